@@ -58,6 +58,8 @@ TEACHERS: Variants = {
     f"{kind} teacher": ("reward.grounding_weight=0", "forms.keeps_points=true") for kind in ("better", "equal", "worse")
 }
 """Reasoning alone, by a checkpoint: of careful experts, of the policy's own imitation, of a quarter of it."""
+PUPILS = {"better teacher": CLEAN, "equal teacher": BASE, "worse teacher": SHORT}
+NEEDS = {"no habits, outcome alone": CLEAN, "better teacher": CLEAN, "worse teacher": SHORT}
 
 VARIANTS = {**PARTS, **NOISE, **OPEN, **FRESH, **TEACHERS}
 KINDS = {"trained on": "", "more plates": "_more", "relations": "_relation", "absent": "_absent", "counts": "_count"}
@@ -72,7 +74,7 @@ CURVE = {
 
 def main() -> None:
     arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/argos_seeds"))
-    rows = run_all(run, arguments, VARIANTS, base=BASE)
+    rows = run_all(run, arguments, VARIANTS, base=BASE, needs=NEEDS)
     print(f"{curve_table(rows)}\n\n{table(rows)}\n")
     if arguments.json:
         write_results(arguments.json, "argos_seeds.py", rows)
@@ -97,8 +99,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: list[str]) -
 
 def teacher_of(variant: str, seed: int, out: Path) -> Path:
     """The checkpoint that a variant of ``TEACHERS`` is judged by."""
-    pupil = {"better teacher": CLEAN, "equal teacher": BASE, "worse teacher": SHORT}[variant]
-    return imitation_of(directory_of(pupil, seed, out))
+    return imitation_of(directory_of(PUPILS[variant], seed, out))
 
 
 def of(rows: Sequence[Row], variant: str) -> list[Row]:

@@ -6,11 +6,11 @@ import shlex
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import date
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from saccade.evaluation.statistics import wilson_interval
@@ -75,18 +75,31 @@ def run_all(
     *,
     base: str,
     variants_first: bool = False,
+    needs: Mapping[str, str] | None = None,
 ) -> list[Row]:
     """A row for each variant and seed: from ``results.jsonl`` where it was made with the same settings, else made now.
 
     A seed's ``base`` comes before its other variants, since they start from its imitation; with ``variants_first`` all
     bases come first, then all seeds of a variant after another. ``run`` is given the variant, the seed, the directory
-    of all runs, the threads and the settings.
+    of all runs, the threads and the settings. ``needs`` names the variant that another one starts from, which is
+    waited for where it runs as well.
     """
     results = arguments.out / "results.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
     lock = Lock()
+    needs = needs or {}
+    ended = {(variant, seed): Event() for variant in (base, *arguments.variants) for seed in arguments.seeds}
 
     def made(variant: str, seed: int) -> Row:
+        first = (needs.get(variant, ""), seed)
+        if first in ended:
+            ended[first].wait()
+        try:
+            return made_alone(variant, seed)
+        finally:
+            ended[variant, seed].set()
+
+    def made_alone(variant: str, seed: int) -> Row:
         # A variant is what it is whatever else is set.
         settings = [*arguments.overrides, *variants[variant]]
         with lock:
@@ -100,7 +113,8 @@ def run_all(
         print(f"{variant}, seed {seed}: {row['wall_s']:.0f} s", flush=True)
         return row
 
-    variants_asked = [variant for variant in arguments.variants if variant != base]
+    # What waits comes last, so that nothing it waits for is behind it.
+    variants_asked = sorted((one for one in arguments.variants if one != base), key=lambda one: one in needs)
     with ThreadPoolExecutor(arguments.at_once) as pool:
         bases = {pool.submit(made, base, seed): seed for seed in arguments.seeds}
         if variants_first:

@@ -9,12 +9,23 @@ import pytest
 from saccade.errors import UserError
 from saccade.native.library import SWITCH, BuildError, load_library, native_library
 
+_COMPILER = """#!/bin/sh
+[ "$1" = --version ] && exec g++ --version
+built="$0.built"
+if [ ! -f "$built" ]; then
+    g++ "$@" -O0 -o "$built.$$" && mv "$built.$$" "$built" || exit 1
+fi
+while [ "$1" != -o ]; do shift; done
+cp "$built" "$2"
+"""
+
 
 @pytest.fixture(scope="module")
 def compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The compiler without its optimiser: what is tested is how a library is built and found, not what it computes."""
+    """The compiler without its optimiser, which gives what it has built once when it is asked again: what is tested is
+    how a library is built and found, not what it computes."""
     script = tmp_path_factory.mktemp("compiler") / "g++"
-    script.write_text('#!/bin/sh\nexec g++ "$@" -O0\n')
+    script.write_text(_COMPILER)
     script.chmod(0o755)
     return str(script)
 

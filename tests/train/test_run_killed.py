@@ -26,7 +26,8 @@ SMALL = (
     "curve_tasks=4",
     "no_tool_tasks=1",
 )
-KILLS = 10
+KILLS = 6
+"""`benchmarks/kills.py` makes more."""
 
 pytestmark = pytest.mark.slow
 
@@ -69,7 +70,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     return out, time.monotonic() - started_s
 
 
-def test_ten_kills_at_random_moments_change_no_byte(undisturbed: tuple[Path, float], tmp_path: Path) -> None:
+def test_kills_at_random_moments_change_no_byte(undisturbed: tuple[Path, float], tmp_path: Path) -> None:
     reference, duration_s = undisturbed
     out = tmp_path / "run"
     chance = random.Random(20)

@@ -21,12 +21,15 @@ MAX_QUESTION, MAX_ANSWER, MAX_NAMES = 160, 80, 16
 
 
 def token_counts(trajectory: Trajectory) -> TokenCounts:
-    logprobs = [value for segment in trajectory.segments if segment.role == "action" for value in segment.logprobs]
-    return TokenCounts(
-        total=sum(len(segment.ids) for segment in trajectory.segments),
-        actions=sum(len(segment.ids) for segment in trajectory.segments if segment.role == "action"),
-        entropy=-sum(logprobs) / len(logprobs) if logprobs else None,
-    )
+    total = actions = 0
+    logprobs: list[float] = []
+    for segment in trajectory.segments:
+        total += len(segment.ids)
+        if segment.role == "action":
+            actions += len(segment.ids)
+            logprobs += segment.logprobs
+    entropy = -sum(logprobs) / len(logprobs) if logprobs else None
+    return TokenCounts(total=total, actions=actions, entropy=entropy)
 
 
 def index_row(attempt: Attempt, tokens: TokenCounts) -> IndexRow:

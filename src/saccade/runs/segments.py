@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from saccade.atomic import write_whole
+from saccade.runs.columns import number_column, text_column, word_column
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
 from saccade.types import Json
@@ -103,29 +104,30 @@ def task_key(task_id: str) -> int:
 def write_segment(path: Path, rows: Sequence[tuple[RecordPlace, IndexRow]], *, info: SegmentInfo) -> None:
     """Write the segment in one step; not forced to the disk, since it can be made again. Raises OSError."""
     names = term_names(row for _, row in rows)
+    keys = {task: task_key(task) for task in {row.task for _, row in rows}}
     columns: dict[str, pa.Array] = {
         **{
-            name: _numbers([getattr(place, name) for place, _ in rows], np.int64)
+            name: number_column([getattr(place, name) for place, _ in rows], np.int64)
             for name in ("offset", "length", "head", "task_offset", "task_length")
         },
-        "task_key": _numbers([task_key(row.task) for _, row in rows], np.int64),
-        **{name: _words([getattr(row, name) for _, row in rows]) for name in ("family", "stream", "status")},
-        **{name: _words([SEPARATOR.join(getattr(row, name)) for _, row in rows]) for name in ("tools", "errors")},
+        "task_key": number_column([keys[row.task] for _, row in rows], np.int64),
+        **{name: word_column([getattr(row, name) for _, row in rows]) for name in ("family", "stream", "status")},
+        **{name: word_column([SEPARATOR.join(getattr(row, name)) for _, row in rows]) for name in ("tools", "errors")},
         **{
-            name: _numbers([_clipped(getattr(row, name)) for _, row in rows], np.int32)
+            name: number_column([_clipped(getattr(row, name)) for _, row in rows], np.int32)
             for name in ("sample", "turns", "tokens", "action_tokens")
         },
-        "right": _numbers([-1 if row.is_right is None else int(row.is_right) for _, row in rows], np.int8),
+        "right": number_column([-1 if row.is_right is None else int(row.is_right) for _, row in rows], np.int8),
         **{
-            name: _numbers([_number(getattr(row, name)) for _, row in rows], np.float32)
+            name: number_column([_number(getattr(row, name)) for _, row in rows], np.float32)
             for name in ("reward", "advantage", "entropy")
         },
         **{
-            TERM_PREFIX + name: _numbers([_number(row.terms.get(name)) for _, row in rows], np.float32)
+            TERM_PREFIX + name: number_column([_number(row.terms.get(name)) for _, row in rows], np.float32)
             for name in names
         },
         **{
-            name: _texts([getattr(row, name) for _, row in rows])
+            name: text_column([getattr(row, name) for _, row in rows])
             for name in ("task", "question", "expected", "answer", "image")
         },
     }
@@ -153,31 +155,6 @@ def term_names(rows: Iterable[IndexRow]) -> list[str]:
             if name not in names and len(names) < MAX_TERMS:
                 names[name.encode("utf-8", "replace").decode("utf-8")] = None
     return list(names)
-
-
-def _numbers(values: Sequence[float], kind: type[np.number]) -> pa.Array:
-    """A column of numbers, made of its memory: ``pa.array`` of a list loads pandas, where there is one."""
-    with np.errstate(over="ignore"):
-        # A reward of 1e300 is infinite in a column.
-        column = np.array(values, kind)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(column)])
-
-
-def _texts(values: Sequence[str | None]) -> pa.Array:
-    """A column of texts, made as ``_numbers`` makes its own. Lone surrogates, which UTF-8 cannot hold, become ``?``."""
-    encoded = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
-    offsets = np.zeros(len(values) + 1, np.int32)
-    np.cumsum(np.array([len(text) for text in encoded], np.int32), out=offsets[1:])
-    is_there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
-    buffers = [pa.py_buffer(is_there), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(values), buffers)
-
-
-def _words(values: Sequence[str]) -> pa.Array:
-    """A column of few different texts: each once, in order of first appearance, and a code for each row."""
-    codes: dict[str, int] = {}
-    listed = [codes.setdefault(value, len(codes)) for value in values]
-    return pa.DictionaryArray.from_arrays(_numbers(listed, np.int32), _texts(list(codes)))
 
 
 def _number(value: float | None) -> float:

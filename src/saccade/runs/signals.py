@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from saccade.runs.clocks import read_table, write_table
+from saccade.runs.columns import list_column
 from saccade.types import Segment, Signals
 
 DIRECTORY = "signals"
@@ -19,11 +20,8 @@ _NAMES = ("advantages", "entropy", "reference_logprobs")
 
 def write_signals(path: Path, signals: Sequence[Signals | None]) -> None:
     """Write the signals of a file of records; nothing where no trajectory has any. Raises OSError."""
-    columns = {
-        name: [None if one is None or (found := getattr(one, name)) is None else list(found) for one in signals]
-        for name in _NAMES
-    }
-    known = {name: pa.array(rows, pa.list_(pa.float32())) for name, rows in columns.items() if any(rows)}
+    columns = {name: [None if one is None else getattr(one, name) for one in signals] for name in _NAMES}
+    known = {name: list_column(rows) for name, rows in columns.items() if any(rows)}
     if known:
         write_table(path, pa.table(known))
 

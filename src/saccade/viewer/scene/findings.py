@@ -80,12 +80,19 @@ def _turns(turns: Sequence[Turn]) -> Iterator[str]:
         if isinstance(turn.action, Malformed):
             yield f"Turn {number} is neither a call nor an answer: {visible(turn.action.why, 200)}."
         elif isinstance(turn.action, ToolCall) and turn.result is None:
-            yield f"The call of turn {number} was refused before it ran."
+            yield f"The call of turn {number} was refused before it ran{_told(turn)}."
         elif turn.result is not None and not turn.result.is_ok:
             kind = turn.result.data.get("error_name") or turn.result.data.get("error_kind") or "an error"
             yield f"The call of turn {number} failed: {visible(str(kind), 80)}."
         elif not turn.is_well_formed:
             yield f"Turn {number} does not keep to the format, though its action could be read."
+
+
+def _told(turn: Turn) -> str:
+    """Why, as the model was told; nothing where it was told no more than that there was an error."""
+    text = turn.observation.text.strip() if turn.observation else ""
+    why = text.partition("\n")[0].removeprefix("Error: ").rstrip(".")
+    return f": {visible(why, 200)}" if why not in ("", "error") else ""
 
 
 def _lost(attempt: Attempt) -> Iterator[str]:

@@ -1,0 +1,46 @@
+"""What a trajectory's page says of turns that went wrong, by rules."""
+
+import pytest
+from PIL import Image
+from viewer_fake_run import answering, search_task, trajectory
+
+from saccade.envs.calls import run_call
+from saccade.media.store import MediaStore
+from saccade.protocols.instructions import observation
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.types import Attempt, Json, ToolCall, Turn
+from saccade.viewer.scene.findings import findings_of
+
+
+def refused(name: str, arguments: dict[str, Json], *, is_brief: bool = False) -> str:
+    """What the page says of a call that is refused, as the tools refuse it."""
+    media = MediaStore()
+    media.add(Image.new("RGB", (8, 8)))
+    task = search_task(media, 1)
+    call = ToolCall(name=name, arguments=arguments)
+    outcome = run_call(call, IMAGE_TOOLS, task.images, media)
+    assert outcome.result is None
+    shown = observation(outcome.shown, 1, style="brief" if is_brief else "full")
+    turn = Turn(index=0, text="", thought="", action=call, is_well_formed=True, observation=shown)
+    played = trajectory(task, (turn, answering(1, "rows")), "rows")
+    [said] = [one for one in findings_of(Attempt(task=task, trajectory=played), ()) if "turn 1" in one]
+    return said
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "why"),
+    [
+        ("magnify", {}, "magnify"),
+        ("crop", {"bbox_2d": [1, 2, 3]}, "bbox_2d"),
+        ("crop", {"box": [1, 2, 30, 40]}, "bbox_2d"),
+    ],
+)
+def test_a_refused_call_says_why(name: str, arguments: dict[str, Json], why: str) -> None:
+    said = refused(name, arguments)
+    before, _, told = said.partition(": ")
+    assert before == "The call of turn 1 was refused before it ran"
+    assert why in told
+
+
+def test_where_the_model_was_told_no_reason_none_is_made_up() -> None:
+    assert refused("magnify", {}, is_brief=True) == "The call of turn 1 was refused before it ran."
