@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 @click.command("audit-family")
 @click.argument("names", metavar="[NAME|FILE.py:NAME]...", nargs=-1)
-@click.option("--all", "takes_all", is_flag=True, help="All families that ship and can be drawn here.")
-@click.option("-n", "--n", "tasks", type=click.IntRange(min=50), default=400, show_default=True, help="Training tasks.")
-@click.option("--experts", type=click.IntRange(min=1), default=40, show_default=True, help="Experts that are played.")
+@click.option("--all", "takes_all", is_flag=True, help="All shipped families that can be drawn on this machine.")
+@click.option(
+    "-n", "--n", "tasks", type=click.IntRange(min=50), default=400, show_default=True, help="Training tasks to draw."
+)
+@click.option("--experts", type=click.IntRange(min=1), default=40, show_default=True, help="Experts to play.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--check", "checks", multiple=True, metavar="NAME", help="Run this check only. Repeatable.")
 @click.option("--golden", type=PATH, metavar="FILE", help="Golden hashes of your own families to compare with.")
-@click.option("--write-golden", type=PATH, metavar="FILE", help="Write the hashes of these families, and end.")
+@click.option("--write-golden", type=PATH, metavar="FILE", help="Write the hashes of these families and exit.")
 @click.option("--pages", type=PATH, metavar="DIR", help="Write a page with samples for each family, and a table.")
 @click.option(
     "--keep",
     type=PATH,
     metavar="DIR",
-    help="Keep each family's audit there as it is done, and go on from what is kept.",
+    help="Save each finished audit there; the next call continues from the saved ones.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def audit_family(
@@ -45,11 +47,11 @@ def audit_family(
     keep: Path | None,
     as_json: bool,
 ) -> None:
-    """Audit task families: yours or those that ship. Ends with 1 where a check convicts one.
+    """Audit task families: your own or shipped ones. Exit status 1 if a check convicts a family.
 
-    Each check has a figure, a bound and an example: answers by the prior, by the words, from a thumbnail or on another
-    picture; ambiguous questions; evidence that is not there; splits and families that share pictures; bytes that differ
-    in another process; experts that fail; difficulty that does not rise.
+    Each check reports a figure, a bound and an example. The checks look for: answers from the prior, from the words,
+    from a thumbnail or on another picture; ambiguous questions; missing evidence; splits and families that share
+    pictures; bytes that differ in another process; experts that fail; difficulty that does not rise.
     """
     log_to_stderr(is_quiet=True)
     prepare_machine(None)

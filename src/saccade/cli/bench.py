@@ -17,22 +17,28 @@ if TYPE_CHECKING:
 
 @click.group()
 def bench() -> None:
-    """Measure Saccade, also beside its peers."""
+    """Measure Saccade, alone or beside other frameworks."""
 
 
 @bench.command("rl")
 @click.option("--workload", type=click.Choice(["single", "multi"]), default="single", show_default=True)
 @click.option(
-    "--framework", type=click.Choice(["saccade", "trl", "both"]), default="both", show_default=True, help="What runs."
+    "--framework",
+    type=click.Choice(["saccade", "trl", "both"]),
+    default="both",
+    show_default=True,
+    help="Frameworks to time.",
 )
-@click.option("--steps", type=click.IntRange(min=1), default=5, show_default=True, help="Timed steps of each.")
+@click.option(
+    "--steps", type=click.IntRange(min=1), default=5, show_default=True, help="Timed steps of each framework."
+)
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU.")
-@click.option("--size", type=click.Choice(["tiny", "3b"]), default="tiny", show_default=True, help="Of the model.")
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU, else float32.")
+@click.option("--size", type=click.Choice(["tiny", "3b"]), default="tiny", show_default=True, help="Size of the model.")
 @click.option("--image-px", type=click.IntRange(min=56), help="Side of the image; prompts grow with it.")
 @click.option("--json", "json_file", type=PATH, help="Write all figures to this file.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def bench_rl(
     workload: "WorkloadName",
     framework: "FrameworkName | Literal['both']",
@@ -45,7 +51,7 @@ def bench_rl(
     json_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Time one reinforcement step, by default beside TRL's GRPOTrainer on the same tokens."""
+    """Time one RL step, by default beside TRL's GRPOTrainer on the same tokens."""
     threads = prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
     from rich.console import Console

@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--dir", "folder", type=PATH, default=Path("benchmarks-data"), show_default=True, help="Their files.")
+@click.option(
+    "--dir",
+    "folder",
+    type=PATH,
+    default=Path("benchmarks-data"),
+    show_default=True,
+    help="Folder of the benchmarks' files.",
+)
 @click.option("--suite", "suite_name", help="The benchmarks of a paper: ivgr, codedance, vista, argos, lang2act.")
-@click.option("--check", is_flag=True, help="Read what is there: is it what was published?")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--check", is_flag=True, help="Read the files and check that they are the published ones.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def benchmarks(names: tuple[str, ...], folder: Path, suite_name: str | None, check: bool, as_json: bool) -> None:
-    """List public benchmarks: ready, or which file to put where. With NAMES, these alone and in detail."""
+    """List public benchmarks: ready, or which file to put where. With NAMES, list only these, in detail."""
     from saccade.evaluation.benchmarks import BENCHMARKS, benchmark_named, suite_named
     from saccade.evaluation.benchmarks.describing import benchmark_details, benchmark_lines, readiness_json
     from saccade.evaluation.benchmarks.opening import find_benchmark
@@ -51,16 +58,22 @@ def _check(names: list[str], folder: Path) -> None:
             wrong += 1
             click.echo(f"{name}: {error}")
     if wrong:
-        raise UserError(f"{wrong} of {len(names)} files cannot be used")
+        raise UserError(f"{wrong} of {len(names)} files cannot be used; the lines above say why")
 
 
 @click.command()
 @click.argument("run", type=PATH)
-@click.option("--benchmarks-dir", type=PATH, default=Path("benchmarks-data"), show_default=True, help="Their files.")
-@click.option("--judge", required=True, metavar="URL|DIR", help="Server of a judge, or a checkpoint directory.")
-@click.option("--judge-model", metavar="NAME", help="The server's name of the judge.")
+@click.option(
+    "--benchmarks-dir",
+    type=PATH,
+    default=Path("benchmarks-data"),
+    show_default=True,
+    help="Folder of the benchmarks' files.",
+)
+@click.option("--judge", required=True, metavar="URL|DIR", help="URL of the judge's server, or a checkpoint directory.")
+@click.option("--judge-model", metavar="NAME", help="Name of the judge's model at the server.")
 def reread(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> None:
-    """Read a run's answers to benchmarks again, asking a judge where a harness's rule does."""
+    """Read a run's answers to benchmarks again, with a judge where a harness's rule asks one."""
     from saccade.evaluation.benchmarks.judged_run import reread_lines
 
     click.echo("\n".join(reread_lines(ask_judge(run, benchmarks_dir, judge, judge_model))))

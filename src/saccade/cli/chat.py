@@ -19,30 +19,38 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model", metavar="CHECKPOINT|URL")
-@click.option("--server-model", metavar="NAME", help="Of a URL: the model's name there. The key is OPENAI_API_KEY's.")
+@click.option(
+    "--server-model",
+    metavar="NAME",
+    help="With a URL: the model's name at the server. The key is read from OPENAI_API_KEY.",
+)
 @click.option(
     "--picture", "pictures", type=PATH, multiple=True, help="A picture to begin with, beside uploads. Repeatable."
 )
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How it is asked at first, by default by its record.")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol to begin with, by default the recorded one.")
 @click.option(
     "--tools",
     multiple=True,
     metavar="NAME,...|tools.toml|http://...",
     help="Other tools than the checkpoint was trained with (`saccade tools` lists them). Repeatable.",
 )
-@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns.")
+@click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
 @click.option(
-    "--temperature", type=click.FloatRange(0, 2), default=0.7, show_default=True, help="The page can change it."
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    default=0.7,
+    show_default=True,
+    help="Sampling temperature; the page can change it.",
 )
-@click.option("--out", type=PATH, help="Run that keeps it all, by default runs/chat-DATE; one that is there goes on.")
+@click.option("--out", type=PATH, help="Directory of the run, by default runs/chat-DATE; an existing one is continued.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; beyond this machine with --token-env."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; a non-loopback one needs --token-env."
 )
 @click.option(
-    "--port", type=click.IntRange(min=0, max=65535), help="By default 7860, or a free one where that is taken."
+    "--port", type=click.IntRange(min=0, max=65535), help="Port, by default 7860, or a free one if that is taken."
 )
-@click.option("--token-env", metavar="NAME", help="Environment variable with a token that pages must bring.")
-@click.option("--no-open", is_flag=True, help="Open no browser.")
+@click.option("--token-env", metavar="NAME", help="Environment variable with the token that pages must send.")
+@click.option("--no-open", is_flag=True, help="Do not open a browser.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 def chat(
@@ -63,8 +71,8 @@ def chat(
 ) -> None:
     """Ask a checkpoint, or a model at an OpenAI-compatible server, about pictures of your own.
 
-    Tokens, calls and crops appear as they come; stop, edit a turn and go on from there, or sample several at once. All
-    of it is a run that `saccade view` opens.
+    Tokens, calls and crops appear as they come; stop, edit a turn and go on from there, or sample several at once. The
+    chat is saved as a run that `saccade view` opens.
     """
     policy_at = _policy_at(model, server_model)
     prepare_machine(threads)
@@ -122,7 +130,7 @@ def _policy_at(model: str, server_model: str | None) -> "Path | ServedModel":
 
         return ServedModel(url=model, name=server_model)
     if server_model is not None:
-        raise UserError(f"--server-model {server_model} has no effect on a checkpoint")
+        raise UserError(f"--server-model {server_model} has no effect on a checkpoint; leave it out")
     path = existing("--model", Path(model))
     assert path is not None
     return path

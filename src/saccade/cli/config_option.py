@@ -27,8 +27,8 @@ def config_option(command: Command) -> Command:
         expose_value=False,
         callback=_read,
         metavar="FILE.yaml",
-        help="Settings by the keys of --set, and under `run:` these options by their names. A run writes its own as "
-        "config.yaml.",
+        help="YAML file with settings by the keys of --set and, under `run:`, these options by name. Every run writes "
+        "its own as config.yaml.",
     )(command)
 
 

@@ -21,11 +21,15 @@ MAX_SHOWN = 500
 @click.argument("train", type=PATH)
 @click.argument("test", type=PATH)
 @click.option("--out", type=PATH, required=True, help="Folder for pairs.json and pairs.html with both pictures.")
-@click.option("--image-root", type=PATH, help="Folder in which relative image paths begin.")
+@click.option("--image-root", type=PATH, help="Folder that relative image paths start from.")
 @click.option(
-    "--distance", type=click.IntRange(0, 64), default=32, show_default=True, help="Bits of 256 that may differ."
+    "--distance",
+    type=click.IntRange(0, 64),
+    default=32,
+    show_default=True,
+    help="Bits of the hash's 256 that may differ.",
 )
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows out and say how many.")
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows and report how many.")
 def contamination(
     train: Path, test: Path, out: Path, image_root: Path | None, distance: int, skip_bad_rows: bool
 ) -> None:

@@ -20,23 +20,25 @@ WHO = "URL of a server (http://host/v1), or a checkpoint directory"
 @click.command("vista")
 @click.option("--data", type=PATH, help="Your own questions: a file or a folder; or a data set's release.")
 @click.option("--data-set", help="Name of the data set whose release --data is, such as chartqa.")
-@click.option("--split", default="train", show_default=True, help="Of the data set.")
+@click.option("--split", default="train", show_default=True, help="Split of the data set.")
 @click.option("--drawn", is_flag=True, help="Or: drawn questions of the seven types, with tools of their own.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (70 drawn).")
-@click.option("--teacher", required=True, help=f"Who plays: {WHO}; or, for drawn questions, the word expert.")
-@click.option("--teacher-model", help="Its name at the server.")
-@click.option("--densifier", help=f"Who writes the thoughts anew, at length: {WHO}.")
-@click.option("--densifier-model", help="Its name at the server.")
+@click.option("--teacher", required=True, help=f"Model that plays: {WHO}; or, for drawn questions, the word expert.")
+@click.option("--teacher-model", help="The teacher's model name at its server.")
+@click.option("--densifier", help=f"Model that rewrites the thoughts at length: {WHO}.")
+@click.option("--densifier-model", help="The densifier's model name at its server.")
 @click.option("--tools", type=PATH, help="A tools.toml that says which tools there are.")
 @click.option("--service", help="Or the address of a tool service.")
-@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the servers' key.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option(
+    "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the servers' key."
+)
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 @click.option("--out", type=PATH, required=True, help="Folder of the examples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
-@click.option("--resume", is_flag=True, help="Go on with the curation in --out; nothing is asked twice.")
+@click.option("--resume", is_flag=True, help="Continue the curation in --out; nothing is asked twice.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def vista(
     data: Path | None,
     data_set: str | None,
@@ -58,10 +60,10 @@ def vista(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Trajectories of a teacher with real tools, kept when right and in good form, thought out at length.
+    """Make trajectories of a teacher with real tools; keep those that are right and in good form, with long thoughts.
 
-    What is kept ends with the right answer by the metric of its data set. The densifier's text is taken only where
-    calls and answer are unchanged and no thought knows what a later turn finds out.
+    Every kept trajectory ends with the right answer by the metric of its data set. The densifier's text is used only
+    where calls and answer are unchanged and no thought knows what a later turn finds out.
     """
     if (data is None) == (not drawn):
         raise UserError("give either --data PATH or --drawn, so that there are questions")
@@ -100,7 +102,7 @@ RATES = "; or a file or run with its answers or pass rates"
 
 @click.group()
 def curate() -> None:
-    """Make questions into examples to imitate, select questions, and learn tools of words."""
+    """Turn questions into examples for SFT, select questions, and curate linguistic tools."""
 
 
 curate.add_command(argos)
@@ -114,30 +116,32 @@ curate.add_command(vista)
 @click.option("--data", type=PATH, help="Your own questions: a file or a folder.")
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: questions of a procedural family.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (64).")
-@click.option("--teacher", required=True, help=f"Who solves: {WHO}.")
-@click.option("--teacher-model", help="Its name at the server.")
-@click.option("--weak", help=f"Who sorts out the easy: {WHO}{RATES}.")
-@click.option("--weak-model", help="Its name at the server.")
-@click.option("--strong", help=f"Who sorts out the unsolvable: {WHO}{RATES}.")
-@click.option("--strong-model", help="Its name at the server.")
-@click.option("--checker", help=f"Who checks questions and solutions: {WHO}.")
-@click.option("--checker-model", help="Its name at the server.")
+@click.option("--teacher", required=True, help=f"Model that solves: {WHO}.")
+@click.option("--teacher-model", help="The teacher's model name at its server.")
+@click.option("--weak", help=f"Model that sorts out easy questions: {WHO}{RATES}.")
+@click.option("--weak-model", help="The weak model's name at its server.")
+@click.option("--strong", help=f"Model that sorts out unsolvable questions: {WHO}{RATES}.")
+@click.option("--strong-model", help="The strong model's name at its server.")
+@click.option("--checker", help=f"Model that checks questions and solutions: {WHO}.")
+@click.option("--checker-model", help="The checker's model name at its server.")
 @click.option("--chains", type=PATH, help="Solutions in words to rewrite: JSON lines of id and chain.")
-@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the servers' key.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option(
+    "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the servers' key."
+)
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 @click.option(
     "--isolation",
     type=click.Choice(["full", "restricted", "none"]),
     default="full",
     show_default=True,
-    help="Of the code that models write.",
+    help="Sandbox isolation of the code that models write.",
 )
 @click.option("--out", type=PATH, required=True, help="Folder of the examples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
-@click.option("--resume", is_flag=True, help="Go on with the curation in --out; nothing is asked twice.")
+@click.option("--resume", is_flag=True, help="Continue the curation in --out; nothing is asked twice.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def codedance(
     data: Path | None,
     family: str | None,
@@ -161,10 +165,10 @@ def codedance(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Solutions with code that really runs, in several turns; bare answers where a question is easy.
+    """Make solutions with code that really runs, over several turns, and bare answers to easy questions.
 
     A weak and a strong model sort the questions by difficulty, the teacher solves them with code in the sandbox or
-    rewrites its chain of thought into one with code, and a checker looks over questions and solutions. What is kept is
+    rewrites its chain of thought into one with code, and a checker reviews questions and solutions. A kept solution is
     right in its form, its answer and every run.
     """
     if (data is None) == (family is None):

@@ -14,29 +14,33 @@ WHO = "URL of a server (http://host/v1), or a checkpoint directory"
 @click.option("--data", type=PATH, help="Your own questions: a file or a folder; boxes are used where there are any.")
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: questions of a procedural family, exactly verified.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (64).")
-@click.option("--teacher", required=True, help=f"Who reasons: {WHO}.")
-@click.option("--teacher-model", help="Its name at the server.")
-@click.option("--extractor", help=f"Who names the things to look at: {WHO}; by default the labels of the boxes.")
-@click.option("--extractor-model", help="Its name at the server.")
-@click.option("--pointer", help=f"Who points at them for the teacher: {WHO}; by default the middles of regions.")
-@click.option("--pointer-model", help="Its name at the server.")
+@click.option("--teacher", required=True, help=f"Model that reasons: {WHO}.")
+@click.option("--teacher-model", help="The teacher's model name at its server.")
+@click.option("--extractor", help=f"Model that names the things to look at: {WHO}; by default the labels of the boxes.")
+@click.option("--extractor-model", help="The extractor's model name at its server.")
+@click.option(
+    "--pointer", help=f"Model that points at things for the teacher: {WHO}; by default the middles of regions."
+)
+@click.option("--pointer-model", help="The pointer's model name at its server.")
 @click.option("--detector", type=PATH, help="Checkpoint directory of a detector, for the regions that verify points.")
 @click.option("--segmenter", type=PATH, help="Checkpoint directory of a segmenter.")
 @click.option("--service", help="Or the address of a tool service that has both.")
-@click.option("--scorer", help=f"Who says how probable the answer is after the reasoning: {WHO}.")
-@click.option("--scorer-model", help="Its name at the server.")
-@click.option("--video-judge", help=f"Who judges what is said of a video's frames: {WHO}.")
-@click.option("--video-judge-model", help="Its name at the server.")
-@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the servers' key.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
-@click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
-@click.option("--sets", is_flag=True, help="Write sets of equal number too: all.jsonl, right.jsonl, grounded.jsonl.")
+@click.option("--scorer", help=f"Model that scores the answer's probability after the reasoning: {WHO}.")
+@click.option("--scorer-model", help="The scorer's model name at its server.")
+@click.option("--video-judge", help=f"Model that judges statements about a video's frames: {WHO}.")
+@click.option("--video-judge-model", help="The video judge's model name at its server.")
+@click.option(
+    "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the servers' key."
+)
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
+@click.option("--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32.")
+@click.option("--sets", is_flag=True, help="Also write sets of equal size: all.jsonl, right.jsonl, grounded.jsonl.")
 @click.option("--out", type=PATH, required=True, help="Folder of the examples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
-@click.option("--resume", is_flag=True, help="Go on with the curation in --out; nothing is asked twice.")
+@click.option("--resume", is_flag=True, help="Continue the curation in --out; nothing is asked twice.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def argos(
     data: Path | None,
     family: str | None,
@@ -65,10 +69,10 @@ def argos(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Reasoning that points at what it speaks of, kept when the verifier of Argos lets it pass.
+    """Make reasoning traces that point at what they mention, and keep those that Argos' verifier accepts.
 
-    The teacher sees each picture and a copy of it with coordinates, and gives several traces; the best right one that
-    reaches the threshold is kept, over the original pictures alone.
+    The teacher sees each picture and a copy of it with coordinates, and gives several traces. The best right trace that
+    reaches the threshold is kept, with the original pictures alone.
     """
     if (data is None) == (family is None):
         raise UserError("give either --data PATH or --family NAME, so that there are questions")

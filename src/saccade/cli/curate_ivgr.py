@@ -17,15 +17,20 @@ def _options(*, data: str, out: str) -> Callable[[Command], Command]:
     """The options of both commands."""
     options = [
         click.option("--data", type=PATH, required=True, help=data),
-        click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Only the first so many."),
-        click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the key."),
-        click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many."),
+        click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Use only the first N."),
+        click.option(
+            "--api-key-env",
+            default="OPENAI_API_KEY",
+            show_default=True,
+            help="Environment variable with the server's key.",
+        ),
+        click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many."),
         click.option("--out", type=PATH, required=True, help=out),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
         click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable."),
-        click.option("--resume", is_flag=True, help="Go on with the curation in --out; nothing is asked twice."),
+        click.option("--resume", is_flag=True, help="Continue the curation in --out; nothing is asked twice."),
         click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1."),
-        click.option("--quiet", is_flag=True, help="No progress."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
     ]
 
     def with_options(command: Command) -> Command:
@@ -38,12 +43,12 @@ def _options(*, data: str, out: str) -> Callable[[Command], Command]:
 
 @click.group()
 def ivgr() -> None:
-    """Data of iVGR: trajectories in plain words, and questions of the right difficulty."""
+    """Make iVGR's data: trajectories in plain words, and questions of the right difficulty."""
 
 
 @ivgr.command("rewrite")
-@click.option("--teacher", required=True, help=f"Who tells them anew: {WHO}.")
-@click.option("--teacher-model", help="Its name at the server.")
+@click.option("--teacher", required=True, help=f"Model that rewrites the trajectories: {WHO}.")
+@click.option("--teacher-model", help="The teacher's model name at its server.")
 @_options(data="Trajectories with boxes: a file or a folder.", out="Folder of the examples.")
 def rewrite(
     teacher: str,
@@ -59,9 +64,9 @@ def rewrite(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Tell some trajectories of the cold start anew, in plain words without boxes.
+    """Rewrite some cold-start trajectories in plain words without boxes.
 
-    What is kept gives the right answer, holds no place in numbers, and names every thing that had a box.
+    A kept rewriting gives the right answer, states no position in numbers, and names every thing that had a box.
     """
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
@@ -86,8 +91,10 @@ def rewrite(
 
 
 @ivgr.command("select")
-@click.option("--solver", required=True, help=f"Who answers: {WHO}; or a file or run with its answers or pass rates.")
-@click.option("--solver-model", help="Its name at the server.")
+@click.option(
+    "--solver", required=True, help=f"Model that answers: {WHO}; or a file or run with its answers or pass rates."
+)
+@click.option("--solver-model", help="The solver's model name at its server.")
 @_options(data="Your own questions: a file or a folder.", out="Folder of the questions.")
 def select(
     solver: str,

@@ -10,22 +10,24 @@ from saccade.cli.running import PATH, existing, log_to_stderr, prepare_machine
 
 @click.command("tools")
 @click.argument("run", type=PATH)
-@click.option("--stage", metavar="NAME", help="Of this stage or evaluation alone; by default all of training.")
+@click.option("--stage", metavar="NAME", help="Use only this stage or evaluation; by default all of training.")
 @click.option(
     "--curator",
     default="policy",
     show_default=True,
-    help="Who names the steps: URL of a server (http://host/v1), a checkpoint directory, or the run's own policy.",
+    help="Model that names steps: URL of a server (http://host/v1), a checkpoint directory, or the run's own policy.",
 )
-@click.option("--curator-model", help="Its name at the server.")
-@click.option("--k", type=click.IntRange(min=1), default=7, show_default=True, help="Tools of the toolbox.")
-@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the server's key.")
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="File of the toolbox, JSON.")
+@click.option("--curator-model", help="The curator's model name at its server.")
+@click.option("--k", type=click.IntRange(min=1), default=7, show_default=True, help="Number of tools in the toolbox.")
+@click.option(
+    "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the server's key."
+)
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="JSON file to write the toolbox to.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
-@click.option("--resume", is_flag=True, help="Go on with the curation of this file; nothing is asked twice.")
+@click.option("--resume", is_flag=True, help="Continue the curation of this file; nothing is asked twice.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def tools(
     run: Path,
     stage: str | None,
@@ -40,10 +42,10 @@ def tools(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Ways of looking, named in words, learned from what a run answered rightly.
+    """Curate linguistic tools, which are named ways of looking, from a run's right trajectories.
 
-    The curator reads one right trajectory after the other and rewrites each as uses of tools: of those that it has
-    named before where they fit, of new ones where none does. The most frequent are the toolbox.
+    The curator reads right trajectories one by one and rewrites each as tool uses. It reuses tools that it has named
+    before where they fit, and names new ones where none does. The most frequent tools become the toolbox.
     """
     prepare_machine(threads)
     log_to_stderr(is_quiet=quiet)
@@ -74,10 +76,10 @@ def tools(
 @click.argument("second", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def tools_diff(first: Path, second: Path, as_json: bool) -> None:
-    """Say what became of the tools of FIRST in SECOND: runs that curated a toolbox, or files of toolboxes.
+    """Compare the tools of FIRST and SECOND: runs that curated a toolbox, or files of toolboxes.
 
-    Tools of one name are one, and so are two whose descriptions are nearly the same. Where a curation is recorded its
-    whole pool is compared, with the right trajectories that use each tool.
+    Tools with the same name or nearly the same description count as one. If a curation is recorded, its whole pool is
+    compared, with the right trajectories that use each tool.
     """
     from saccade.curation.linguistic_tools.comparison import compared_tools, comparison_lines, pooled_tools
 

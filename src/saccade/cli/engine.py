@@ -13,31 +13,40 @@ from saccade.errors import UserError
 
 @click.group()
 def engine() -> None:
-    """Engines that run beside training."""
+    """Run inference engines beside training."""
 
 
 @engine.command(context_settings={"ignore_unknown_options": True})
 @click.option("--model", type=PATH, required=True, help="Checkpoint directory.")
 @click.option("--python", type=PATH, help="Python of the environment with vLLM; by default $SACCADE_VLLM_PYTHON.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Who reaches it may change its weights.")
-@click.option("--port", type=click.IntRange(min=0, max=65535), default=8000, show_default=True, help="0: a free one.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; every client that reaches it can change the weights.",
+)
+@click.option(
+    "--port", type=click.IntRange(min=0, max=65535), default=8000, show_default=True, help="Port; 0 picks a free one."
+)
 @click.option("--dtype", type=click.Choice(["auto", "float32", "bfloat16"]), default="auto", show_default=True)
 @click.option(
     "--max-model-len",
     type=click.IntRange(min=2),
     default=8192,
     show_default=True,
-    help="Of a sequence.",
+    help="Maximum tokens of a sequence.",
 )
 @click.option(
     "--kv-cache-mib",
     type=click.IntRange(min=1),
     default=256,
     show_default=True,
-    help="On a CPU: memory for keys and values.",
+    help="KV-cache memory on a CPU.",
 )
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="On a CPU.")
-@click.option("--log", type=PATH, default=Path("vllm.log"), show_default=True, help="File for all that vLLM says.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads, if vLLM runs on a CPU."
+)
+@click.option("--log", type=PATH, default=Path("vllm.log"), show_default=True, help="File for vLLM's output.")
 @click.argument("further", nargs=-1, type=click.UNPROCESSED, metavar="[-- VLLM-ARGUMENT...]")
 def serve(
     model: Path,
@@ -51,10 +60,10 @@ def serve(
     log: Path,
     further: tuple[str, ...],
 ) -> None:
-    """Serve a checkpoint with vLLM until Ctrl-C, and start it again when it ends.
+    """Serve a checkpoint with vLLM until Ctrl-C, and restart it when it exits.
 
-    Training takes it by --set engine.kind=vllm --set engine.urls=URL, judges and teachers as a chat model by URL/v1
-    under the name saccade. What follows -- goes to vLLM.
+    Training uses it with --set engine.kind=vllm --set engine.urls=URL. Judges and teachers use it as a chat model at
+    URL/v1 under the name saccade. Arguments after -- go to vLLM.
     """
     log_to_stderr(is_quiet=False)
     model = existing("--model", model) or model

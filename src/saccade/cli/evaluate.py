@@ -86,14 +86,14 @@ def _check_given(given: EvaluateOptions) -> None:
     pixels, judge, temperature = given["pixels"], given["judge"], given["temperature"]
     if pixels != "benchmark" and not has_benchmarks:
         raise UserError(
-            f"--pixels {pixels} has no effect without --benchmark; --set model.min_pixels=... is for others"
+            f"--pixels {pixels} has no effect without --benchmark; for other tasks use --set model.min_pixels=..."
         )
     if judge is not None and not has_benchmarks:
-        raise UserError(f"--judge {judge} has no effect without --benchmark")
+        raise UserError(f"--judge {judge} has no effect without --benchmark; add --benchmark, or leave it out")
     if given["judge_model"] is not None and judge is None:
         raise UserError(f"--judge-model {given['judge_model']} has no effect without --judge URL")
     if is_look(given["suite"]) and _named(given):
-        raise UserError("--suite look is drawn and stands alone; give --benchmark in an evaluation of its own")
+        raise UserError("--suite look and --benchmark exclude each other; measure each in an evaluation of its own")
     served_or_none(given["model"], given["server"], given["server_model"])
     if given["samples"] > 1 and not temperature:
         raise UserError(f"--samples {given['samples']} at temperature 0 are all the same; add --temperature 0.7, say")
@@ -233,7 +233,7 @@ def served_or_none(model: Path | None, server: str | None, name: str | None) -> 
             raise UserError(f"--server-model {name} has no effect without --server URL")
         return None
     if not server.startswith(("http://", "https://")):
-        raise UserError(f"--server {server} is no address; it looks like http://localhost:8000/v1")
+        raise UserError(f"--server {server} is no address; an address looks like http://localhost:8000/v1")
     if not name:
         raise UserError(f"--server {server} needs --server-model NAME, one of those that {server}/models lists")
     return server, name
@@ -243,6 +243,6 @@ def _check_played(given: Mapping[str, object]) -> None:
     """UserError for options that say how questions are asked, which an environment does itself."""
     if named := [name for name, value in given.items() if value]:
         raise UserError(
-            f"{', '.join(named)} and --env exclude each other: an environment asks itself; --set show.form=… says how "
-            "actions are written"
+            f"{', '.join(named)} and --env exclude each other: an environment asks its own questions. "
+            "Leave them out; --set show.form=… says how actions are written"
         )

@@ -91,9 +91,11 @@ _OPTIONS = (
     click.option(
         "--server",
         metavar="URL",
-        help="Or: a server that speaks OpenAI's chat completions (vLLM, SGLang, a cloud), as in http://localhost:8000/v1.",
+        help="Or: a server with OpenAI's chat completions (vLLM, SGLang, a cloud), such as http://localhost:8000/v1.",
     ),
-    click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's."),
+    click.option(
+        "--server-model", metavar="NAME", help="The model's name at --server. The key is read from OPENAI_API_KEY."
+    ),
     click.option("--data", type=PATH, help="Your own tasks: a file or a folder."),
     click.option(
         "--env",
@@ -106,26 +108,26 @@ _OPTIONS = (
         "benchmarks",
         multiple=True,
         metavar="NAME[=shuffled|=cycles],...",
-        help="Or: public benchmarks (`saccade benchmarks` lists them), with the options in another order. Repeatable.",
+        help="Or: public benchmarks (`saccade benchmarks` lists them); =shuffled, =cycles reorder options. Repeatable.",
     ),
     click.option(
         "--suite",
         metavar="NAME",
-        help="Or: the benchmarks of a paper that are there (ivgr, codedance, ...), or look: 2,000 drawn questions.",
+        help="Or: a paper's benchmarks whose files are there (ivgr, codedance, ...), or look: 2,000 drawn questions.",
     ),
     click.option(
         "--benchmarks-dir",
         type=PATH,
         default=Path("benchmarks-data"),
         show_default=True,
-        help="Folder of the files of benchmarks.",
+        help="Folder of the benchmarks' files.",
     ),
     click.option(
         "--prompt",
         type=click.Choice(["saccade", "vlmevalkit"]),
         default="saccade",
         show_default=True,
-        help="Words in which a benchmark's questions are put.",
+        help="Prompt wording of a benchmark's questions.",
     ),
     click.option(
         "--pixels",
@@ -137,9 +139,9 @@ _OPTIONS = (
     click.option(
         "--judge",
         metavar="URL|DIR",
-        help="After a benchmark: a server or checkpoint directory that is asked where a rule needs a judge.",
+        help="With --benchmark: server or checkpoint directory of a judge, for rules that need one.",
     ),
-    click.option("--judge-model", metavar="NAME", help="The name of the judge at a server."),
+    click.option("--judge-model", metavar="NAME", help="Name of the judge's model at its server."),
     click.option(
         "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
     ),
@@ -148,8 +150,8 @@ _OPTIONS = (
         "protocols",
         type=click.Choice(PROTOCOLS),
         multiple=True,
-        help="How questions are asked; repeatable. By default as the checkpoint's record says; one without a record is "
-        "asked with all image tools (tagged) and without (direct).",
+        help="How questions are asked; repeatable. By default the checkpoint's recorded protocol. Without a record "
+        "it is asked with all image tools (tagged) and without (direct).",
     ),
     click.option(
         "--tools",
@@ -158,7 +160,7 @@ _OPTIONS = (
         help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, "
         "or a tool service. Repeatable.",
     ),
-    click.option("--turns", type=click.IntRange(min=1), help="Another number of turns, of protocols with tools."),
+    click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns of protocols with tools."),
     click.option(
         "--toolbox",
         type=PATH,
@@ -185,16 +187,20 @@ _OPTIONS = (
         "probes",
         type=click.Choice(PROBES),
         multiple=True,
-        help="Also ask with something taken away: blank or other pictures, results of tools withheld, options "
+        help="Also ask with something taken away: blank or other pictures, tool results withheld, options "
         "shuffled, cycled, or without the question. Repeatable.",
     ),
-    click.option("--retry-failed", is_flag=True, help="With --resume: play samples again that the machine failed."),
-    click.option("--reuse", type=PATH, multiple=True, metavar="RUN_DIR", help="Take equal samples of it. Repeatable."),
-    click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to say what was spent."),
+    click.option("--retry-failed", is_flag=True, help="With --resume: retry samples lost to machine failures."),
+    click.option(
+        "--reuse", type=PATH, multiple=True, metavar="RUN_DIR", help="Reuse its identical samples. Repeatable."
+    ),
+    click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to report what was spent."),
     click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong."),
-    click.option("--greedy", is_flag=True, help="Always the likeliest token; this is the default."),
+    click.option("--greedy", is_flag=True, help="Always take the likeliest token; this is the default."),
     click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead."),
-    click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin."),
-    click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32."),
-    click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many."),
+    click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from."),
+    click.option(
+        "--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32."
+    ),
+    click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many."),
 )

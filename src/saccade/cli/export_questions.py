@@ -48,7 +48,7 @@ def export_family(
     if form not in QUESTION_FORMS:
         raise UserError(f"questions are exported to {', '.join(QUESTION_FORMS)}, not to {form}")
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "manifest.json").is_file())):
-        raise UserError(f"--out {out} exists and is no export of ours; name a new or empty folder")
+        raise UserError(f"--out {out} exists and is no export of Saccade; name a new or empty folder")
     own = own_family_file(family) is not None
     terms = licence or ("unknown" if own else "apache-2.0")
     questions = drawn(family, train=count, test=test, seed=seed, difficulty=difficulty, licence=terms)

@@ -21,13 +21,25 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
 @click.argument("run", type=PATH, metavar="[RUN_DIR]", required=False)
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Instead of a run: drawn questions, as a data set.")
 @click.option("--suite", type=click.Choice(["look"]), help="Or: the questions of this benchmark.")
-@click.option("-n", "--n", "count", type=click.IntRange(min=1), default=256, show_default=True, help="Of --family.")
+@click.option(
+    "-n",
+    "--n",
+    "count",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    help="Number of questions of --family.",
+)
 @click.option(
     "--test", type=click.IntRange(min=1), default=64, show_default=True, help="Held-out questions, beside those of -n."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --family.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of --family.")
 @click.option(
-    "--difficulty", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the questions of --family."
+    "--difficulty",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Difficulty of --family's questions.",
 )
 @click.option(
     "--to",
@@ -41,8 +53,8 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
     ),
 )
 @click.option("--out", type=PATH, required=True, help="File or folder to write.")
-@click.option("--license", "licence", help="Of the questions of a FILE.py:NAME, by default unknown.")
-@click.option("--name", help="The evaluation, where a run has several.")
+@click.option("--license", "licence", help="License of a FILE.py:NAME's questions, by default unknown.")
+@click.option("--name", help="Evaluation to export, if the run has several.")
 @click.option("--as", "set_name", help="Name of the questions in their files, by default the evaluation's.")
 @click.option("--model", "model_name", default="saccade", show_default=True, help="Name of the model in their files.")
 def export(
@@ -60,7 +72,7 @@ def export(
     set_name: str | None,
     model_name: str,
 ) -> None:
-    """Write an evaluation, or drawn questions, in the form of another program."""
+    """Write an evaluation, or drawn questions, in the format of another program."""
     if sum(one is not None for one in (run, family, suite)) != 1:
         raise UserError(
             "give one of RUN_DIR, the --out of saccade eval, --family NAME for its questions and --suite look"
@@ -83,7 +95,7 @@ def export(
         return
     assert run is not None
     if form not in RUN_FORMS:
-        raise UserError(f"a run is exported to {', '.join(RUN_FORMS)}; {form} takes the questions of --family NAME")
+        raise UserError(f"a run is exported to {', '.join(RUN_FORMS)}; to write {form}, give --family NAME instead")
     if form in ("csv", "parquet", "latex", "markdown"):
         _export_table(run, form, out, name)
     else:
@@ -141,16 +153,18 @@ def _export_run(run: Path, form: RunForm, out: Path, name: str | None, set_name:
 
 @click.command("import")
 @click.argument("file", type=PATH)
-@click.option("--from", "form", required=True, type=click.Choice(["vlmevalkit", "lmms-eval"]), help="Whose file it is.")
-@click.option("--out", type=PATH, required=True, help="Directory that gets samples/NAME.jsonl, as runs have it.")
-@click.option("--name", help="Of the evaluation, by default that of the file.")
-@click.option("--benchmark", metavar="NAME", help="The benchmark that was measured, whose rules are used.")
+@click.option(
+    "--from", "form", required=True, type=click.Choice(["vlmevalkit", "lmms-eval"]), help="Harness that wrote FILE."
+)
+@click.option("--out", type=PATH, required=True, help="Directory for samples/NAME.jsonl, as in a run.")
+@click.option("--name", help="Name of the evaluation, by default that of the file.")
+@click.option("--benchmark", metavar="NAME", help="Benchmark that was measured; its rules are used.")
 @click.option(
     "--reading",
     type=click.Choice(["strict", "vlmevalkit", "lmms-eval"]),
     default="strict",
     show_default=True,
-    help="The rule that scores the replies anew.",
+    help="Rule that scores the replies again.",
 )
 @click.option("--model", "model_name", default="unknown", show_default=True, help="Name of the model that was asked.")
 def import_(
@@ -162,7 +176,7 @@ def import_(
     reading: "ReadingName",
     model_name: str,
 ) -> None:
-    """Read a run of another harness, score it anew, and keep it as samples that saccade compare and export take."""
+    """Import a run of another harness: score it again and save it as samples for saccade compare and export."""
     from saccade.evaluation.benchmarks import benchmark_named
     from saccade.evaluation.exports import lmms_eval, vlmevalkit
     from saccade.evaluation.exports.imported import imported_samples, write_imported

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[FAMILY]...")
-@click.option("--domain", help="Families of this domain alone.")
-@click.option("--json", "is_json", is_flag=True, help="One JSON object a line.")
-@click.option("--markdown", "is_page", is_flag=True, help="A page with every program, as docs/gym_families.md is.")
+@click.option("--domain", help="List only families of this domain.")
+@click.option("--json", "is_json", is_flag=True, help="Write one JSON object a line.")
+@click.option(
+    "--markdown", "is_page", is_flag=True, help="Write a Markdown page with every program, like docs/gym_families.md."
+)
 def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page: bool) -> None:
     """List task families: domain, programs, looks, extra, and whether they need a closer look.
 
-    Each can be named wherever a family is named, as can a part of it:
+    Every option that takes a family takes each of these, or a part of one:
     `FAMILY[/PROGRAM][@LOOK][?AXIS=LEVEL&expert=KIND&unanswerable=SHARE]`.
     """
     import json

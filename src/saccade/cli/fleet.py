@@ -32,7 +32,7 @@ def train_spread(
     ``plan`` is the recipe's, made here so that mistakes are found before anything is started.
     """
     if target is None:
-        raise UserError("fleet.rollouts and fleet.address are for runs of a recipe by its name: `saccade train RECIPE`")
+        raise UserError("fleet.rollouts and fleet.address need a recipe by its name; use `saccade train RECIPE`")
     plan.check()
     from saccade.train.fitting import check_shards
     from saccade.train.fleet_ray import train_on_ray

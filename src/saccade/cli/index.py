@@ -21,13 +21,13 @@ ENCODER_HELP = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-tra
 @click.command()
 @click.argument("folder", type=PATH)
 @click.option("--encoder", "where", required=True, metavar="CHECKPOINT", help=ENCODER_HELP)
-@click.option("--out", type=PATH, required=True, help="Directory of the index; one that is there is added to.")
+@click.option("--out", type=PATH, required=True, help="Directory of the index; an existing index is extended.")
 @click.option(
     "--precision",
     type=click.Choice(["int8", "fp16"]),
     default="int8",
     show_default=True,
-    help="Of the vectors: fp16 takes twice the space and time.",
+    help="Precision of the vectors: fp16 takes twice the space and time.",
 )
 @click.option("--dpi", type=click.IntRange(min=1), default=144, show_default=True, help="Resolution of PDF pages.")
 @click.option(
@@ -35,13 +35,13 @@ ENCODER_HELP = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-tra
     type=click.IntRange(min=1),
     default=4_000_000,
     show_default=True,
-    help="Larger ones are drawn smaller.",
+    help="Maximum pixels of a PDF page; larger pages are drawn smaller.",
 )
 @click.option(
-    "--first-stage", metavar="STAGE", help="Also what two-stage search needs: 32-int8, 32-signs, all-signs, ..."
+    "--first-stage", metavar="STAGE", help="Also store what two-stage search needs: 32-int8, 32-signs, all-signs, ..."
 )
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def index(
     folder: Path,
     where: str,
@@ -53,10 +53,10 @@ def index(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Index the PDFs and pictures of FOLDER, or add what is new or has changed.
+    """Index the PDFs and pictures of FOLDER, or add new and changed ones to the index.
 
-    A PDF is a document, and so are the pictures of a subfolder. Pages that cannot be read are named. The same command
-    continues an index that was cut off.
+    A PDF is a document, and so are the pictures of a subfolder. Pages that cannot be read are listed. The same command
+    continues after an interruption.
     """
     prepare_machine(threads)
     from saccade.retrieval.building import build_index
@@ -88,8 +88,8 @@ def index(
 @click.command()
 @click.argument("index_directory", type=PATH, metavar="INDEX")
 @click.argument("question")
-@click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="So many pages.")
-@click.option("--document", help="Search this document alone.")
+@click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="Number of pages.")
+@click.option("--document", help="Search only this document.")
 @click.option(
     "--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {ENCODER_HELP}"
 )
@@ -99,7 +99,7 @@ def index(
     "--why",
     type=PATH,
     metavar="FILE.html",
-    help="A page that draws over the pages found what each word of the question met there.",
+    help="HTML page that shows, on the pages found, what each word of the question matched.",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -24,10 +24,10 @@ FAMILY = "attributes"
     help="Drawn questions to begin with.",
 )
 def init(directory: Path, count: int) -> None:
-    """Write a project of your own into DIR: recipe, reward, data, settings and tests, which trains at once."""
+    """Write a project of your own into DIR that trains at once: recipe, reward, data, settings and tests."""
     name = directory.resolve().name
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UserError(f"{directory} is there and not an empty folder; name one that is new, so that nothing is lost")
+        raise UserError(f"{directory} exists and is not an empty folder; name a new one, so that nothing is lost")
     prepare_machine(None)
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

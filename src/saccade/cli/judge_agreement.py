@@ -14,17 +14,19 @@ from saccade.errors import UserError
 @click.command("judge-agreement")
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
 @click.option("--judge", required=True, metavar="URL|CHECKPOINT", help="The judge: a server or a checkpoint.")
-@click.option("--judge-model", metavar="NAME", help="Its name, where it is a server.")
+@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, if --judge is a server.")
 @click.option("--second", metavar="URL|CHECKPOINT", help="A second judge.")
-@click.option("--second-model", metavar="NAME", help="Its name, where it is a server.")
+@click.option("--second-model", metavar="NAME", help="Name of its model, if --second is a server.")
 @click.option(
     "--labels",
     type=PATH,
     metavar="FILE",
-    help="Labels of people: CSV or JSON lines with id and label. Without it, verdicts given in saccade view count.",
+    help="Human labels: CSV or JSON lines with id and label. By default, verdicts given in saccade view count.",
 )
 @click.option("--name", metavar="EVALUATION", help="Only this evaluation of the run.")
-@click.option("-n", "--n", "count", type=click.IntRange(min=1), help="So many answers of each, the first ones.")
+@click.option(
+    "-n", "--n", "count", type=click.IntRange(min=1), help="Number of answers of each evaluation, from the first."
+)
 def judge_agreement(
     run_directory: Path,
     judge: str,
@@ -35,7 +37,7 @@ def judge_agreement(
     name: str | None,
     count: int | None,
 ) -> None:
-    """Measure a judge on the answers of an evaluation: Cohen's kappa with rules, a second judge, people, itself.
+    """Measure a judge on the answers of an evaluation: Cohen's kappa with rules, a second judge, people and itself.
 
     Every sample of a question is an answer. All verdicts are kept in RUN_DIR/judging.
     """
@@ -51,7 +53,7 @@ def judge_agreement(
     from saccade.viewer.store.labels import annotated_labels
 
     if second is None and second_model is not None:
-        raise UserError(f"--second-model {second_model} has no effect without --second")
+        raise UserError(f"--second-model {second_model} has no effect without --second; add it, or leave this out")
     given = None if labels is None else read_labels(labels)
     evaluations = RunPaths(root=existing_run(run_directory)).evaluations
     files = {path.stem: path for path in sorted(evaluations.glob("*.jsonl"))}

@@ -19,10 +19,10 @@ MAX_FLIPPED = 20
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
-@click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to say what was spent.")
+@click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to report what was spent.")
 @click.option("--json", "json_path", type=PATH, metavar="FILE", help="Write all figures there as well.")
 def figures(run_directory: Path, prices: Path | None, json_path: Path | None) -> None:
-    """Figures of an evaluation from its samples: intervals over clusters, cost, errors, tools, by turns and pixels."""
+    """Print an evaluation's figures from its samples: intervals over clusters, cost, errors, tools, turns, pixels."""
     found = show_figures(existing_run(run_directory), prices)
     if json_path is not None:
         _write(json_path, {"evaluations": [one.as_json() for one in found]})
@@ -35,9 +35,11 @@ def figures(run_directory: Path, prices: Path | None, json_path: Path | None) ->
     "--although",
     multiple=True,
     metavar="WHAT",
-    help="Compare although this was asked differently (max_pixels, say); it is said beside the figures. Repeatable.",
+    help="Compare although this setting differs (max_pixels, say); the output says so. Repeatable.",
 )
-@click.option("--json", "json_path", type=PATH, metavar="FILE", help="Write everything, all flipped questions too.")
+@click.option(
+    "--json", "json_path", type=PATH, metavar="FILE", help="Write everything, including all flipped questions."
+)
 def compare(runs: tuple[Path, ...], name: str | None, although: tuple[str, ...], json_path: Path | None) -> None:
     """Compare evaluations question by question, the later runs against the first."""
     if len(runs) < 2:
@@ -119,7 +121,9 @@ def _shared(sets: "list[dict[str, SampleSet]]", labels: list[str], name: str | N
         return [[next(iter(of.values())) for of in sets]]
     if not names:
         listed = "; ".join(f"{label}: {', '.join(of)}" for of, label in zip(sets, labels))
-        raise UserError(f"the runs share no evaluation by name ({listed}); ask alike, or give files of samples")
+        raise UserError(
+            f"the runs share no evaluation by name ({listed}); evaluate them in the same way, or give files of samples"
+        )
     return [[of[one] for of in sets] for one in names]
 
 

@@ -29,12 +29,18 @@ _SHOWN = ("1+0", "1+1", "1+2", "2+2", "1+1:1", "1+2:1", "2+2:1", "2+4:1", "4+4:1
     "layouts",
     multiple=True,
     metavar="LEARNERS+ROLLOUTS[:AHEAD]",
-    help="1+0 plays in the learner; 2+4:1 plays one batch ahead beside learning. Repeatable.",
+    help="1+0 samples in the learner; 2+4:1 samples one batch ahead while learning. Repeatable.",
 )
-@click.option("--also", type=PATH, multiple=True, help="Calibrate by this run too: one of several learners, say.")
-@click.option("--exponent", type=click.FloatRange(0.1, 1.0), default=0.9, show_default=True, help="Learning / W^this.")
+@click.option("--also", type=PATH, multiple=True, help="Calibrate by this run too: one with several learners, say.")
+@click.option(
+    "--exponent",
+    type=click.FloatRange(0.1, 1.0),
+    default=0.9,
+    show_default=True,
+    help="Learning time falls with W^this.",
+)
 @click.option("--rows", type=click.IntRange(min=1), default=64, show_default=True, help="Rows of an engine.")
-@click.option("--processor", is_flag=True, help="Go by processor seconds, which a busy machine leaves as they are.")
+@click.option("--processor", is_flag=True, help="Use CPU time, which a busy machine does not change.")
 @click.option("--held-out", type=PATH, multiple=True, help="Another run of the recipe, to check against. Repeatable.")
 @click.option("--check", is_flag=True, help="Print the model's errors: held-out runs, and tables that verl published.")
 def plan_fleet(
@@ -49,8 +55,8 @@ def plan_fleet(
 ) -> None:
     """Model step time, idle shares and staleness of RUN on other layouts.
 
-    The model is calibrated by what RUN recorded; its errors are not small. It knows nothing of other hardware, of a
-    network, or of memory: `saccade plan-memory` says what fits.
+    The model is calibrated by what RUN recorded; its errors are not small. It ignores other hardware, the
+    network and memory: `saccade plan-memory` says what fits.
     """
     from saccade.train.fleet_plan import CalibrationRun, calibrated, modelled
     from saccade.train.fleet_record import layout_of, recorded_steps

@@ -21,11 +21,21 @@ _WORDS = {"sampling": "while trajectories are sampled", "learning": "in forward 
 @click.option("--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="Processes, each with a GPU.")
 @click.option("--gpu-memory", type=click.FloatRange(min=0.1), help="GiB of each GPU, by default this machine's or 80.")
 @click.option("--memory", type=click.FloatRange(min=0.1), help="GiB of the host, by default this machine's.")
-@click.option("--pack-tokens", type=click.IntRange(min=1), help="Of the largest micro-batch, if less than is allowed.")
-@click.option("--image-tokens", type=click.IntRange(min=0), help="Of the pictures in it.")
+@click.option(
+    "--pack-tokens", type=click.IntRange(min=1), help="Tokens of the largest micro-batch, if fewer than are allowed."
+)
+@click.option("--image-tokens", type=click.IntRange(min=0), help="Image tokens in that micro-batch.")
 @click.option("--rows", type=click.IntRange(min=1), help="Trajectories sampled together, if fewer than are allowed.")
-@click.option("--row-tokens", type=click.IntRange(min=1), help="Of the longest trajectory, if less than is allowed.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="As for saccade train questions.")
+@click.option(
+    "--row-tokens", type=click.IntRange(min=1), help="Tokens of the longest trajectory, if fewer than are allowed."
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a setting of saccade train questions. Repeatable.",
+)
 def plan_memory(
     model: Path,
     gpus: int,
@@ -37,10 +47,10 @@ def plan_memory(
     row_tokens: int | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Say what a reinforcement run of MODEL takes per process, part by part, and whether it fits.
+    """Estimate the memory of an RL run of MODEL per process, part by part, and say whether it fits.
 
     The settings are those of `saccade train questions`. Without further options trajectories are as long and pictures
-    as large as the settings allow. Exit status 2 where it does not fit.
+    as large as the settings allow. Exit status 2 if the run does not fit.
     """
     prepare_machine(None)
     from dataclasses import replace
@@ -79,7 +89,7 @@ def plan_memory(
     bounds = {"device": gpu_memory or _gpu_gib() if gpus else memory or _host_gib(), "host": memory or _host_gib()}
     too_large = [_told(plan, place, bounds[place], gpus) for place in (("device", "host") if gpus else ("device",))]
     if any(too_large):
-        raise UserError(f"this does not fit: {'; '.join(filter(None, too_large))}. {_advice(settings, plan)}")
+        raise UserError(f"the run does not fit: {'; '.join(filter(None, too_large))}. {_advice(settings, plan)}")
 
 
 def _told(plan: "MemoryPlan", place: "Place", bound_gib: float, gpus: int) -> str | None:

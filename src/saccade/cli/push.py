@@ -19,11 +19,11 @@ _TRAINER = "trainer"
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
 @click.argument("repo", metavar="OWNER/NAME")
 @click.option("--checkpoint", metavar="NAME", help="One of RUN_DIR/checkpoints; by default the last one.")
-@click.option("--branch", metavar="NAME", help="A branch that is there; by default main.")
-@click.option("--private", is_flag=True, help="Make the repository private, if it is made now.")
-@click.option("--report", is_flag=True, help="Push report.html too, which has questions, pictures and the command.")
-@click.option("--message", default="A run of Saccade", show_default=True, help="Message of the commit.")
-@click.option("--only-write", type=PATH, metavar="DIR", help="Write the repository's files here, and push nothing.")
+@click.option("--branch", metavar="NAME", help="An existing branch; by default main.")
+@click.option("--private", is_flag=True, help="Make the repository private, if it is created now.")
+@click.option("--report", is_flag=True, help="Push report.html too; it contains questions, pictures and the command.")
+@click.option("--message", default="A run of Saccade", show_default=True, help="Commit message.")
+@click.option("--only-write", type=PATH, metavar="DIR", help="Write the repository's files here and push nothing.")
 def push(
     run_directory: Path,
     repo: str,

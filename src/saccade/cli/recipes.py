@@ -27,8 +27,8 @@ def recipes() -> None:
 
 @click.command()
 @click.argument("recipe", metavar="FILE.py:FUNCTION|NAME")
-@click.option("--data", type=PATH, help="As for saccade train, where the defaults depend on it.")
-@click.option("--model", type=PATH, help="As for saccade train, where the defaults depend on it.")
+@click.option("--data", type=PATH, help="As for saccade train, if the defaults depend on it.")
+@click.option("--model", type=PATH, help="As for saccade train, if the defaults depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) -> None:
     """List the settings of a recipe: default, the paper's value, meaning."""

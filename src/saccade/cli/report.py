@@ -17,8 +17,10 @@ from saccade.errors import UserError
     help="Ask this model about wrong answers with tools: did calls ask for the wrong thing (E4), or was a right result "
     "misread (E6)? Its verdicts stay with the run.",
 )
-@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, where --judge is a server.")
-@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable with the server's key.")
+@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, if --judge is a server.")
+@click.option(
+    "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the server's key."
+)
 @click.option(
     "--stars",
     type=click.Choice(["text", "pages"]),
@@ -28,8 +30,8 @@ from saccade.errors import UserError
 @click.option(
     "--why",
     metavar="ENCODER|run",
-    help="Draw over the pages why they were found: by this encoder of pages (a directory or a server's URL), or by the "
-    "one that the run's settings name (run). What it says stays with the run.",
+    help="Show on the pages why they were retrieved, by this page encoder (a directory or a server's URL) or by the "
+    "one in the run's settings (run). The result stays with the run.",
 )
 def report(
     run_directory: Path,
@@ -39,7 +41,7 @@ def report(
     stars: str | None,
     why: str | None,
 ) -> None:
-    """Write report.html and report.json of a run again, also of one that still runs."""
+    """Write report.html and report.json of a run again, even while it is running."""
     if judge_model is not None and judge is None:
         raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
     if stars is not None and judge is None:

@@ -22,15 +22,15 @@ KS = (1, 3, 5)
 @click.argument("questions", type=PATH)
 @click.argument("index_directory", type=PATH, metavar="INDEX")
 @click.option("--out", type=PATH, required=True, help="Directory for the file of questions and the pages.")
-@click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="Pages for a question.")
-@click.option("--whole-corpus", is_flag=True, help="Search all documents, also where a question names one.")
-@click.option("--gold", is_flag=True, help="Instead of pages that are found the gold pages, and --distractors.")
+@click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="Pages per question.")
+@click.option("--whole-corpus", is_flag=True, help="Search all documents, even if a question names one.")
+@click.option("--gold", is_flag=True, help="Use the gold pages and --distractors instead of retrieved pages.")
 @click.option(
-    "--distractors", type=click.IntRange(min=0), default=0, show_default=True, help="Other pages beside gold."
+    "--distractors", type=click.IntRange(min=0), default=0, show_default=True, help="Other pages beside the gold ones."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the distractors and the order.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the distractors and the order.")
 @click.option("--data-set", metavar="NAME", help="QUESTIONS is a release of this published data set.")
-@click.option("--split", default="test", show_default=True, help="Of the data set.")
+@click.option("--split", default="test", show_default=True, help="Split of the data set.")
 @click.option(
     "--skip-bad-rows",
     is_flag=True,
@@ -57,10 +57,10 @@ def retrieve(
     first_stage: str | None,
     threads: int | None,
 ) -> None:
-    """Bring the pages of INDEX that answer QUESTIONS: a file of questions on pictures, for train, eval and curate.
+    """Retrieve pages of INDEX for QUESTIONS: writes a file of questions on pictures, for train, eval and curate.
 
-    The file is called by the data set or by QUESTIONS, so that answers count as they did. Says how often the gold pages
-    were found, where they are known.
+    The file is named after the data set or QUESTIONS, so that answers count as before. The output says how often the
+    gold pages were found, if they are known.
     """
     threads = prepare_machine(threads)
     from saccade.media.store import MediaStore

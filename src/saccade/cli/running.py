@@ -40,7 +40,13 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
         out = click.option("--out", type=PATH, default=default_out, show_default=True, help="Directory of the run.")
     options = [
         out,
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bytes."),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="The same seed gives the same bytes.",
+        ),
         click.option(
             "--set",
             "overrides",
@@ -55,10 +61,10 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
             "accepted",
             multiple=True,
             metavar="KEY",
-            help="With --resume: go on although this setting has changed (recipe: its source). Repeatable.",
+            help="With --resume: continue although this setting has changed (recipe: its source). Repeatable.",
         ),
         click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1."),
-        click.option("--quiet", is_flag=True, help="No progress."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
     ]
 
     def with_options(command: Command) -> Command:

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("tools_file", type=PATH, metavar="TOOLS.toml")
-@click.option("--host", help="Address to listen on, by default 127.0.0.1. Beyond loopback a token is needed.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="By default 8400; 0 takes one that is free.")
+@click.option("--host", help="Address to listen on, by default 127.0.0.1. A non-loopback one needs a token.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port, by default 8400; 0 picks a free one.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that the light tools share, by default 1.")
 @click.option(
-    "--token-env", default="SACCADE_TOKEN", show_default=True, help="Variable with the token that callers must bring."
+    "--token-env",
+    default="SACCADE_TOKEN",
+    show_default=True,
+    help="Environment variable with the token that callers must send.",
 )
-@click.option("--log", type=click.Choice(["calls", "events"]), help="What is logged, as JSON lines on stderr.")
-@click.option("--ray", is_flag=True, help="As a Ray Serve deployment: replicas on a cluster, shares of GPUs.")
+@click.option("--log", type=click.Choice(["calls", "events"]), help="What to log, as JSON lines on stderr.")
+@click.option("--ray", is_flag=True, help="Run as a Ray Serve deployment: replicas on a cluster, shares of GPUs.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of each worker, by default 1.")
 def serve(
     tools_file: Path,
@@ -38,7 +41,7 @@ def serve(
 ) -> None:
     """Serve the tools of a configuration over HTTP until SIGTERM.
 
-    Options go before what [server] in the file says.
+    Options override [server] in the file.
     """
     prepare_machine(threads)
     from saccade.services.settings import serving_of
@@ -62,14 +65,16 @@ PORT = click.IntRange(1, 65_535)
 
 @click.command()
 @click.argument("tools_file", type=PATH, metavar="[TOOLS.toml]", required=False)
-@click.option("--http", is_flag=True, help="Serve on HTTP at /mcp, instead of on standard input and output.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="With --http. Beyond loopback a token is needed.")
-@click.option("--port", type=PORT, default=8401, show_default=True, help="With --http.")
+@click.option("--http", is_flag=True, help="Serve over HTTP at /mcp instead of standard input and output.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="With --http: address; a non-loopback one needs a token."
+)
+@click.option("--port", type=PORT, default=8401, show_default=True, help="With --http: port.")
 @click.option(
     "--token-env",
     default="SACCADE_TOKEN",
     show_default=True,
-    help="Variable with the token that clients must bring, with --http.",
+    help="With --http: environment variable with the token that clients must send.",
 )
 @click.option(
     "--images", "folders", type=PATH, multiple=True, help="Folder from which pictures may be named by path. Repeatable."
@@ -84,7 +89,7 @@ def mcp(
     folders: tuple[Path, ...],
     threads: int | None,
 ) -> None:
-    """Offer tools to any client of the Model Context Protocol: those of a configuration, or those on images."""
+    """Offer tools to any client of the Model Context Protocol: those of a configuration, or the image tools."""
     prepare_machine(threads)
     tools = _tools(tools_file)
     from saccade.interop.mcp.images import ReceivedImages
@@ -104,22 +109,34 @@ def mcp(
 @click.command()
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Tasks of a procedural family.")
 @click.option("--data", type=PATH, help="Or: your own tasks, a file or a folder.")
-@click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default those on images.")
+@click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default the image tools.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="OpenEnv knows no tokens: keep it to networks of yours."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address; OpenEnv has no tokens, so use trusted networks only.",
 )
 @click.option("--port", type=PORT, default=8402, show_default=True)
 @click.option(
-    "--allow-host", "allow_hosts", multiple=True, help="Name under which clients reach it, as in a cluster. Repeatable."
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    help="Name under which clients reach the server, as in a cluster. Repeatable.",
 )
-@click.option("--sessions", type=click.IntRange(min=1), default=64, show_default=True, help="Episodes at a time.")
+@click.option(
+    "--sessions", type=click.IntRange(min=1), default=64, show_default=True, help="Maximum concurrent episodes."
+)
 @click.option("--max-turns", type=click.IntRange(min=1), default=6, show_default=True)
 @click.option("--split", type=click.Choice(["train", "validation", "held_out"]), default="train", show_default=True)
 @click.option(
-    "--difficulty", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the family's tasks."
+    "--difficulty",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Difficulty of the family's tasks.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 def openenv(
     family: str | None,
@@ -179,5 +196,5 @@ def _tools(tools_file: Path | None) -> "tuple[Tool, ...]":
     for name, why in tools.left_out.items():
         click.echo(f"saccade: {name} is left out: {why}", err=True)
     if not tools.ready:
-        raise UserError(f"no tool of {tools_file} can be made; see above why")
+        raise UserError(f"no tool of {tools_file} can be made; the lines above say why")
     return tools.ready

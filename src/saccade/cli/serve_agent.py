@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 @click.command("serve-agent")
 @click.option("--model", type=PATH, help="Checkpoint directory of the policy.")
 @click.option("--server", metavar="URL", help="Or: a server of the policy alone (vLLM, SGLang, a cloud).")
-@click.option("--server-model", metavar="NAME", help="The model's name at --server. The key is OPENAI_API_KEY's.")
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="How it is asked, by default as its record says.")
+@click.option(
+    "--server-model", metavar="NAME", help="The model's name at --server. The key is read from OPENAI_API_KEY."
+)
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol, by default the recorded one.")
 @click.option(
     "--tools",
     multiple=True,
@@ -29,23 +31,42 @@ if TYPE_CHECKING:
     help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
     "tool service. Repeatable.",
 )
-@click.option("--turns", type=click.IntRange(min=1), help="Another number of turns.")
-@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True, help="Unless asked for.")
+@click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    default=0.0,
+    show_default=True,
+    help="Temperature of requests that give none.",
+)
 @click.option("--name", default="saccade", show_default=True, help="Name that requests give as model.")
 @click.option(
     "--reply",
     type=click.Choice(["answer", "transcript"]),
     default="answer",
     show_default=True,
-    help="The final answer alone, or all turns and what the tools said.",
+    help="Reply with the final answer alone, or with all turns and tool results.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Beyond loopback a token is needed.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8403, show_default=True, help="0 takes a free one.")
-@click.option("--queue", type=click.IntRange(min=1), default=512, show_default=True, help="Open episodes; then 429.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; a non-loopback one needs a token."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8403, show_default=True, help="Port; 0 picks a free one."
+)
+@click.option(
+    "--queue",
+    type=click.IntRange(min=1),
+    default=512,
+    show_default=True,
+    help="Maximum open episodes; requests beyond that get 429.",
+)
 @click.option("--https", "allows_https", is_flag=True, help="Fetch pictures that are named by https addresses.")
 @click.option("--traces", type=click.IntRange(min=0), default=256, show_default=True, help="Requests kept for /traces.")
 @click.option(
-    "--token-env", default="SACCADE_TOKEN", show_default=True, help="Variable with the token that callers must bring."
+    "--token-env",
+    default="SACCADE_TOKEN",
+    show_default=True,
+    help="Environment variable with the token that callers must send.",
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")

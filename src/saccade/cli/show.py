@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
 @click.option("--stage", metavar="NAME", help="A stage of training or an evaluation; by default the last training.")
 @click.option("--step", type=click.IntRange(min=1), help="A step of training; by default the last one.")
-@click.option("--worst", type=click.IntRange(min=1), default=5, show_default=True, help="So many lowest rewards.")
+@click.option(
+    "--worst", type=click.IntRange(min=1), default=5, show_default=True, help="Number of lowest rewards to show."
+)
 @click.option("--id", "task_id", metavar="TASK", help="All trajectories of this question instead.")
 def show(run_directory: Path, stage: str | None, step: int | None, worst: int, task_id: str | None) -> None:
     """Explain rewards: turns, every term with value and weight, the group and the advantage."""

@@ -22,10 +22,10 @@ REFUSED = 1
 
 @click.command("tools")
 @click.argument("name", required=False)
-@click.option("--config", type=PATH, help="A tools.toml: which back ends and models tools have.")
+@click.option("--config", type=PATH, help="A tools.toml with the back ends and models of tools.")
 @click.option("--image", "images", type=PATH, multiple=True, help="An image for a call of NAME. Repeatable.")
-@click.option("--arguments", help="Call NAME with these: a JSON object; coordinates in pixels of the image.")
-@click.option("--out", type=PATH, help="Folder for the pictures that a call gives.")
+@click.option("--arguments", help="Arguments to call NAME with: a JSON object; coordinates in pixels of the image.")
+@click.option("--out", type=PATH, help="Folder for the pictures that a call returns.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def tools(
     name: str | None,
@@ -35,7 +35,7 @@ def tools(
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """List all tools, say what one of them takes, or call it.
+    """List all tools, show the arguments of one, or call it.
 
     Without NAME: every tool with its back end, and whether it is ready or how to configure it. With NAME: its schema
     and an example. With --image or --arguments it is called.

@@ -18,7 +18,7 @@ def demo(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Train a small model from nothing until it looks closer by itself: minutes on a CPU."""
+    """Train a small model from scratch until it looks closer by itself: minutes on a CPU."""
     threads = prepare_machine(threads)
     from saccade.config.context import RecipeContext
     from saccade.train.recipe_loading import load_recipe
@@ -47,9 +47,9 @@ def demo(
     metavar="gymnasium:ID|...",
     help="An environment to train in: gymnasium:ID, verifiers:NAME, openenv:URL, FILE.py:NAME.",
 )
-@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
-@click.option("--max-frames", type=click.IntRange(min=1), help="Frames shown of a video in --data, by default 32.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
+@click.option("--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32.")
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 @run_options(default_out=None)
 def train(
     recipe: str,

@@ -24,8 +24,8 @@ def verifier() -> None:
 @verifier.command()
 @click.argument("reward", metavar="[FILE.py:NAME]", required=False)
 @click.option("--data", type=PATH, help="Your own tasks with boxes: a file or a folder. By default tasks are drawn.")
-@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=16, show_default=True, help="Number of tasks.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
@@ -38,7 +38,7 @@ def hacks(
     seed: int,
     threads: int | None,
 ) -> int:
-    """Play the known hacks against a reward of yours, by default Argos' with exact regions; status 1 if any pays."""
+    """Test a reward, by default Argos' with exact regions, against the known hacks; exit status 1 if any pays."""
     prepare_machine(threads)
     from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
     from saccade.rewards.hack_check import check_verifier
@@ -54,8 +54,8 @@ def hacks(
 
 @verifier.command()
 @click.option("--data", type=PATH, help="Your own tasks with boxes: a file or a folder. By default tasks are drawn.")
-@click.option("--image-root", type=PATH, help="Folder in which relative image paths of --data begin.")
-@click.option("--skip-bad-rows", is_flag=True, help="Leave bad rows of --data out and say how many.")
+@click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
+@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=64, show_default=True, help="Number of tasks.")
 @click.option(
     "--set",
@@ -69,9 +69,9 @@ def hacks(
     "shares",
     type=click.FloatRange(0, 1),
     multiple=True,
-    help="Or exact regions of which this share is wrong, by default 0, 0.1 and 0.3. Repeatable.",
+    help="Or: exact regions, this share of them wrong; by default 0, 0.1 and 0.3. Repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
 def agreement(
@@ -118,7 +118,7 @@ def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, ope
     judge = JudgeSettings(kind="none")
     ends = back_ends(settings, judge, VerifierForms(), media=media, view=ORIGINAL_VIEW, seed=seed, group="")
     if not settings.finds:
-        raise UserError("there is nothing to find things with; set detector and segmenter, or service")
+        raise UserError("no model is set that finds regions; set detector and segmenter, or service, by --set")
     for resource in ends.resources:
         opened.enter_context(resource)
     return ends.verifier

@@ -15,26 +15,34 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", type=PATH, nargs=-1, metavar="[PATH]...")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; beyond this machine with --token-env."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; a non-loopback one needs --token-env."
 )
 @click.option(
-    "--port", type=click.IntRange(min=0, max=65535), help="By default 7860, or a free one where that is taken."
+    "--port", type=click.IntRange(min=0, max=65535), help="Port, by default 7860, or a free one if that is taken."
 )
-@click.option("--token-env", metavar="NAME", help="Environment variable with a token that pages must bring.")
-@click.option("--no-open", is_flag=True, help="Open no browser.")
+@click.option("--token-env", metavar="NAME", help="Environment variable with the token that pages must send.")
+@click.option("--no-open", is_flag=True, help="Do not open a browser.")
 @click.option(
     "--field",
     "fields",
     multiple=True,
     metavar="NAME=KEY",
-    help="Of JSON lines of messages: messages=talk, reward=score, id=uid, images=pics, right=ok. Repeatable.",
+    help="Fields of JSON lines of messages: messages=talk, reward=score, id=uid, images=pics, right=ok. Repeatable.",
 )
 @click.option("--export", type=PATH, metavar="OUT.html", help="Write one file that needs no server instead.")
 @click.option(
-    "--filter", "query", default="", metavar="QUERY", help="What it holds, as in a list's address: right=0&stage=rl."
+    "--filter",
+    "query",
+    default="",
+    metavar="QUERY",
+    help="Trajectories that --export writes, as in a list's address: right=0&stage=rl.",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1, max=500), default=200, show_default=True, help="Trajectories in it at most."
+    "--limit",
+    type=click.IntRange(min=1, max=500),
+    default=200,
+    show_default=True,
+    help="Maximum number of trajectories that --export writes.",
 )
 def view(
     paths: tuple[Path, ...],
