@@ -254,7 +254,7 @@ def test_pass_rates_choose_questions_that_are_right_once_or_twice_of_five(data: 
     assert set(asked) == {"general1", "general2"}
 
     of_others = written(tmp_path / "others.jsonl", [{"id": "another", "pass_rate": 0.4}])
-    with pytest.raises(UserError, match="knows none of the 6 questions"):
+    with pytest.raises(UserError, match="has the id of none of the 6 questions"):
         planned(data, *settings, f"general_pass_rates={of_others}")
 
 

@@ -111,9 +111,9 @@ def test_a_run_that_dies_later_reads_the_artefact_back(undisturbed: Path, tmp_pa
 
 def test_what_is_not_there_yet_and_what_cannot_be_used_are_told() -> None:
     words = Derived("words", words_of)
-    with pytest.raises(NotDerivedError, match="'words' makes is asked for before it has run"):
+    with pytest.raises(NotDerivedError, match="stage 'words' is used before the stage has run"):
         words()
-    with pytest.raises(UserError, match="stage 'words' made cannot be used: it has no words"):
+    with pytest.raises(UserError, match="artefact of the stage 'words' cannot be used: it has no words"):
         words.take({"word": []})
 
 
@@ -127,7 +127,7 @@ def test_a_plan_names_where_the_artefact_comes_from_and_goes_to(tmp_path: Path) 
         return str(error.value)
 
     measured: Evaluate = deriving.witness.evaluation("after_sft")
-    assert "is no stage before it; there are none" in refused(stage, measured)
+    assert "is no earlier stage; there are none" in refused(stage, measured)
     assert "there are after_sft" in refused(measured, replace(stage, source="sft"))
-    assert "give both one name" in refused(measured, replace(stage, name="names"))
+    assert "give both the same name" in refused(measured, replace(stage, name="names"))
     assert token_reward is measured.reward

@@ -21,7 +21,7 @@ class EngineChoice(VllmSettings):
     def check(self) -> None:
         if self.kind == "recipe" and self != EngineChoice():
             raise UserError(
-                "kind=recipe leaves what is set of vLLM without effect; set kind=vllm, or leave the rest out"
+                "kind=recipe makes the settings of vLLM have no effect; set kind=vllm, or leave them out"
             )
         VllmSettings.check(self)
 

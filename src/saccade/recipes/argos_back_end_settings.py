@@ -68,7 +68,7 @@ class BackEndSettings:
         if self.service and not self.service_models:
             raise UserError("service_models must name the service's detector and segmenter, in any words of yours")
         if self.detector and not self.segmenter:
-            raise UserError("detector finds boxes, and points are held against regions; set segmenter too")
+            raise UserError("detector finds boxes, but points are compared with regions; set segmenter too")
         _check_kind("detector", self.detector, DETECTORS)
         _check_kind("segmenter", self.segmenter, SEGMENTERS)
         for name in ("pointer", "teacher", "video_judge", "selector"):
@@ -77,8 +77,8 @@ class BackEndSettings:
                 raise UserError(f"{name}.at={where.at} is a server; say with {name}.model which of its models is meant")
             if where and not is_server(where.at) and not is_checkpoint(Path(where.at)):
                 raise UserError(
-                    f"{name}.at={where.at} is no address of a server, as http://localhost:8000/v1, and no checkpoint "
-                    "directory: it has no config.json"
+                    f"{name}.at={where.at} is neither the address of a server, such as http://localhost:8000/v1, "
+                    "nor a checkpoint directory: it has no config.json"
                 )
 
     @property
@@ -129,6 +129,6 @@ def check_scorers(reward: ArgosReward, settings: BackEndSettings, tasks: Sequenc
     for scorer, count in wanted.items():
         if setting := missing[scorer]:
             raise UserError(
-                f"{count} of {len(tasks)} questions are to be checked by the scorer {scorer!r} (docs/argos.md says by "
-                f"which rules), which there is none of; set {setting}, or reward.grounding_weight=0"
+                f"{count} of {len(tasks)} questions need the scorer {scorer!r} (docs/argos.md has the rules), which is "
+                f"not set; set {setting}, or reward.grounding_weight=0"
             )

@@ -72,8 +72,8 @@ def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource
     source = settings.environment.open(context.env)
     if settings.sft.steps and not source.actions():
         raise UserError(
-            f"{source.name} takes any text as an action, so that there is no random play to imitate; name some by "
-            "environment.action_names=…, or set sft.steps=0"
+            f"{source.name} takes any text as an action, so that there is no random play to imitate; name some "
+            "actions by environment.action_names=…, or set sft.steps=0"
         )
     return source
 

@@ -105,8 +105,8 @@ def _rates(general: Sequence[Task], path: Path | None) -> dict[str, float] | Non
     known = {task.id: rates[task.id] for task in general if task.id in rates}
     if not known:
         raise UserError(
-            f"general_pass_rates={path} knows none of the {len(general)} questions without boxes by its id; measure "
-            "them with saccade curate ivgr select"
+            f"general_pass_rates={path} has the id of none of the {len(general)} questions without boxes; measure "
+            "their pass rates with saccade curate ivgr select"
         )
     if len(known) < len(general):
         logger.info("%d questions without boxes have no pass rate yet and are asked", len(general) - len(known))

@@ -92,6 +92,6 @@ class Lang2ActSettings(PageReadingSettings):
         if not 0 < self.held_out_share < 1:
             raise UserError(f"held_out_share={self.held_out_share} must lie between 0 and 1")
         if self.index is not None and not self.encoder:
-            raise UserError(f"index={self.index} is searched by the encoder that made it; name that with encoder=")
+            raise UserError(f"index={self.index} needs the encoder that made it; name that with encoder=")
         if self.pages < 1:
             raise UserError(f"pages={self.pages} shows no page; use 1 or more (3 in the paper)")

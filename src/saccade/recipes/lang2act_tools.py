@@ -46,7 +46,7 @@ class CuratedRun:
         """What ``curates_toolbox`` has written; UserError for anything else."""
         chains = value.get("chains") if isinstance(value, Mapping) else None
         if not isinstance(chains, Mapping):
-            raise UserError("it has no chains; curate anew, in a run of its own")
+            raise UserError("it has no chains of tools; curate again, in a new run")
         turns = {name: _turn(one, name) for name, one in chains.items()}
         return cls(toolbox=LinguisticToolbox.from_json(value), chains=turns)
 
@@ -65,8 +65,8 @@ def curates_toolbox(settings: ToolCuration, curator: CuratorSource) -> Callable[
         trajectories = right_trajectories(attempts, count=settings.trajectories)
         if not trajectories:
             raise UserError(
-                f"none of the {len(attempts)} trajectories is right, so there is nothing to curate tools from; let the "
-                "first reinforcement last longer, or begin with easier questions"
+                f"none of the {len(attempts)} trajectories is right, so there is nothing to curate tools from; "
+                "raise action_rl.steps, or begin with easier questions"
             )
         seed = seed_for(context.seed, "tools")
         with curator(context) as asked, tool_journal(context.work, trajectories, settings, seed=seed) as journal:

@@ -39,7 +39,7 @@ class Derived(Generic[Value]):
         """The value; NotDerivedError before its stage has run."""
         if not self._values:
             raise NotDerivedError(
-                f"what the stage {self.stage!r} makes is asked for before it has run; put it earlier in the plan"
+                f"the artefact of the stage {self.stage!r} is used before the stage has run; put it earlier in the plan"
             )
         return self._values[0]
 
@@ -48,7 +48,7 @@ class Derived(Generic[Value]):
         try:
             self._values = (self._read(value),)
         except UserError as error:
-            raise UserError(f"what the stage {self.stage!r} made cannot be used: {error}") from error
+            raise UserError(f"the artefact of the stage {self.stage!r} cannot be used: {error}") from error
 
     def forget(self) -> None:
         """Begins anew, for another run of the same plan."""

@@ -78,7 +78,7 @@ def _check_in_flight(stage: RLStage, engine: Engine, rollouts: PolicyRollouts) -
     if algorithm.max_refills:
         raise UserError(
             f"{asked}, and {algorithm.name} plays a batch in several rounds (max_refills={algorithm.max_refills}): "
-            "which of them the new weights meet would be a matter of time. Set algorithm.max_refills=0, or in_flight=0"
+            "which of them gets the new weights would depend on timing. Set algorithm.max_refills=0, or in_flight=0"
         )
 
 
@@ -90,7 +90,7 @@ def check_whole_distribution(plan: Plan, engine: str) -> None:
             if asked.top_p < 1 or asked.top_k > 0:
                 raise UserError(
                     f"stage {stage.name!r} samples with top_p={asked.top_p} and top_k={asked.top_k}, and {engine} "
-                    "gives log-probabilities of what that leaves, renormalised: importance ratios would be wrong. Set "
+                    "renormalises log-probabilities over the tokens that remain: importance ratios would be wrong. Set "
                     "rollout.top_p=1 and rollout.top_k=0"
                 )
 

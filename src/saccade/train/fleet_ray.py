@@ -204,7 +204,7 @@ def train_on_ray(job: Job) -> Mapping[str, StageSummary]:
             except LostRanksError as error:
                 if len(restarted) >= fleet.restarts:
                     raise MachineError(
-                        f"{error}; fleet.restarts={fleet.restarts} groups of learners were replaced already. Mend the "
+                        f"{error}; fleet.restarts={fleet.restarts} groups of learners were replaced already. Fix the "
                         "cause, then continue with --resume"
                     ) from error
                 restarted.append(f"{error}; another group of learners goes on from the newest checkpoint")

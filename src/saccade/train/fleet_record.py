@@ -70,7 +70,7 @@ def recorded_steps(run: Path, *, by_processor: bool = False) -> list[Step]:
             seen = sum(len(one.ids) for one in own.segments if one.role not in ("action", *skipped))
             shown[task] = shown.get(task, 0.0) + seen
         if by_processor and metric.STEP_CPU_S not in values:
-            raise UserError(f"{run} did not record processor seconds; leave --processor out, or make the run anew")
+            raise UserError(f"{run} did not record CPU time; leave --processor out, or run it again")
         played_s, learned_s, step_s = _processor_s(values) if by_processor else _wall_s(values)
         steps.append(
             Step(
@@ -85,7 +85,7 @@ def recorded_steps(run: Path, *, by_processor: bool = False) -> list[Step]:
         )
     # The first compiles, warms caches and compares engine and learner.
     if len(steps) < _LEAST_STEPS:
-        raise UserError(f"{run} has {len(steps)} steps of reinforcement to go by; it takes {_LEAST_STEPS} or more")
+        raise UserError(f"{run} has {len(steps)} recorded RL steps, which are too few; record {_LEAST_STEPS} or more")
     return steps[1:]
 
 

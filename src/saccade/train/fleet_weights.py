@@ -181,7 +181,7 @@ class WeightsReceiver:
                 _broadcast(group, weight, invitation.backend)
         except RuntimeError as error:
             self._group = None
-            raise MachineError(f"the weights did not come: {str(error).splitlines()[0]}") from error
+            raise MachineError(f"the weights did not arrive: {str(error).splitlines()[0]}") from error
         return ReceivedWeights(weights=weights)
 
     def _joined(self, invitation: Invitation) -> _Broadcasts:

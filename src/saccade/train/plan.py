@@ -103,7 +103,7 @@ class Plan:
     def check(self) -> None:
         """Raises UserError for a plan that cannot run."""
         if self.served is not None and not all(isinstance(stage, Evaluate) for stage in self.stages):
-            raise UserError("the plan's policy is at a server, and is to be trained; give it evaluations alone")
+            raise UserError("the plan trains a policy at a server, which can only be measured; give evaluations alone")
         check_stages(self.stages)
 
     @property

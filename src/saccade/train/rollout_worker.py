@@ -59,7 +59,7 @@ class RolloutWorker:
         self._take_pictures(shard)
         if shard.weights is None:
             if self._engine.policy_version != shard.version or not self._has_received:
-                raise MachineError(f"a share was to be played with weights {shard.version}, which were not sent here")
+                raise MachineError(f"a share needs weights {shard.version}, which were not sent to this worker")
         elif shard.weights != self._weights:
             give_weights(self._engine, shard.weights, shard.version)
             self._weights = shard.weights

@@ -234,7 +234,7 @@ class SpreadRollouts:
         if not self._restarts_left:
             raise MachineError(
                 f"rollout worker {number}: {why}; fleet.restarts={self._fleet.settings.restarts} of them were replaced "
-                "already. Mend the cause, then continue with --resume"
+                "already. Fix the cause, then continue with --resume"
             )
         self._restarts_left -= 1
         self._on_restart(f"rollout worker {number}: {why}; {done}")
@@ -274,5 +274,5 @@ def _check_tries(number: int, share: _Share, why: str) -> None:
 
 def _result(future: "Future[PlayedShard]") -> PlayedShard:
     if not future.done():
-        raise LostWorkerError("it gave no answer in its time (fleet.play_timeout_s)")
+        raise LostWorkerError("it gave no answer in time (fleet.play_timeout_s)")
     return future.result()

@@ -51,15 +51,17 @@ def _check_streams(stage: RLStage) -> None:
     if not stage.streams:
         raise UserError(f"stage {stage.name!r} has no streams; give it at least one, which says what is asked and how")
     if len({stream.name for stream in stage.streams}) != len(stage.streams):
-        raise UserError(f"two streams of stage {stage.name!r} have one name; give each its own")
+        raise UserError(f"two streams of stage {stage.name!r} have the same name; give each its own")
 
 
 def _check_derived(stage: Derive, names: Sequence[str]) -> None:
     if stage.into.stage != stage.name:
-        raise UserError(f"stage {stage.name!r} fills an artefact of the stage {stage.into.stage!r}; give both one name")
+        raise UserError(
+            f"stage {stage.name!r} fills an artefact of the stage {stage.into.stage!r}; give both the same name"
+        )
     if stage.source not in names[: names.index(stage.name)]:
         raise UserError(
-            f"stage {stage.name!r} reads the trajectories of {stage.source!r}, which is no stage before it; there are "
+            f"stage {stage.name!r} reads the trajectories of {stage.source!r}, which is no earlier stage; there are "
             f"{', '.join(names[: names.index(stage.name)]) or 'none'}"
         )
 

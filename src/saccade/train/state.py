@@ -67,8 +67,8 @@ def check_scored(attempts: Sequence[Attempt], where: str) -> None:
     first = failed[0]
     raise MachineError(
         f"{where}: all {len(failed)} trajectories failed, so there is nothing to score. The first "
-        f"({first.task_id}, sample {first.sample}) says: {first.failure}. Mend the cause, then continue with --resume, "
-        "or choose another --out where a setting has to change"
+        f"({first.task_id}, sample {first.sample}) says: {first.failure}. Fix the cause, then continue with --resume, "
+        "or choose another --out if a setting has to change"
     )
 
 

@@ -41,7 +41,7 @@ class FinderNames:
         if self.service is not None and (self.detector or self.segmenter):
             raise UserError("--service finds and cuts out things by itself; leave out --detector and --segmenter")
         if self.segmenter is None and self.detector is not None:
-            raise UserError("--detector finds boxes, and points are held against regions; name a --segmenter too")
+            raise UserError("--detector finds boxes, but points are compared with regions; name a --segmenter too")
         if self.segmenter is not None and self.detector is None and self.pointer is None:
             raise UserError("--segmenter cuts out what is found; name a --detector, a --pointer or both")
 
