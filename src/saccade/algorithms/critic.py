@@ -20,13 +20,13 @@ class Critic:
     """Settings of a critic; the network itself is the learner's ``ValueHead``."""
 
     gae_lambda: float = 1.0
-    """Below 1, early tokens are credited with what the critic expects of later ones. A critic that has not learned
-    yet expects 0, and whitened advantages then punish all that stands far from the end: at 0.95 in miniature PPO
-    forgot what it had imitated (``docs/results.md``)."""
+    """Below 1, early tokens are credited with what the critic expects of later ones. A critic that has not learned yet
+    expects 0, and whitened advantages then punish every token far from the end: at 0.95 in miniature PPO forgot what it
+    had imitated (``docs/results.md``)."""
     discount: float = 1.0
-    """Per action token."""
+    """Discount per action token."""
     value_clip: float = 0.2
-    """How far a value may move from where it stood when the batch arrived; inf never clips."""
+    """How far a value may move from its value when the batch arrived; inf never clips."""
     value_weight: float = 0.5
     """Weight of the value loss beside the policy's."""
     learning_rate: float = 1e-4

@@ -33,14 +33,14 @@ class PolicyOptions:
     dual_clip: float = 0.0
     """Largest ratio that counts against a token with negative advantage; above 1 (3 is usual), 0 for none."""
     importance: Importance = "auto"
-    """How tokens are weighed that another policy sampled, an older one or one that computes otherwise."""
+    """How tokens of another policy are weighted: an older one, or one that computes differently."""
     importance_cap: float = 2.0
-    """Largest weight of ``token`` and ``sequence``."""
+    """Largest weight under ``token`` and ``sequence``."""
     icepop_low: float = 0.5
     icepop_high: float = 5.0
     """Band of ratios that ``icepop`` keeps."""
     dppo_limit: float = 0.2
-    """Distance |p - p(sampler)| of a token's probability from which ``dppo`` does not push it on."""
+    """Distance |p - p(sampler)| of a token's probability beyond which ``dppo`` pushes the token no further."""
     sequence_rejection: float = 0.0
     """Leaves out sequences whose geometric mean of p(learner) / p(sampler) is over this or below its inverse; above 1
     (1.01 or less is usual), 0 for none."""

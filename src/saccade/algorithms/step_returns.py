@@ -19,13 +19,13 @@ class StepCredit:
     """How the turns of an episode are credited; ``group_weight=1`` with ``weight=0`` is the plain algorithm."""
 
     discount: float = 0.99
-    """Per turn."""
+    """Discount per turn."""
     weight: float = 1.0
     """Weight of the turns' returns, normalised over the batch."""
     group_weight: float = 0.0
     """Weight of the algorithm's own advantages, by the episodes' totals inside their groups."""
     gae_lambda: float = 0.95
-    """Per turn; for algorithms with a critic, which take no weights."""
+    """GAE's lambda per turn; for algorithms with a critic, which take no weights."""
 
     def check(self) -> None:
         if not 0 <= self.discount <= 1 or not 0 <= self.gae_lambda <= 1:

@@ -121,7 +121,7 @@ class ChatServerSettings:
     requests_per_minute: float | None = None
     retries: int = 6
     extra_body: str = ""
-    """A JSON object laid over every request; ``null`` takes a field out, as in ``{"max_tokens": null}``."""
+    """A JSON object merged into every request; ``null`` removes a field, as in ``{"max_tokens": null}``."""
 
     def check(self) -> None:
         self.extra_fields()

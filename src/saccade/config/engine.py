@@ -16,7 +16,7 @@ class EngineChoice(VllmSettings):
     """``--set engine.kind=vllm`` and what vLLM needs to know."""
 
     kind: Literal["recipe", "vllm"] = "recipe"
-    """``recipe`` is the recipe's own, by default the local engine."""
+    """``recipe`` is the recipe's own engine, by default the local one."""
 
     def check(self) -> None:
         if self.kind == "recipe" and self != EngineChoice():

@@ -27,15 +27,15 @@ class FleetSettings:
     """Rollout workers, which Ray starts: each plays whole groups with an engine, environments and tools of its own. 0:
     the first learner plays."""
     address: str = ""
-    """Ray cluster: ``auto`` or ``HOST:PORT`` is one that runs, ``local`` one that lives as long as the run. Empty:
-    local where there are rollout workers, and no Ray where there are none."""
+    """Ray cluster: ``auto`` or ``HOST:PORT`` is a running one, ``local`` one that lives as long as the run. Empty:
+    local with rollout workers, and no Ray without them."""
     learner_cpus: float = 0.0
-    """CPUs that a learner asks Ray for; 0 asks for none, on machines with less cores than processes."""
+    """CPUs that a learner asks Ray for; 0 asks for none, for machines with fewer cores than processes."""
     learner_gpus: float = 0.0
     rollout_cpus: float = 0.0
     """CPUs that a rollout worker asks Ray for."""
     rollout_gpus: float = 0.0
-    """0 where the engine is a server (``engine.kind=vllm``), or on CPUs."""
+    """GPUs that a rollout worker asks Ray for; 0 if the engine is a server (``engine.kind=vllm``), or on CPUs."""
     weights: str = ""
     """Folder for the weights that rollout workers read, with room for them twice; all machines must see it. Empty: in
     ``/dev/shm`` for a local cluster, below ``--out`` for another one. ``collective``: no files, the first learner sends
@@ -45,7 +45,7 @@ class FleetSettings:
     start_timeout_s: float = 600.0
     """How long a process may take to start."""
     resources_timeout_s: float = 60.0
-    """How long the cluster is asked for resources that it does not have at present."""
+    """How long to wait for resources that the cluster does not have at present."""
     play_timeout_s: float = 3_600.0
     """How long a rollout worker may take for its share of a batch before it counts as lost."""
 

@@ -14,17 +14,17 @@ class TrackingSettings:
     """Experiment trackers of a run; ``--set tracking.trackio=PROJECT`` adds one."""
 
     wandb: str = ""
-    """Project of Weights & Biases; its own variables (``WANDB_MODE=offline``, ``WANDB_ENTITY``) hold."""
+    """Project of Weights & Biases; its environment variables (``WANDB_MODE=offline``, ``WANDB_ENTITY``) apply."""
     trackio: str = ""
-    """Project of Trackio; ``TRACKIO_DIR`` and its other variables hold."""
+    """Project of Trackio; ``TRACKIO_DIR`` and its other environment variables apply."""
     mlflow: str = ""
     """Experiment of MLflow at ``MLFLOW_TRACKING_URI``, or else in ``mlflow.db`` of the folder of the command."""
     name: str = ""
-    """Name of the run there; the name of ``--out`` otherwise."""
+    """Name of the run in the tracker; empty for the name of ``--out``."""
     pictures: int = 4
-    """Trajectories shown as pictures of a step or an evaluation; 0 shows none."""
+    """Trajectories logged as pictures per step or evaluation; 0 logs none."""
     pictures_every: int = 10
-    """Steps of training between those of which trajectories are shown."""
+    """Training steps between steps whose trajectories are logged."""
 
     @property
     def has_any(self) -> bool:

@@ -41,11 +41,11 @@ class CropSettings:
     """How boxes become crops."""
 
     padding: float = 0.0
-    """Added on each side, as a share of the box's width or height; the paper has none."""
+    """Padding on each side, as a share of the box's width or height; the paper has none."""
     min_side_px: int = 28
     """Least side of a crop, in pixels of the original: one image token of Qwen2.5-VL."""
     max_crops: int = 8
-    """Each costs as many tokens as an image of its size."""
+    """Maximum number of crops; each costs as many tokens as an image of its size."""
     same_iou: float = 0.9
     """Two regions with at least this intersection over union are one."""
 

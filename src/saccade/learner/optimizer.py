@@ -66,20 +66,20 @@ class OptimizerSettings:
     """Tokens forwarded at once. A prompt counts once for the sequences that share it, and again in each micro-batch
     that its group is split over; any value gives the same gradient."""
     frozen_vision: bool = False
-    """Whether the vision tower keeps its weights."""
+    """Whether the vision tower is frozen."""
     lora: LoraSettings | None = None
     """Trains low-rank adapters and leaves the model's own weights alone; None trains all weights."""
     activation_checkpointing: bool = False
-    """Keeps only the inputs of layers for the backward pass and works the rest out again: less memory, more time."""
+    """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
     """The same for the vision tower alone; ``auto`` for all models but tiny ones."""
     offload_optimizer: bool = False
-    """Keeps fp32 weights and moments in the memory of the CPU and takes the step there. Gradients are summed up beside
-    the model, in fp32, and moved once a step."""
+    """Keeps fp32 weights and moments in CPU memory and takes the step there. Gradients are accumulated beside the
+    model, in fp32, and moved once a step."""
     eight_bit_optimizer: bool = False
     """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
     muon: bool = False
-    """Steps the matrices inside the layers by Muon, with the same learning rate and weight decay, and all else by
+    """Updates the matrices inside the layers with Muon, at the same learning rate and weight decay, and all else with
     AdamW: small models that start from random weights learned faster with it (docs/results.md, "The base model")."""
     compile: bool = False
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later.

@@ -33,14 +33,14 @@ class EngineSettings:
     """How much the engine in this process works on at once: less takes less memory and more time."""
 
     max_rows: int = 128
-    """Trajectories that are played side by side; others wait for a row."""
+    """Trajectories sampled at the same time; others wait for a row."""
     max_chunk_tokens: int = 8192
     """Tokens that one forward of prompts or observations has at most, with padding, unless a single one is longer."""
     cache_tokens: int | None = None
-    """Tokens whose keys and values all rows together may come to hold by the turns that they are in; a trajectory
-    waits for its row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
+    """Tokens that the KV cache of all rows together may reach within their current turns; a trajectory waits for its
+    row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
     feature_mib: int = 1024
-    """Features of images that are kept for other turns and rows, in MiB."""
+    """Size of the cache of image features for other turns and rows, in MiB."""
 
     def check(self) -> None:
         for name in ("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"):

@@ -23,7 +23,7 @@ class EnvironmentReward:
     success_above: float = 0.0
     """Return above which an episode is right, where the environment does not say."""
     invalid_penalty: float = 0.0
-    """Taken off for each turn without a valid action."""
+    """Subtracted for each turn without a valid action."""
 
     def check(self) -> None:
         if not math.isfinite(self.weight) or not math.isfinite(self.success_above):

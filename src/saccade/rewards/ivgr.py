@@ -53,9 +53,9 @@ class IvgrReward:
     accuracy: AccuracyJudge | None = None
     """None leaves the accuracy to the rules."""
     tau: float = TAU
-    """A reference's box reward lies above it."""
+    """Threshold that a reference's box reward lies above."""
     use_archive: bool = True
-    """Off: references of the present step alone, and nothing is remembered (variant 6 of Table 5)."""
+    """False uses references of the current step alone and remembers nothing (variant 6 of Table 5)."""
     format_weight: float = 1.0
     accuracy_weight: float = 1.0
     consistency_weight: float = 1.0

@@ -125,7 +125,7 @@ class Lang2ActReward:
     form: Lang2ActForm = "paper"
     pays_tools: PaysTools = "always"
     pays_echoes: bool = True
-    """Whether a chain is paid whose every tool finds what the question or its own arguments say."""
+    """Whether a chain is rewarded if each of its tools finds what the question or its own arguments say."""
     pageless: tuple[str, ...] = ("compute_difference", "compute_percentage")
     """Tools that need no page, in the graded form."""
     accuracy: AccuracyJudge | None = None

@@ -45,11 +45,11 @@ class RolloutSettings:
     top_k: int = 0
     """0 keeps all tokens."""
     tool_threads: int = 16
-    """Environments that may be at work at the same time."""
+    """Environments that may run at the same time."""
     machine_retries: int = 2
     """How often a step that failed by no fault of the policy is tried again before the trajectory ends ``failed``."""
     retry_wait_s: float = 0.5
-    """Before the first retry; doubles with each."""
+    """Wait before the first retry; doubles with each retry."""
 
     def __post_init__(self) -> None:
         if self.max_turn_tokens < 1 or self.max_tokens < 2 or self.tool_threads < 1:

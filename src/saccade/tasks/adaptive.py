@@ -29,13 +29,13 @@ class CurriculumSettings:
     holds_difficulty: bool = False
     """Whether each family's difficulty, on each of its named axes, follows the pass rate; else it stays as set."""
     target: float = 0.5
-    """The pass rate at which it is held: one half teaches most."""
+    """The pass rate to hold: one half teaches most."""
     gain: float = 0.2
     """How far a level moves for a group that is all right or all wrong at a target of one half: half of this."""
     by_learnability: bool = False
-    """Whether families are asked in proportion to the spread of their outcomes; else all as often."""
+    """Whether families are asked in proportion to the spread of their outcomes; else all equally often."""
     floor: float = 0.2
-    """Share of the questions that is dealt evenly all the same, so that no family is forgotten."""
+    """Share of the questions that is always spread evenly, so that no family is forgotten."""
     memory: float = 0.8
     """Weight of the past in a family's spread, from one batch to the next."""
 

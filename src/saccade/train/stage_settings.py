@@ -27,7 +27,7 @@ class AlgorithmSettings:
 
     name: AlgorithmName = "grpo"
     clip_low: float | None = None
-    """Ratios are clipped at 1 - this; None takes the algorithm's own range."""
+    """Ratios are clipped at 1 - this; None uses the algorithm's own range."""
     clip_high: float | None = None
     scale_by_std: bool = True
     """Whether grpo and gspo divide advantages by their group's standard deviation."""
@@ -112,8 +112,8 @@ class SFTSettings:
     checkpoint_every: int = 100
     """Steps between checkpoints; the last step always has one."""
     checkpoints_kept: int = 2
-    """So many of the newest while the stage runs; 1 leaves nothing to go back to when the newest is damaged. Of a
-    finished stage the last policy stays, without the optimiser's state."""
+    """Number of newest checkpoints to keep while the stage runs; 1 leaves nothing to go back to if the newest is
+    damaged. A finished stage keeps its last policy, without the optimiser's state."""
 
     def check(self) -> None:
         _positive("steps", self.steps)
@@ -129,7 +129,7 @@ class ImitationSettings(SFTSettings):
     """As for any imitation, but it may be left out."""
 
     steps: int = 0
-    """0 goes straight to reinforcement."""
+    """0 skips SFT and goes straight to RL."""
 
     def check(self) -> None:
         if self.steps < 0:
@@ -143,7 +143,7 @@ class RLSettings:
     """How long and how fast to learn from rewards."""
 
     steps: int
-    """0 leaves the stage out: its evaluations alone are made."""
+    """0 skips the stage: only its evaluations are run."""
     tasks_per_step: int = 16
     """Questions whose groups make up a batch."""
     group_size: int = 8
@@ -160,16 +160,16 @@ class RLSettings:
     minibatches: int = 1
     """Optimiser steps per pass; each takes whole groups."""
     staleness: int = 0
-    """Steps that trajectories are sampled ahead: a batch is trained on when the policy is so many steps further."""
+    """Steps that trajectories are sampled ahead: when a batch is trained on, the policy is this many steps further."""
     overlap: bool = False
-    """Samples the next batch while one is learned, with an engine in a process of its own; needs staleness of 1 or
+    """Samples the next batch while one is trained on, with an engine in a process of its own; needs staleness of 1 or
     more and gives the same bytes as without."""
     in_flight: int = 0
-    """Decode steps of a batch after which it goes on with the weights of the step that was learned beside it; 0 plays
-    it to its end with those that it began with. Needs ``overlap``."""
+    """Decode steps of a batch after which it continues with the weights of the training step that ran beside it; 0
+    finishes the batch with the weights that it began with. Needs ``overlap``."""
     checkpoint_every: int = 10
     checkpoints_kept: int = 2
-    """As of imitation (``SFTSettings``)."""
+    """As for SFT (``SFTSettings``)."""
     evaluate_every: int = 0
     """Steps between evaluations for the curves; 0 for none."""
 

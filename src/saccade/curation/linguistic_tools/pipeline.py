@@ -36,14 +36,15 @@ class ToolCuration:
     """Settings of a curation of linguistic tools."""
 
     k: int = K
-    """Tools of the toolbox."""
+    """Number of tools in the toolbox."""
     trajectories: int = 1500
-    """Right trajectories at most, the newest (appendix A.6)."""
+    """Maximum number of right trajectories, the newest ones (appendix A.6)."""
     attempts: int = 3
-    """How often at most a curator is asked about one trajectory."""
+    """Maximum number of requests to a curator about one trajectory."""
     temperature: float = 0.01
     max_pool: int = 64
-    """Tools of the pool; what is defined beyond is refused. It bounds the prompt of a curator that always invents."""
+    """Maximum tools in the pool; further definitions are refused. It bounds the prompt of a curator that always invents
+    tools."""
 
     def check(self) -> None:
         for name in ("k", "trajectories", "attempts", "max_pool"):

@@ -16,13 +16,13 @@ class VllmSettings:
     urls: tuple[str, ...] = ()
     """Servers that run already (``saccade engine serve``), each a replica; without any, one is started for the run."""
     python: Path | None = None
-    """The Python of the environment that has vLLM; by default what the variable SACCADE_VLLM_PYTHON says."""
+    """The Python of the environment that has vLLM; by default the value of the variable SACCADE_VLLM_PYTHON."""
     folder: Path | None = None
-    """Where weights are handed over: a disk that the servers see too. By default one in memory."""
+    """Folder for handing over weights, on a disk that the servers see too. By default one in memory."""
     max_model_len: int | None = None
     """Tokens of the longest trajectory that a started server must take; None is the plan's longest."""
     kv_cache_mib: int = 256
-    """Memory for keys and values of a server that is started on a CPU; on a GPU vLLM takes what it finds."""
+    """KV-cache memory of a server that is started on a CPU; on a GPU vLLM takes what it finds."""
     arguments: str = ""
     """Further arguments of a server that is started, as in ``--tensor-parallel-size 2``."""
     patience_s: float = 900.0

@@ -35,7 +35,7 @@ class RegionFinding:
     """A thing is found when its score is higher."""
     text_threshold: float = 0.25
     max_things: int = 16
-    """Things of one name in a picture: the best."""
+    """Maximum things of one name in a picture; the best are taken."""
 
     def __post_init__(self) -> None:
         for name in ("box_threshold", "text_threshold"):

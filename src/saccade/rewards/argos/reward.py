@@ -37,13 +37,13 @@ class ArgosReward:
     """0 leaves the part out ("- RQ")."""
     tau: float = 0.5
     aggregation: Aggregation = "gate"
-    """``sum`` pays the parts of wrong answers too: what the gate is there against."""
+    """``sum`` rewards the parts of wrong answers too, which is what the gate prevents."""
     tolerance: float | None = 0.05
     """Tolerance of answers that measure something (equations 7 and 8); None leaves it to each task."""
     measured_share: float = 0.1
-    """Share of responses below tau that are measured all the same, for curves; it changes no reward."""
+    """Share of responses below tau that are measured anyway, for curves; it changes no reward."""
     seed: int = 0
-    """Chooses those."""
+    """Seed that chooses these responses."""
     verifier: Verifier | None = field(default=None, metadata={"setting": False})
     """Back ends of grounding and reasoning; of a run they are set by ``back_ends`` and ``forms``."""
     selector: Selector = RuleSelector()

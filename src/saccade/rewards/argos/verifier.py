@@ -82,7 +82,7 @@ class VerifierForms:
     distinct: bool = True
     """Whether points of one label on one thing count once."""
     selected_by: SelectedBy = "task"
-    """``response`` drops the part of a response without points: the collapse that the paper is there against."""
+    """``response`` drops the part of a response without points, which is the collapse that the paper works against."""
     video: VideoForm = "three_lists"
     probability: ProbabilityForm = "mean"
     conclusion: Conclusion = "once"

@@ -25,8 +25,8 @@ class JudgeSettings:
     """Settings of the judge; iVGR's is Qwen2.5-72B-Instruct at a server, asked once at a temperature of 0.01."""
 
     kind: Literal["server", "checkpoint", "exact", "none"] = "server"
-    """``checkpoint`` runs in this process; ``exact`` compares with ground truth, which drawn questions alone have;
-    ``none`` leaves the consistency reward out and all answers to the rules."""
+    """``checkpoint`` runs in this process; ``exact`` compares with ground truth, which only drawn questions have;
+    ``none`` leaves out the consistency reward and lets rules decide all answers."""
     base_url: tuple[str, ...] = ()
     """Address of the server, as in ``http://localhost:8000/v1``; one for all models, or one for each."""
     model: tuple[str, ...] = ()
@@ -39,15 +39,15 @@ class JudgeSettings:
     """Replies whose mean is a model's verdict. The paper also tries 4, at a temperature of 0.5."""
     temperature: float = 0.01
     tries: int = 3
-    """How often at most a model is asked for a reply that can be read."""
+    """Maximum number of requests to a model for a readable reply."""
     keeps_boxes: bool = False
     """Whether the judge sees the coordinates of the reasoning with boxes."""
     api_key_env: str = API_KEY_VARIABLE
-    """Name of the variable that holds the server's key."""
+    """Name of the environment variable with the server's key."""
     cache_dir: Path | None = None
-    """Directory of kept replies: what was asked once is not asked again, and a resumed run is told the same again."""
+    """Directory that caches replies: no request is sent twice, and a resumed run gets the same replies."""
     server: ChatServerSettings = ChatServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
-    """``server.max_tokens`` also bounds what a checkpoint says."""
+    """``server.max_tokens`` also limits a checkpoint's replies."""
 
     def check(self) -> None:
         if not _VARIABLE.fullmatch(self.api_key_env):
