@@ -213,7 +213,7 @@ def lessons_on(asked: PointedQuestions, seed: int) -> Callable[[int, float], Str
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
+    """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
     settings = apply_overrides(TinyArgosSettings(), context.overrides)
     asked = PointedQuestions(settings=settings, seed=seed_for(context.seed, "argos"), media=context.media)
     exact = Verifier(regions=ExactRegions(), teacher=RuleTeacher(), forms=settings.forms)

@@ -206,7 +206,7 @@ class TinyCodeDanceSettings(CodeDanceSettings):
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
+    """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
     settings = apply_overrides(TinyCodeDanceSettings(), context.overrides)
     sandbox = Sandbox(isolation=settings.isolation)
     asked = CodeQuestions(seed=seed_for(context.seed, "codedance"), media=context.media, difficulty=settings.difficulty)

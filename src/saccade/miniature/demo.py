@@ -84,7 +84,7 @@ def method(settings: DemoSettings, material: Material) -> Sequence[Stage]:
 
 
 def demo(context: RecipeContext) -> Plan:
-    """The demo on drawn plates; with ``--model`` of a demo's own imitation there is no imitation."""
+    """The demo on drawn plates; ``--model`` of a demo's own imitation skips imitation."""
     settings = apply_overrides(DemoSettings(), context.overrides)
     imitated = settings.sft.steps * settings.sft.batch_size
     plates = Plates(settings=settings, context=context, imitated=imitated, per_step=settings.rl.tasks_per_step)

@@ -20,7 +20,7 @@ READ_EPISODES = 16
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """Random play is imitated for the form, then the environment's rewards teach."""
+    """SFT on random play teaches the form, then RL follows the environment's rewards."""
     settings = apply_overrides(TINY, context.overrides)
     source = opened(context, settings)
     episodes = Episodes(source, settings, context.seed)

@@ -222,7 +222,7 @@ class TinyIvgrSettings(TwoStreamSettings):
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """The recipe on drawn questions; with ``--model`` of an earlier imitation there is no imitation."""
+    """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
     settings = apply_overrides(TinyIvgrSettings(), context.overrides)
     asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
     exact = replace(EXACT, knows_truth=settings.judge.knows_truth)

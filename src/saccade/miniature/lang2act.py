@@ -148,7 +148,7 @@ class TinyLang2ActSettings(PageReadingSettings):
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """The recipe on drawn pages; with ``--model`` of an earlier imitation there is no imitation."""
+    """The recipe in miniature, on drawn pages; ``--model`` of an earlier imitation skips imitation."""
     settings = apply_overrides(TinyLang2ActSettings(), context.overrides)
     seed = seed_for(context.seed, "pages")
     encoder = None if settings.encoder is None else _encoder(settings.encoder)

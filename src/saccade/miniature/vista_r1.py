@@ -65,7 +65,7 @@ class TinyVistaSettings(GymSettings):
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """The recipe on drawn questions; with ``--model`` of an earlier stage there is no imitation."""
+    """The recipe in miniature, on drawn questions; ``--model`` of an earlier stage skips imitation."""
     settings = apply_overrides(TinyVistaSettings(), context.overrides)
     tools = tuple(gym_tools().values()) if settings.with_tools else ()
     seed = seed_for(context.seed, "vista")

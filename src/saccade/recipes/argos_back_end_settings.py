@@ -21,9 +21,9 @@ class ModelAt:
     """A model: a checkpoint directory, or the address of a server and its name of the model."""
 
     at: str = ""
-    """As ``checkpoints/teacher`` or ``http://localhost:8000/v1``; empty for none."""
+    """Such as ``checkpoints/teacher`` or ``http://localhost:8000/v1``; empty for none."""
     model: str = ""
-    """The server's name of it."""
+    """The model's name at the server."""
 
     def __bool__(self) -> bool:
         return bool(self.at)
@@ -38,29 +38,29 @@ class BackEndSettings:
     segmenter: Path | None = None
     """SAM or SAM 2: cuts out what was found."""
     service: str = ""
-    """Or both of them at a tool server (``saccade serve``), as ``http://localhost:8400``."""
+    """Or both of them at a tool server (``saccade serve``), such as ``http://localhost:8400``."""
     service_models: str = ""
-    """Names the service's models: what is remembered of others is not theirs."""
+    """Names of the service's models; regions cached under other names are not used."""
     pointer: ModelAt = ModelAt()
     """Points at things in charts, maps and drawings: a vision-language model that answers in points."""
     pointer_units: PointUnits = "percent"
-    """What its coordinates count; Molmo's are percent, Qwen2.5-VL's pixels, Qwen3-VL's thousandths."""
+    """Unit of the pointer's coordinates; Molmo's are percent, Qwen2.5-VL's pixels, Qwen3-VL's thousandths."""
     finding: RegionFinding = RegionFinding()
     regions_dir: Path | None = None
-    """Directory in which regions are kept for other runs; without it they are kept for this run."""
+    """Directory that caches regions for other runs; without it they are cached for this run alone."""
     teacher: ModelAt = ModelAt()
-    """Scores answers after a reasoning; a server must give log-probabilities of prompts, as vLLM does."""
+    """Scores the answer after the reasoning; a server must give log-probabilities of prompts, as vLLM does."""
     video_judge: ModelAt = ModelAt()
-    """Judges what is said of frames and segments of videos."""
+    """Judges statements about frames and segments of videos."""
     selector: ModelAt = ModelAt()
-    """Picks the scorers of each task, once; without one rules do."""
+    """Picks the scorers of each task, once; without a selector rules pick them."""
     load: LoadSettings = LoadSettings()
     """How checkpoints are loaded."""
     server: ChatServerSettings = ChatServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
     api_key_env: str = API_KEY_VARIABLE
-    """Name of the variable that holds the servers' key; the tool server's is SACCADE_TOKEN."""
+    """Name of the environment variable with the servers' key; the tool server's is SACCADE_TOKEN."""
     cache_dir: Path | None = None
-    """Directory of kept replies of servers."""
+    """Directory that caches the servers' replies."""
 
     def check(self) -> None:
         if self.service and (self.detector or self.segmenter):

@@ -27,7 +27,7 @@ class PointingSettings:
     sft: ImitationSettings = ImitationSettings(
         steps=1000, batch_size=256, optimizer=OptimizerSettings(learning_rate=1e-5), decay="cosine"
     )
-    """The paper's steps, batch and learning rate; it is silent on the schedule."""
+    """The paper's steps, batch and learning rate; it gives no schedule."""
     reward: ArgosReward = ArgosReward()
     """Weights of 1 and tau of 0.5 are ours: the paper gives none."""
     rl: RLSettings = RLSettings(
@@ -57,13 +57,13 @@ class ArgosSettings(PointingSettings):
 
     model: LoadSettings = LoadSettings()
     back_ends: BackEndSettings = BackEndSettings()
-    """What the verifier asks."""
+    """Models that the verifier asks."""
     forms: VerifierForms = VerifierForms()
     """Which of the paper's readings the verifier takes."""
     judge: JudgeSettings = JudgeSettings(kind="none")
     """A judge of answers that the rules cannot compare."""
     sft_data: Path | None = None
-    """Traces to imitate, as ``saccade curate argos`` writes them; without it nothing is imitated."""
+    """Traces to imitate, as ``saccade curate argos`` writes them; without them SFT is skipped."""
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, chosen by a hash of their images."""
 

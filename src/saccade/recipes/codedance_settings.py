@@ -23,11 +23,11 @@ class TurnCredit:
     penalty: float = -0.5
     discount: float = 0.2
     includes_final_turn: bool = True
-    """Whether the last turn has a part in the turns' signal and its mean; not so in the public code."""
+    """Whether the last turn counts in the turns' signal and its mean; in the public code it does not."""
     keeps_equal: bool = False
-    """Whether turns keep their returns where all of a batch are alike, as in the public code."""
+    """Whether turns keep their returns if all of a batch are alike, as in the public code."""
     limit: float = 10.0
-    """Cuts a turn's normalised signal; inf never does, as in the public code."""
+    """Clips a turn's normalised signal; inf never clips, as in the public code."""
 
     def added_to(self, algorithm: Algorithm) -> Algorithm:
         """The algorithm with this credit."""
@@ -53,7 +53,8 @@ class CodeDanceSettings:
         warmup_steps=13,
         decay="cosine",
     )
-    """266 batches are the paper's 34,000 examples once; 0.05 of them warm up. Without ``sft_data`` there are none."""
+    """266 batches are one epoch of the paper's 34,000 examples; 0.05 of them warm up. Without ``sft_data`` SFT is
+    skipped."""
     sft_data: Path | None = None
     """Curated examples, as ``saccade curate codedance`` writes them."""
     rl: RLSettings = RLSettings(
@@ -63,7 +64,7 @@ class CodeDanceSettings:
         optimizer=OptimizerSettings(learning_rate=1e-6),
         algorithm=AlgorithmSettings(),
     )
-    """About 63,000 questions once; no KL."""
+    """One epoch of about 63,000 questions; no KL."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=10_240, max_tokens=20_480)
     """10,240 tokens of prompt and as many of everything after it."""
     training_turns: int = TRAINING_TURNS
@@ -75,10 +76,10 @@ class CodeDanceSettings:
     adaptive: CodeDanceReward = CodeDanceReward()
     """The paper's reward around the outcome (equation 1)."""
     paid_calls: Literal["working", "successful"] = "working"
-    """``working``: code that shows nothing of a picture and works nothing out counts neither way, for which code is run
+    """``working``: code that shows nothing of a picture and computes nothing counts neither way; to tell, code is run
     again on other pictures. ``successful``: every run without an error counts, as in the paper."""
     turn_credit: bool = True
-    """Whether turns whose code fails are penalised by themselves (the paper's equation 2)."""
+    """Whether turns whose code fails are penalised individually (the paper's equation 2)."""
     turns: TurnCredit = TurnCredit()
     isolation: Isolation = "full"
     held_out_share: float = 0.05

@@ -27,17 +27,17 @@ class OpenSettings:
     """How the environment that ``--env`` names is made."""
 
     arguments: str = ""
-    """Keyword arguments as a JSON object."""
+    """Keyword arguments of the environment, as a JSON object."""
     pictures: str = "auto"
-    """What is seen of a Gymnasium environment: ``render``, ``observation``, ``none``, or ``auto`` for the first of them
-    that there is."""
+    """What the model sees of a Gymnasium environment: ``render``, ``observation``, ``none``, or ``auto`` for the first
+    available one."""
     action_names: tuple[str, ...] = ()
-    """Names of discrete actions, where the environment has none; or texts worth a try, where any text is an action:
-    random play is made of them."""
+    """Names of discrete actions, if the environment has none; or texts worth a try, if any text is an action. Random
+    play consists of them."""
     python: Path | None = None
-    """Another Python in which the environment's packages are; it then lives in processes of its own."""
+    """Another Python that has the environment's packages; the environment then runs in processes of its own."""
     processes: int = 2
-    """How many, with ``python``."""
+    """Number of these processes, with ``python``."""
 
     def check(self) -> None:
         self.keywords()
@@ -70,7 +70,7 @@ class EnvironmentSettings:
     environment: OpenSettings = OpenSettings()
     show: WorldSettings = WorldSettings()
     sft: ImitationSettings = ImitationSettings()
-    """Imitation of random play, for models that do not know how an action is written. It teaches form and no skill."""
+    """SFT on random play, for models that do not know how an action is written. It teaches form and no skill."""
     rl: RLSettings = RLSettings(
         steps=100,
         tasks_per_step=16,
@@ -83,9 +83,9 @@ class EnvironmentSettings:
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=512, max_tokens=16384)
     max_turns: int = 50
     episodes: int = 0
-    """Episodes that are trained on again and again; 0 for all that there are, or new ones without an end."""
+    """Number of training episodes, which repeat; 0 for all available ones, or new ones without an end."""
     held_out: int = 64
-    """Episodes that are measured, of the environment's test split, or of seeds that training never uses."""
+    """Episodes of evaluations, from the environment's test split or from seeds that training never uses."""
     reward: EnvironmentReward = EnvironmentReward()
 
     def check(self) -> None:

@@ -33,17 +33,17 @@ class EvaluationSettings:
     difficulty: float = 0.5
     """Difficulty of procedural tasks."""
     with_tools: bool = True
-    """Without a protocol by record or command: the tagged one with all image tools."""
+    """Whether to ask with all image tools (tagged), if neither record nor command names a protocol."""
     without_tools: bool = True
-    """Without a protocol by record or command: the direct one."""
+    """Whether to ask without tools (direct), if neither record nor command names a protocol."""
     views: CropSettings = CropSettings()
     """How a second look cuts out its views."""
     isolation: Isolation | None = None
-    """Isolation of the sandbox for code; none is as recorded, or ``full``."""
+    """Isolation of the sandbox for code; none takes the recorded one, or ``full``."""
     style: Style | None = None
-    """Style of instructions that no record gives: ``brief`` for tiny models, which is the default for those."""
+    """Style of instructions, if no record gives it: ``brief`` for tiny models, which is their default."""
     server: ChatServerSettings = ChatServerSettings()
-    """Requests to the server of ``--server``; how long a reply may be is ``rollout.max_turn_tokens``."""
+    """Requests to the server of ``--server``; ``rollout.max_turn_tokens`` limits a reply."""
     coordinates: Literal["absolute", "relative_1000"] = "absolute"
     """Frame in which a server's model writes boxes and points: pixels of the picture as it was sent, or thousandths."""
 

@@ -47,11 +47,11 @@ class TwoStreamSettings:
     consistency: bool = True
     """Whether agreement with boxes is judged at all (variant 5 of Table 5)."""
     reward: IvgrReward = IvgrReward(consistency=None)
-    """Its judges are those of ``judge``."""
+    """The reward; its judges are those of ``judge``."""
     judge: JudgeSettings = JudgeSettings()
     """The judge of how well plain words agree with boxes."""
     accuracy_judge: bool = True
-    """Whether the judge, where it is a model, also decides on answers that the rules cannot; in training alone."""
+    """Whether the judge, if it is a model, also decides on answers that the rules cannot; in training only."""
     box_form: BoxForm = "lenient"
     grounded_crops: bool = False
     """Whether the grounded stream may also look closer with the crop tool, over several turns."""
@@ -62,7 +62,7 @@ class TwoStreamSettings:
         optimizer=OptimizerSettings(learning_rate=1e-6),
         algorithm=AlgorithmSettings(clip_low=0.2, clip_high=0.28, options=PolicyOptions(kl_weight=0.01)),
     )
-    """230 questions twice and 52 once are the paper's 512 prompts. It is silent on clipping: the range is its public
+    """230 questions twice and 52 once are the paper's 512 prompts. The paper gives no clip range: this is its public
     code's."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=4096, max_tokens=16_384)
     crop_turns: int = 4
@@ -133,14 +133,14 @@ class IvgrSettings(TwoStreamSettings):
         optimizer=OptimizerSettings(learning_rate=1e-5),
         decay="cosine",
     )
-    """547 batches are the paper's 35,000 trajectories once. Without ``sft_data`` there are none."""
+    """547 batches are one epoch of the paper's 35,000 trajectories. Without ``sft_data`` SFT is skipped."""
     sft_data: Path | None = None
     """Trajectories of both streams: a data set's conversations, or what ``saccade curate ivgr rewrite`` writes."""
     general_data: Path | None = None
     """Questions without boxes, beside those of ``--data``; in the paper 14,000."""
     general_pass_rates: Path | None = None
-    """Their pass rates, as ``saccade curate ivgr select`` writes them: one or two right of five are asked, and what
-    training finds out replaces them."""
+    """Pass rates of questions without boxes, as ``saccade curate ivgr select`` writes them: questions with one or two
+    of five right are asked, and pass rates of training replace these."""
     held_out_share: float = 0.05
     """Share of your own questions with boxes that is never trained on, chosen by a hash of their images."""
 

@@ -26,7 +26,7 @@ class PageReadingSettings:
     """Settings that the recipe and its miniature have in common."""
 
     sft: ImitationSettings = ImitationSettings()
-    """Imitation before all; the paper has none."""
+    """SFT before all other stages; the paper has none."""
     action_rl: RLSettings = RLSettings(
         steps=229,
         tasks_per_step=48,
@@ -34,16 +34,16 @@ class PageReadingSettings:
         optimizer=OptimizerSettings(learning_rate=1e-6, weight_decay=1e-2),
         algorithm=AlgorithmSettings(name="dapo", options=PolicyOptions(kl_weight=1e-2)),
     )
-    """The first reinforcement: descriptions in free words, answers alone are paid. 229 batches of 48 are the paper's
-    11,000 questions once; 0 steps leave it out ("w/o action")."""
+    """The first RL stage: descriptions in free words, only answers are rewarded. 229 batches of 48 are one epoch of the
+    paper's 11,000 questions; 0 steps leave it out ("w/o action")."""
     curates: bool = True
-    """Whether tools are curated and the second reinforcement follows; without, this is plain DAPO."""
+    """Whether tools are curated and the second RL stage follows; false is plain DAPO."""
     samples: int = 8
-    """Times that each training question is answered between the stages: right answers are curated, and what is right
-    every time is not asked again."""
+    """Answers to each training question between the stages: right answers are curated, and questions that are right
+    every time are not asked again."""
     curation: ToolCuration = ToolCuration()
     tool_sft: ImitationSettings = ImitationSettings()
-    """Imitation of the curated chains, for a model that cannot follow a prompt; the paper has none."""
+    """SFT on the curated chains, for a model that cannot follow a prompt; the paper has none."""
     tool_rl: RLSettings = RLSettings(
         steps=134,
         tasks_per_step=128,
@@ -51,10 +51,10 @@ class PageReadingSettings:
         optimizer=OptimizerSettings(learning_rate=1e-6, weight_decay=1e-2),
         algorithm=AlgorithmSettings(name="dapo"),
     )
-    """The second reinforcement: chains of the curated tools. 134 batches of 128 are the paper's 5,700 questions three
-    times; 0 steps leave it out ("w/o tool"), and the model is asked both ways."""
+    """The second RL stage: chains of the curated tools. 134 batches of 128 are three epochs of the paper's 5,700
+    questions; 0 steps leave it out ("w/o tool"), and the model is asked both ways."""
     reward: Lang2ActReward = Lang2ActReward()
-    """Of the second reinforcement; the first pays its answers alone (equation 2)."""
+    """Reward of the second RL stage; the first rewards answers alone (equation 2)."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=2048, max_tokens=10_240)
 
     def episodes(self, protocol: ChatProtocol) -> EpisodeSpec:
@@ -73,14 +73,14 @@ class Lang2ActSettings(PageReadingSettings):
     judge: JudgeSettings = JudgeSettings(kind="none")
     """A judge of answers that the rules cannot compare; the paper asks a model of 72 billion parameters."""
     curator: ModelAt = ModelAt()
-    """Who names the steps of right trajectories; empty for the policy itself, as in the paper."""
+    """Model that names the steps of right trajectories; empty for the policy itself, as in the paper."""
     server: ChatServerSettings = ChatServerSettings(max_tokens=2048)
-    """How a curator's server is asked."""
+    """Requests to a curator's server."""
     api_key_env: str = API_KEY_VARIABLE
     index: Path | None = None
-    """Index of pages (``saccade index``) in which each question's images are looked for; without it rows have them."""
+    """Index of pages (``saccade index``) from which each question's images are retrieved; without it rows have them."""
     encoder: str = ""
-    """Encoder that the index was made by: a directory or a server."""
+    """Encoder that made the index: a directory or a server."""
     pages: int = 3
     """Pages that are retrieved for a question."""
     scope: Scope = "document"

@@ -33,8 +33,8 @@ class QuestionsSettings:
     """Share of the questions that is never trained on, chosen by a hash of their images."""
     reward: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
     pass_rates: Band = Band()
-    """Questions whose last pass rate lay outside are left out of later epochs for a while; a ``high`` of 0.999 leaves
-    out what is always answered right."""
+    """Questions whose last pass rate lies outside this band are left out of later epochs for a while; a ``high`` of
+    0.999 leaves out questions that are always answered right."""
 
     def check(self) -> None:
         if not 0 < self.held_out_share < 1:

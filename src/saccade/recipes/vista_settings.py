@@ -19,7 +19,7 @@ RewardName = Literal["sum", "dense", "sparse", "difficulty"]
 
 @dataclass(frozen=True, kw_only=True)
 class TailSettings:
-    """The second reinforcement, on questions that the model answers now and then; all else of it is as in ``rl``."""
+    """The second RL stage, on questions that the model answers now and then; all else of it is as in ``rl``."""
 
     steps: int = 100
     samples: int = 8
@@ -28,7 +28,7 @@ class TailSettings:
     high: float = HARD_OF_EIGHT.high
     """Questions with a pass rate from ``low`` to ``high`` are asked, easy ones first."""
     easy_to_hard: bool = True
-    """False asks all training questions again, for comparison: as many steps, no choice."""
+    """False asks all training questions again, for comparison: the same number of steps, no selection."""
 
     def check(self) -> None:
         if self.steps < 1 or self.samples < 2:
@@ -45,13 +45,13 @@ class GymSettings:
     """Settings that the recipe and its miniature have in common; the paper's settings of the reinforcement."""
 
     stages: tuple[StageName, ...] = ("sft", "rl", "tail")
-    """Which stages are run, in this order; evaluations stand around them."""
+    """Stages to run, in this order, with evaluations around them."""
     with_tools: bool = True
-    """Without, no stage knows of any tool (Table 2, w/o Tools)."""
+    """False: no stage has any tool (Table 2, w/o Tools)."""
     reasoning: bool = True
-    """Without, the examples that are imitated hold calls and answers, and no thoughts."""
+    """False: the examples that are imitated contain calls and answers, and no thoughts."""
     tool_families: tuple[str, ...] = ()
-    """Families whose tools are offered in reinforcement; none named is all. Evaluations offer all."""
+    """Families whose tools are offered in RL; empty is all. Evaluations offer all."""
     reward: RewardName = "sum"
     """``sum`` is the paper's; the others are those of its Figure 4c."""
     max_turns: int = 3
@@ -67,7 +67,7 @@ class GymSettings:
     """A batch of 128 questions, eight rollouts each. ``rl.algorithm.name`` is grpo, or ppo or dapo as in Figure 4b."""
     tail: TailSettings = TailSettings()
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=8192, max_tokens=32_768, tool_threads=24)
-    """26,780 tokens of response and some of the question; 24 trajectories at their tools at the same time."""
+    """26,780 tokens of response and some of the question; tools of 24 trajectories run at the same time."""
 
     @property
     def chosen_reward(self) -> AnyReward:
@@ -92,7 +92,7 @@ class VistaSettings(GymSettings):
         optimizer=OptimizerSettings(learning_rate=2e-6),
         decay="cosine",
     )
-    """174 batches are 22,170 trajectories once. Without ``sft_data`` there are none."""
+    """174 batches are one epoch of 22,170 trajectories. Without ``sft_data`` SFT is skipped."""
     sft_data: tuple[Path, ...] = ()
     """Trajectories to imitate: folders that ``saccade curate vista`` writes, or files of them."""
     tools: Path | None = None
@@ -100,17 +100,17 @@ class VistaSettings(GymSettings):
     service: str | None = None
     """Or the address of a tool service, whose tools are offered."""
     data_sets: tuple[str, ...] = ()
-    """Which data sets of the folder ``--data`` are trained on, each in a folder of its name; none named is all there
-    are. A single file of your own questions has none."""
+    """Data sets of the folder ``--data`` to train on, each in a folder of its name; empty is all there are. A single
+    file of your own questions has none."""
     take: bool = True
-    """Whether as many questions of each data set are drawn as the paper trains on (Table 5); else all."""
+    """Whether to draw as many questions of each data set as the paper trains on (Table 5); else all."""
     held_out_share: float = 0.05
     """Share of a file of your own questions that is never trained on, chosen by a hash of their images."""
     evaluation_tasks: int = 200
     """Tasks of each data set, drawn from its test split, or from validation where its test has no answers."""
     published_rules: bool = False
-    """Whether answers count as the data sets' own scripts count them where ours is stricter: years of charts within
-    5 %, so that figures compare with published ones."""
+    """Whether to score answers by the data sets' own scripts where ours is stricter: years of charts within 5 %, so
+    that figures compare with published ones."""
 
     def check(self) -> None:
         super().check()
