@@ -235,8 +235,8 @@ def test_the_package_for_verifiers_is_valid_python_with_its_data(tmp_path: Path,
     [
         (["--family", "visual_serach", "--to", "verl"], "no task family"),
         (["--family", "visual_search", "--to", "inspect"], "questions are exported to"),
-        (["somewhere", "--to", "verl"], "takes the questions of --family"),
-        (["--family", "visual_search", "--to", "verl", "--difficulty", "0.5", "--out", "FULL"], "no export of ours"),
+        (["somewhere", "--to", "verl"], "give --family NAME instead"),
+        (["--family", "visual_search", "--to", "verl", "--difficulty", "0.5", "--out", "FULL"], "no export of Saccade"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_drawn(tmp_path: Path, arguments: list[str], said: str) -> None:
