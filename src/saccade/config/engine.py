@@ -20,9 +20,7 @@ class EngineChoice(VllmSettings):
 
     def check(self) -> None:
         if self.kind == "recipe" and self != EngineChoice():
-            raise UserError(
-                "kind=recipe makes the settings of vLLM have no effect; set kind=vllm, or leave them out"
-            )
+            raise UserError("kind=recipe makes the settings of vLLM have no effect; set kind=vllm, or leave them out")
         VllmSettings.check(self)
 
 
