@@ -83,10 +83,10 @@ def test_what_was_asked_differently_is_refused_and_said_by_name() -> None:
 def test_other_words_or_missing_questions_are_refused() -> None:
     first = stored("+-+")
     changed = replace(first, samples=(replace(first.samples[0], q="other"), *first.samples[1:]))
-    with pytest.raises(UserError, match="1 of 3 questions of one id have other words"):
+    with pytest.raises(UserError, match="1 of 3 questions with the same id have different words"):
         compare([first, changed], ["a", "b"])
     fewer = replace(first, samples=first.samples[:2])
-    with pytest.raises(UserError, match="1 questions were asked of one of them only, 2 of both"):
+    with pytest.raises(UserError, match="1 questions are in only one of them, 2 in both"):
         compare([first, fewer], ["a", "b"])
     [found] = compare([first, fewer], ["a", "b"], although=["questions"])
     assert found.difference.n == 2
@@ -102,15 +102,15 @@ def test_several_samples_of_a_question_are_its_share() -> None:
 def test_other_right_answers_another_grading_and_other_samples_are_refused() -> None:
     first = stored("+-+")
     other_gold = replace(first, samples=(replace(first.samples[0], gold="2"), *first.samples[1:]))
-    with pytest.raises(UserError, match="answers: 1 of 3 questions have another right answer"):
+    with pytest.raises(UserError, match="answers: 1 of 3 questions have a different right answer"):
         compare([first, other_gold], ["a", "b"])
     graded = [replace(first, samples=tuple(replace(one, graded=name) for one in first.samples)) for name in "xy"]
-    with pytest.raises(UserError, match="answers: 3 of 3 questions are graded by another kind"):
+    with pytest.raises(UserError, match="answers: 3 of 3 questions are graded by a different kind"):
         compare(graded, ["a", "b"])
     # An older run does not say how it was graded.
     assert compare([first, graded[0]], ["a", "b"])[0].difference.n == 3
     twice = replace(first, samples=(*first.samples, replace(first.samples[0], sample=1)))
-    with pytest.raises(UserError, match="samples: 1 of 3 questions have other samples"):
+    with pytest.raises(UserError, match="samples: 1 of 3 questions have different samples"):
         compare([first, twice], ["a", "b"])
 
 

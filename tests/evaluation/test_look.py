@@ -81,7 +81,7 @@ def test_figures_count_right_answers_looks_calls_and_tokens() -> None:
     assert figures.evidence_hit_rate == pytest.approx(1 / 3)
     assert (figures.calls, figures.action_tokens) == (pytest.approx(2 / 3), 3)
     assert figures.by_family == {"attributes": 0, "counting": 1, "visual_search": 1}
-    with pytest.raises(UserError, match="the machine failed them"):
+    with pytest.raises(UserError, match="all failed with machine errors"):
         look_figures([attempt(first, right=True, crop=None, status="failed")])
 
 

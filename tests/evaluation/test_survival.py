@@ -188,7 +188,7 @@ def test_a_sample_under_the_key_of_another_question_is_played_again_and_refused_
         lines[1] = {**lines[0], "key": lines[1]["key"]}
         journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
         asked = len(server.received)
-        with pytest.raises(UserError, match="is that of another request"):
+        with pytest.raises(UserError, match="belongs to another request"):
             measure(other, server.url, keeping=Keeping(reuse=(forged,)))
         measure(forged, server.url, resume=True)
         assert len(server.received) - asked == 2
@@ -206,7 +206,7 @@ def test_a_picture_of_the_journal_that_was_changed_is_told(tmp_path: Path) -> No
             for image in (turn.get("result") or {}).get("images", [])
         ]
         Image.new("RGB", (8, 8)).save(run / "media" / f"{shown[0]}.png")
-        with pytest.raises(UserError, match="another picture than its name says"):
+        with pytest.raises(UserError, match="the picture does not match its name"):
             measure(run, server.url, resume=True)
 
 

@@ -26,19 +26,21 @@ def asked_differences(first: SampleSet, second: SampleSet) -> dict[str, str]:
 
     said = []
     if changed := differing(lambda of: frozenset(one.q for one in of)):
-        said.append(f"{changed:,} of {len(both):,} questions of one id have other words, options or pictures")
+        said.append(
+            f"{changed:,} of {len(both):,} questions with the same id have different words, options or pictures"
+        )
     if missing := len(of_first.keys() ^ of_second.keys()):
-        said.append(f"{missing:,} questions were asked of one of them only, {len(both):,} of both")
+        said.append(f"{missing:,} questions are in only one of them, {len(both):,} in both")
     if said:
         found["questions"] = "; ".join(said)
     # Older samples and imported ones do not say by what they were graded.
     says_grading = all(one.graded for of in (first, second) for one in of.samples)
     if graded := differing(lambda of: frozenset(one.gold for one in of)):
-        found["answers"] = f"{graded:,} of {len(both):,} questions have another right answer"
+        found["answers"] = f"{graded:,} of {len(both):,} questions have a different right answer"
     elif says_grading and (graded := differing(lambda of: frozenset(one.graded for one in of))):
-        found["answers"] = f"{graded:,} of {len(both):,} questions are graded by another kind, tolerance or metric"
+        found["answers"] = f"{graded:,} of {len(both):,} questions are graded by a different kind, tolerance or metric"
     if uneven := differing(lambda of: frozenset(one.sample for one in of)):
-        found.setdefault("samples", f"{uneven:,} of {len(both):,} questions have other samples")
+        found.setdefault("samples", f"{uneven:,} of {len(both):,} questions have different samples")
     return found
 
 

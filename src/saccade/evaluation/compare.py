@@ -99,11 +99,11 @@ class PairedResult:
         lines = [
             f"{self.name}: {self.before.describe()} before, {self.after.describe()} after, "
             f"{self.difference.n:,} questions in {self.difference.clusters:,} clusters",
-            f"    difference {100 * mean:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}); only before right "
-            f"{self.only_before:,}, only after {self.only_after:,}; exact McNemar p = {self.p_mcnemar:.3g}, "
+            f"    difference {100 * mean:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}); right only before "
+            f"{self.only_before:,}, right only after {self.only_after:,}; exact McNemar p = {self.p_mcnemar:.3g}, "
             f"p = {self.p_value:.3g}, by Holm {self.p_holm:.3g}",
             f"    the smallest difference that it can show (80 % power): {100 * self.smallest:.1f} points"
-            + ("" if self.p_holm < 0.05 else "; what was found is not told from chance"),
+            + ("" if self.p_holm < 0.05 else "; the difference found cannot be distinguished from chance"),
         ]
         if self.left_out:
             lines.append(f"    INCOMPLETE: {self.left_out:,} questions have failed samples and are left out")
@@ -133,8 +133,8 @@ def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], alth
     if refused := {name: how for name, how in differences.items() if name not in although}:
         listed = "\n".join(f"  {name}: {how}" for name, how in refused.items())
         raise UserError(
-            f"{labels[0]} and {labels[1]} were asked differently and cannot be compared:\n{listed}\nAsk them alike, or "
-            f"accept it by --although {' --although '.join(refused)}"
+            f"{labels[0]} and {labels[1]} were asked differently and cannot be compared:\n{listed}\nAsk both in the "
+            f"same way, or accept the difference by --although {' --although '.join(refused)}"
         )
     pairs, left_out = _pairs(first, second)
     if not pairs:

@@ -119,13 +119,13 @@ class SampleJournal:
         for image in _shown(played.trajectory):
             path = directory / f"{image.hash}.png"
             if image.hash not in self._media and self._media.add_file(path).hash != image.hash:
-                raise UserError(f"{path}: is another picture than its name says; delete it, its sample is played again")
+                raise UserError(f"{path}: the picture does not match its name; delete it, its sample is played again")
 
     def forget_foreign(self, wanted: Mapping[str, RolloutRequest]) -> None:
         """Forgets samples under the key of a request that they were not played for: their seeds are other ones."""
         for key in [key for key in wanted if key in self.played and not _is_of(self.played[key], wanted[key])]:
             del self.played[key]
-            logger.warning("%s: the sample of key %s is that of another request; it is played again", self._path, key)
+            logger.warning("%s: the sample of key %s belongs to another request; it is played again", self._path, key)
 
     def close(self) -> None:
         self._file.close()
@@ -165,7 +165,7 @@ def play_missing(
         for key, played in _of_other_run(run, lacking):
             if not _is_of(played, wanted[key]):
                 raise UserError(
-                    f"--reuse {run}: the sample of key {key} is that of another request; its journal was changed"
+                    f"--reuse {run}: the sample of key {key} belongs to another request; its journal was changed"
                 )
             journal.take(run, key, wanted[key].task, played)
     missing = [key for key in wanted if key not in journal.played]
@@ -175,7 +175,7 @@ def play_missing(
             on_finished(journal.played[key].trajectory)
     if len(missing) < len(wanted):
         logger.info(
-            "%d of %d samples are kept from before; %d are played",
+            "%d of %d samples are reused; %d are played",
             len(wanted) - len(missing),
             len(wanted),
             len(missing),

@@ -75,11 +75,11 @@ def look_examples(media: MediaStore, count: int | None = None, *, split: str = "
     wanted = LOOK.questions if count is None else min(count, LOOK.questions)
     found = [_example(number, split, media) for number in range(wanted)]
     if split == "held_out" and wanted == LOOK.questions and (digest := digest_of(found)) != LOOK.sha256:
-        here = ", ".join(f"{name} {version(name)} (there {then})" for name, then in LOOK.drawn_with.items())
+        here = ", ".join(f"{name} {version(name)} (expected {then})" for name, then in LOOK.drawn_with.items())
         raise UserError(
-            f"the questions of {NAME} {LOOK.version} came out differently here ({digest[:12]}, not "
-            f"{LOOK.sha256[:12]}), drawn with {here}; install those versions, or take the questions from a machine "
-            f"that draws them (saccade export --suite {NAME} --to folder) and measure with --data"
+            f"the questions of {NAME} {LOOK.version} differ on this machine ({digest[:12]}, not "
+            f"{LOOK.sha256[:12]}), drawn with {here}; install the versions in brackets, or export the questions on a "
+            f"machine that has them (saccade export --suite {NAME} --to folder) and measure with --data"
         )
     return found
 
@@ -149,7 +149,7 @@ def look_figures(attempts: Sequence[Attempt]) -> LookFigures:
     """The figures of attempts at the benchmark's questions; UserError where the machine failed all of them."""
     played = [one for one in attempts if one.trajectory.score is not None]
     if not played:
-        raise UserError(f"none of {len(attempts)} questions of {NAME} was scored; the machine failed them")
+        raise UserError(f"none of {len(attempts)} questions of {NAME} was scored: all failed with machine errors")
     right = [one.trajectory.score is not None and told_right(one.trajectory.score) for one in played]
     located = [one for one in played if one.task.targets]
     looks = [look_of(one.task, one.trajectory) for one in located]

@@ -40,5 +40,5 @@ def read_price(path: Path, model: str) -> Price:
     entry, currency = models[model], content.get("currency", "USD")
     found = [entry.get(name) for name in ("input", "output")]
     if not all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in found):
-        raise UserError(f"{path}: input and output of {model!r} must be prices of a million tokens, and are {found}")
+        raise UserError(f"{path}: input and output of {model!r} must be prices per million tokens, not {found}")
     return Price(input=float(found[0]), output=float(found[1]), currency=str(currency))

@@ -16,7 +16,7 @@ def pass_at_k(n: int, right: int, k: int) -> float:
     ``1 - C(n - c, k) / C(n, k)`` (Chen et al. 2021, equation 1).
     """
     if not 0 < k <= n:
-        raise ValueError(f"pass@{k} cannot be told from {n} samples; use k from 1 to {n}")
+        raise ValueError(f"pass@{k} cannot be computed from {n} samples; use k from 1 to {n}")
     return 1.0 - math.comb(n - right, k) / math.comb(n, k)
 
 

@@ -55,11 +55,11 @@ def read_samples(path: Path) -> SampleSet:
     found = SampleSet(header=header, samples=tuple(_sample_from(path, number, line) for number, line in lines))
     if _DIGEST in head and head[_DIGEST] != _digest(head, content.partition(b"\n")[2]):
         raise UserError(
-            f"{path} was cut or changed after it was written: its lines do not fit the digest in its header. Take it "
-            "from the run again, or measure into another --out with --reuse RUN_DIR, which plays nothing that is kept"
+            f"{path} was cut or changed after it was written: its lines do not match the digest in its header. Copy "
+            "it from the run again, or measure into another --out with --reuse RUN_DIR, which replays no kept sample"
         )
     if len({(one.id, one.sample) for one in found.samples}) < len(found.samples):
-        raise UserError(f"{path} holds a sample of a question twice; were files joined? Give each run's own")
+        raise UserError(f"{path} holds a sample of a question twice; were files joined? Give each run's own file")
     return found
 
 

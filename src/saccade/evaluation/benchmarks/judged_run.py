@@ -89,7 +89,7 @@ def _as_asked(task: Task, published: dict[str, BenchmarkRow], folder: Path) -> B
     """The row of a question, its options in the order in which they were asked."""
     row = published.get(task.id.partition("#")[0])
     if row is None:
-        raise UserError(f"{task.id} was asked, but is in no file of {folder}; give the file of the run")
+        raise UserError(f"{task.id} was asked, but is in no file of {folder}; give the folder that the run read")
     if not row.options:
         return BenchmarkRow(task=task, fields=row.fields, pictures=row.pictures)
     fields = {**row.fields, **dict(zip(LETTERS, task.choices)), "answer": task.answer}

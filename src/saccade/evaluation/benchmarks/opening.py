@@ -42,12 +42,12 @@ def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     layout = benchmark.layout
     if layout.data_set:
         release_folder = where / layout.data_set if where.is_dir() else where
-        wanted = f"the release of {benchmark.title} in {where / layout.data_set}/ (docs/datasets.md says its files)"
+        wanted = f"the release of {benchmark.title} in {where / layout.data_set}/ (docs/datasets.md lists its files)"
         there = release_folder if release_folder.exists() else None
         return Readiness(benchmark=benchmark, file=there, wanted=wanted)
     if layout.folder:
         found = next((place for place in (where / layout.folder, where) if _has_release(benchmark, place)), None)
-        wanted = f"the release of {benchmark.title} in {where / layout.folder}/ (docs/benchmarks.md says its files)"
+        wanted = f"the release of {benchmark.title} in {where / layout.folder}/ (docs/benchmarks.md lists its files)"
         return Readiness(benchmark=benchmark, file=found, wanted=wanted)
     files = [str(where / release.file) for release in layout.releases[:1]]
     wanted = " or ".join(files + [f"the parquet files of {layout.hub} in {where}/"] * bool(layout.hub))
@@ -96,7 +96,7 @@ def _from_tsv(benchmark: Benchmark, path: Path, media: MediaStore, take: int | N
             _check_columns(benchmark, file.header, path)
         index = one.fields.get("index", "")
         if not index or (read and index in spans):
-            raise UserError(f"{path}, line {one.line}, column 'index': {index!r} is empty or that of another row")
+            raise UserError(f"{path}, line {one.line}, column 'index': {index!r} is empty or the index of another row")
         spans[index] = one.spans
         read.append(one)
     left_out: Counter[str] = Counter()

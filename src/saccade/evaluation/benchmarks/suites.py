@@ -66,7 +66,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                 name="ivgr",
                 title="iVGR, tables 2 to 4",
                 paper="iVGR",
-                protocol="VLMEvalKit's rules; MMK12 is in no version of it that was read; pixel limits are not told",
+                protocol="VLMEvalKit's rules; MMK12 is in no version of it that was read; pixel limits are not stated",
                 rows=_rows(
                     ("vstar", "VStarBench"),
                     ("hrbench-4k", "HRBench4K"),

@@ -164,8 +164,8 @@ class _Records:
         line = self._file.readline(most + 1)
         if len(line) > most:
             raise UserError(
-                f"{self._path}, line {self._line}: the row has more than {self._most_bytes:,} bytes, as no row of a "
-                "published file has"
+                f"{self._path}, line {self._line}: the row has more than {self._most_bytes:,} bytes, more than any "
+                "row of a published file"
             )
         self._seen(line)
         return line

@@ -138,7 +138,7 @@ def _gold(task: Task) -> str:
 def _check(tasks: Sequence[Task], options: int) -> None:
     for task in tasks:
         if not task.images:
-            raise UserError(f"{task.id} has no picture, and these harnesses ask about pictures")
+            raise UserError(f"{task.id} has no picture, but these harnesses need one; leave it out")
         if options and task.answer not in task.choices:
             raise UserError(
                 f"{task.id} has {'no options' if not task.choices else 'an answer that is none of its options'}, and "

@@ -91,7 +91,7 @@ class _DataUrls:
             try:
                 raw = png_bytes(self._media.get(image))
             except KeyError:
-                raise UserError(f"the run has no picture {image.hash[:16]}…; its folder media is not whole") from None
+                raise UserError(f"the run has no picture {image.hash[:16]}…; its folder media is incomplete") from None
             self._urls[image.hash] = "data:image/png;base64," + base64.b64encode(raw).decode("ascii")
         return inspect_model.ContentImage(image=self._urls[image.hash])
 

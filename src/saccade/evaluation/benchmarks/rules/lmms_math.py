@@ -158,6 +158,6 @@ LMMS_MATHVISTA = Reading(name="lmms-eval", rule=mathvista, judging=mathvista_jud
 LMMS_MATHVISION = Reading(
     name="lmms-eval",
     rule=mathvision,
-    differs="values are read by our calculator; the harness runs LaTeX through a parser and the result as Python",
+    differs="values are read by Saccade's calculator; the harness runs LaTeX through a parser and the result as Python",
 )
 LMMS_GEOMETRY3K = Reading(name="lmms-eval", rule=geometry3k)

@@ -137,6 +137,6 @@ MATHVISION = Reading(
     rule=mathvision,
     judging=mathvision_judged,
     needs_judge=True,
-    differs="values are read by our calculator; the harness runs the texts as Python and through a LaTeX parser",
+    differs="values are read by Saccade's calculator; the harness runs the texts as Python and through a LaTeX parser",
 )
 MATHVERSE = Reading(name="vlmevalkit", rule=always_judged, judging=mathverse_judged, needs_judge=True)

@@ -159,7 +159,7 @@ def _mathverse(version: str, file: str, md5: str) -> Benchmark:
         readings=(MATHVERSE_JUDGED, LMMS_MATHVERSE, STRICT),
         aggregate=accuracy("problem_version"),
         published_as=("MathVerse_MINI",) if version == "Vision Only" else (),
-        trap="five versions of each problem; which of them a table means is seldom said",
+        trap="five versions of each problem; which of them a table means is seldom stated",
     )
 
 

@@ -103,5 +103,5 @@ COUNTERCURATE = Benchmark(
     aggregate=mean_of_groups("category"),
     headline="strict",
     published_as=("CounterCurate",),
-    trap="which of its parts a table means is seldom said; here every part counts alike",
+    trap="which of its parts a table means is seldom stated; here every part counts alike",
 )
