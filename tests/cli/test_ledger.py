@@ -31,5 +31,5 @@ def test_counts_of_earlier_processes_are_added_and_roles_stay(tmp_path: Path) ->
 @pytest.mark.parametrize("content", ["{", "[]", '{"teacher": 3}', '{"teacher": {"requests": 1}}'])
 def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "counts.json").write_text(content)
-    with pytest.raises(UserError, match="delete it to count anew"):
+    with pytest.raises(UserError, match="delete it to restart the count"):
         Ledger(tmp_path / "counts.json")

@@ -117,7 +117,7 @@ def test_a_question_may_be_answered_in_several_ways_but_not_twice_in_one(tmp_pat
     )
     assert len({one.example.task.id for one in found.examples}) == 3
     [bad] = found.skipped
-    assert str(bad).endswith(f"row 4: is the example of {tmp_path / 'sft.json'}, row 1 again")
+    assert str(bad).endswith(f"row 4: repeats the example of {tmp_path / 'sft.json'}, row 1")
 
 
 def test_ids_depend_on_what_is_said_alone(tmp_path: Path) -> None:
@@ -293,9 +293,9 @@ def test_curated_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
         return f"{bad.key}: {bad.why}"
 
     assert refused(stream="textual") == "stream: is 'textual', but by its boxes the reasoning is grounded"
-    assert refused(image_hashes=["0"]).startswith("images: are not those of the example any more")
+    assert refused(image_hashes=["0"]).startswith("images: are no longer those of the example")
     assert refused(turns=[{"thought": "a", "code": "1"}, rows[0]["turns"][0]]) == (  # type: ignore[index]
-        "turns: has 2 turns; reasoning and answer are one"
+        "turns: has 2 turns; reasoning and answer must be one turn"
     )
     assert "is not four numbers" in refused(turns=[{"thought": "<box>?</box>", "answer": "A"}])
     assert refused(id=rows[1]["id"], stream="textual", turns=rows[1]["turns"]).endswith("row 1 again")

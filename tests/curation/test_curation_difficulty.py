@@ -117,7 +117,7 @@ def test_bad_rows_of_pass_rates_are_named(tmp_path: Path) -> None:
     assert "row 1: pass_rate: must be a number from 0 to 1, not 2" in message
     assert "row 2: id: is missing or empty" in message
     assert "row 3: pass_rate: is missing" in message
-    assert "row 5: id: 'c' stands there twice" in message
+    assert "row 5: id: 'c' appears twice" in message
     assert "row 6: is not JSON" in message
     with pytest.raises(UserError, match="cannot be read"):
         read_pass_rates(tmp_path / "absent.jsonl")

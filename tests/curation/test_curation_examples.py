@@ -119,7 +119,7 @@ def test_an_image_that_has_changed_is_noticed(tmp_path: Path, solved: list[Examp
     file = written(tmp_path, solved[:1], media)
     [image] = (tmp_path / "images").iterdir()
     Image.new("RGB", (256, 256)).save(image)
-    with pytest.raises(UserError, match="row 1: images: are not those of the example any more"):
+    with pytest.raises(UserError, match="row 1: images: are no longer those of the example"):
         read_examples(file, MediaStore())
     image.unlink()
     with pytest.raises(UserError, match="row 1: images"):

@@ -113,7 +113,7 @@ def test_an_experts_calls_are_really_run_and_its_examples_read_back(gym: Gym) ->
     tasks = read_tasks(gym.folder / "examples.jsonl", media=MediaStore()).tasks
     assert [task.answer for task in tasks] == [task.answer for task in gym.tasks]
     assert json.loads((gym.folder / "report.json").read_text()) == report.as_json()
-    assert (gym.folder / "report.txt").read_text().startswith("3 examples of 3 questions, 0 thought out at length\n")
+    assert (gym.folder / "report.txt").read_text().startswith("3 examples of 3 questions, 0 with long thoughts\n")
 
 
 def test_a_teacher_plays_turn_by_turn_and_reads_what_tools_say(gym: Gym) -> None:

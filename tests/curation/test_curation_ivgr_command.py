@@ -97,8 +97,8 @@ def test_bad_trajectories_are_named_and_may_be_left_out(tmp_path: Path, capsys: 
         assert run_command([*arguments, "--skip-bad-rows", "-n", "1"]) == 0
     printed = capsys.readouterr()
     assert "left out 1 of 3 rows" in printed.err
-    assert "1 of 1 chosen trajectories are told in plain words" in printed.out
-    assert "asked of the teacher: requests 1, prompt_tokens 9" in printed.out
+    assert "1 of 1 chosen trajectories are rewritten in plain words" in printed.out
+    assert "usage of the teacher: requests 1, prompt_tokens 9" in printed.out
     assert f"Examples: {tmp_path / 'out' / 'examples.jsonl'}" in printed.out
 
 

@@ -52,7 +52,7 @@ def test_a_folder_is_never_overwritten_by_mistake(tmp_path: Path) -> None:
     filled(tmp_path)
     with pytest.raises(UserError, match="holds a curation already; go on with --resume"):
         Journal(tmp_path, {"seed": 1, "ways": ("play",)}, outcome_from, resume=False)
-    with pytest.raises(UserError, match="was started otherwise:\n  seed: 1 then, 2 now"):
+    with pytest.raises(UserError, match="was started with other settings:\n  seed: 1 then, 2 now"):
         Journal(tmp_path, {"seed": 2, "ways": ("play",)}, outcome_from, resume=True)
     other = tmp_path / "other"
     other.mkdir()

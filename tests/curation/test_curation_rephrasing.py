@@ -46,7 +46,7 @@ def test_all_trajectories_told_anew(tmp_path: Path) -> None:
     assert report.streams == {"textual": 3}
     assert json.loads((tmp_path / "out" / "report.json").read_text()) == report.as_json()
     assert (tmp_path / "out" / "report.txt").read_text() == (
-        "2 of 2 chosen trajectories are told in plain words\nexamples by stream: textual 3\n"
+        "2 of 2 chosen trajectories are rewritten in plain words\nexamples by stream: textual 3\n"
     )
     # What is textual already is asked of nobody; the teacher sees the reasoning and the image's size, not the answer.
     assert len(teacher.asked) == 2
@@ -160,7 +160,7 @@ def test_what_the_machine_failed_is_tried_again_when_resumed(tmp_path: Path) -> 
     report, examples = rewrite(tmp_path, ScriptedTeacher(reply=telling(down)))
     assert (report.told, report.failed, report.given_up) == (2, 1, {})
     assert [stream for stream, _ in examples] == ["textual", "grounded", "textual"]
-    assert "1 trajectories failed by no fault of theirs" in report.describe()
+    assert "1 trajectories failed at a server or machine" in report.describe()
     teacher = ScriptedTeacher(reply=telling())
     report, examples = rewrite(tmp_path, teacher, resume=True)
     assert (report.told, report.failed, len(teacher.asked)) == (3, 0, 1)

@@ -50,7 +50,7 @@ def test_drawn_questions_are_solved_by_their_expert(tmp_path: Path, capsys: pyte
     out = tmp_path / "out"
     said = ["curate", "vista", "--drawn", "-n", "7", "--teacher", "expert", "--out", str(out), "--quiet"]
     assert run_command([*said, "--set", "needs_call=false"]) == 0
-    assert capsys.readouterr().out.startswith("7 examples of 7 questions, 0 thought out at length\n")
+    assert capsys.readouterr().out.startswith("7 examples of 7 questions, 0 with long thoughts\n")
     examples = read_tool_examples(out, MediaStore())
     assert len({one.task.family for one in examples}) == 7
     assert not (out / ".pictures").exists()
@@ -68,7 +68,7 @@ def test_a_server_plays_and_another_thinks_aloud(tmp_path: Path, capsys: pytest.
         asked = len(server.received)
         assert run_command([*said, "--resume"]) == 0
         assert len(server.received) == asked == 2 * 3
-    assert "2 examples of 2 questions, 2 thought out at length" in capsys.readouterr().out
+    assert "2 examples of 2 questions, 2 with long thoughts" in capsys.readouterr().out
     for one in read_tool_examples(out, MediaStore()):
         assert [turn.thought for turn in one.turns] == [
             "The plate is small, so I look closer",
@@ -81,7 +81,7 @@ def test_a_server_plays_and_another_thinks_aloud(tmp_path: Path, capsys: pytest.
     ("said", "why"),
     [
         (("--teacher", "expert"), "give either --data PATH or --drawn"),
-        (("--teacher", "expert", "--data", "DATA"), "knows drawn questions alone"),
+        (("--teacher", "expert", "--data", "DATA"), "answers only drawn questions"),
         (("--teacher", "http://127.0.0.1:9/v1", "--teacher-model", "a", "--data", "DATA"), "no tool to call"),
         (("--teacher", "http://127.0.0.1:9/v1", "--drawn"), "say with --teacher-model"),
         (("--teacher", "x", "--data", "DATA", "--data-set", "chartqua"), "there is no data set 'chartqua'"),

@@ -134,7 +134,11 @@ class Journal(Generic[Outcome]):
             lines = [f"  {key}: {before.get(key)!r} then, {wanted.get(key)!r} now" for key in changed]
             raise UserError(
                 "\n".join(
-                    [f"{self.directory} was started otherwise:", *lines, "Resume it alike, or choose another folder"]
+                    [
+                        f"{self.directory} was started with other settings:",
+                        *lines,
+                        "Resume it with the same settings, or choose another folder",
+                    ]
                 )
             )
 
@@ -214,7 +218,7 @@ class _Failures:
         is_hopeless = isinstance(error, RefusedRequestError) and not error.is_about_one_request
         if is_hopeless or self.in_a_row >= FAILURES_IN_A_ROW:
             raise error
-        logger.warning("question %s failed, to be tried again when resumed: %s", key, error)
+        logger.warning("question %s failed; --resume tries it again: %s", key, error)
 
 
 PICTURES = ".pictures"

@@ -41,7 +41,7 @@ class CurationReport:
 
     def describe(self) -> str:
         """The counts as lines of text."""
-        other = f"{self.other_kind} examples do another kind of thing than was asked for" if self.other_kind else ""
+        other = f"{self.other_kind} examples are of another kind than requested" if self.other_kind else ""
         counted = (
             ("questions by level", self.levels),
             ("examples by level", self.kept_levels),
@@ -108,7 +108,7 @@ class RephrasingReport:
         )
         return report_lines(
             [
-                f"{self.told} of {self.chosen} chosen trajectories are told in plain words",
+                f"{self.told} of {self.chosen} chosen trajectories are rewritten in plain words",
                 failed_line(self.failed, "trajectories"),
             ],
             counted,
@@ -170,7 +170,7 @@ class ImitationReport:
         )
         return report_lines(
             [
-                f"{self.kept} examples of {self.questions} questions, {self.dense} thought out at length",
+                f"{self.kept} examples of {self.questions} questions, {self.dense} with long thoughts",
                 failed_line(self.failed, "questions"),
             ],
             counted,
@@ -238,11 +238,11 @@ def counted(names: Iterable[str]) -> dict[str, int]:
 def report_lines(first: Sequence[str], counted: Sequence[tuple[str, Counts]], asked: Mapping[str, Counts]) -> str:
     """The first lines that are not empty, one for each of the counts that has any, and one for each role asked."""
     lines = [line for line in first if line]
-    for title, counts in (*counted, *((f"asked of the {role}", of_role) for role, of_role in asked.items())):
+    for title, counts in (*counted, *((f"usage of the {role}", of_role) for role, of_role in asked.items())):
         if any(counts.values()):
             lines.append(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.items() if count))
     return "\n".join(lines) + "\n"
 
 
 def failed_line(count: int, things: str) -> str:
-    return f"{count} {things} failed by no fault of theirs; resume to try them again" if count else ""
+    return f"{count} {things} failed at a server or machine; resume to try them again" if count else ""

@@ -59,7 +59,7 @@ def check_images(row: Row, task: Task) -> None:
     """``RowError`` when an image is another one than when the row was written."""
     hashes = listed(row.get("image_hashes"), "image_hashes")
     if hashes and hashes != [image.hash for image in task.images]:
-        raise RowError("images", "are not those of the example any more; their pixels have changed")
+        raise RowError("images", "are no longer those of the example; their pixels have changed")
 
 
 BAD_ROWS_SHOWN = 20
@@ -79,7 +79,7 @@ def read_by_id(path: Path, value_of: Callable[[Row], Value]) -> dict[str, Value]
                 task_id = required_text(numbered.row, "id")
                 value = value_of(numbered.row)
                 if task_id in values:
-                    raise RowError("id", f"{task_id!r} stands there twice")
+                    raise RowError("id", f"{task_id!r} appears twice")
                 values[task_id] = value
             except RowError as error:
                 bad.append(f"  {path}, row {numbered.number}: {f'{error.key}: ' if error.key else ''}{error.why}")

@@ -64,13 +64,13 @@ def _read(path: Path) -> dict[str, ChatCounts]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}); delete it to count anew") from error
+        raise UserError(f"{path} cannot be read ({error}); delete it to restart the count") from error
     names = {field.name for field in fields(ChatCounts)}
     if not isinstance(content, dict) or not all(
         isinstance(of, dict) and set(of) == names and all(isinstance(one, int) for one in of.values())
         for of in content.values()
     ):
-        raise UserError(f"{path} holds no counts of requests; delete it to count anew")
+        raise UserError(f"{path} holds no counts of requests; delete it to restart the count")
     return {role: ChatCounts(**of) for role, of in content.items()}
 
 

@@ -86,7 +86,7 @@ def test_own_questions_with_boxes_become_examples(tmp_path: Path, capsys: pytest
     printed = capsys.readouterr().out
     assert "4 of 4 questions have an example (100.0%)\n16 of 32 traces may be kept (50.0%), 24 are right\n" in printed
     assert "traces refused: below_threshold 8, unreadable 4, wrong_answer 4\n" in printed
-    assert "asked of the teacher: requests 4, prompt_tokens 36\n" in printed
+    assert "usage of the teacher: requests 4, prompt_tokens 36\n" in printed
     examples = read_pointed_examples(out, MediaStore())
     assert [one.turns[0].thought for one in examples] == [
         f'A <points x1="{NUMBERED[colour] + 5}" y1="40" alt="cup">cup</points> is {colour}.' for colour in COLOURS
@@ -120,7 +120,7 @@ def test_a_server_down_for_half_of_its_calls_is_asked_again_when_resumed(
         assert run_command(curating(server, data, out, *once)) == 0
         printed = capsys.readouterr().out
         assert "2 of 2 questions have an example (100.0%)" in printed
-        assert "2 questions failed by no fault of theirs; resume to try them again" in printed
+        assert "2 questions failed at a server or machine; resume to try them again" in printed
         assert "given up" not in printed
         assert run_command(curating(server, data, out, *once, "--resume")) == 0
         assert len(server.received) == 6
@@ -189,7 +189,7 @@ def test_an_extractor_and_a_pointing_model_mark_the_pictures(
     assert {name: asked.count(name) for name in ("gpt", "molmo", "glm")} == {"gpt": 5, "molmo": 3, "glm": 2}
     printed = capsys.readouterr().out
     assert "questions given up: no_things 1, not_found 1\n" in printed
-    assert "asked of the pointer: requests 3" in printed
+    assert "usage of the pointer: requests 3" in printed
     outcomes = [json.loads(line) for line in (out / "outcomes.jsonl").read_text().splitlines()]
     assert sorted((one["id"], one["marks"]) for one in outcomes) == [("q0", 1), ("q1", 0), ("q2", 1), ("q3", 0)]
 
@@ -228,7 +228,7 @@ def test_hostile_pictures_are_named_or_left_out(tmp_path: Path, capsys: pytest.C
     ("said", "why"),
     [
         ((), "so that there are questions"),
-        (("--data", "DATA"), "question q0 has no boxes that points could be held against"),
+        (("--data", "DATA"), "question q0 has no boxes that points could be compared with"),
         (("--data", "DATA", "--service", "http://x"), "have no boxes whose labels name what to look at; name a model"),
         (("--data", "DATA", "--detector", "DATA"), "name a --segmenter too"),
         (("--data", "DATA", "--segmenter", "DATA"), "name a --detector, a --pointer or both"),

@@ -162,7 +162,7 @@ def test_a_server_that_is_down_for_half_of_its_calls_refuses_nothing(tmp_path: P
     teacher = PlateTeacher(PLATES, lambda example, sample: told(example), down=lambda call: call % 2 == 1)
     first = run(tmp_path / "a", tracing(teacher, settings=TracingSettings(questions_at_once=1)))
     assert (first.kept, first.failed, first.given_up, first.traces) == (3, 3, {}, 24)
-    assert "3 questions failed by no fault of theirs; resume to try them again" in first.describe()
+    assert "3 questions failed at a server or machine; resume to try them again" in first.describe()
     teacher.down = lambda call: False
     second = run(tmp_path / "a", tracing(teacher), resume=True)
     assert (second.kept, second.failed) == (6, 0)
@@ -192,7 +192,7 @@ def test_without_marks_a_question_is_given_up(tmp_path: Path) -> None:
 
     report = run(tmp_path, tracing(said(lambda example, sample: told(example)), marks=Nothing()))
     assert (report.given_up, report.traces) == ({"not_found": 6}, 0)
-    with pytest.raises(UserError, match="an overlay shows marks, and nothing finds any"):
+    with pytest.raises(UserError, match="an overlay shows marks, but nothing finds any"):
         run(tmp_path / "b", tracing(said(lambda example, sample: ""), marks=None))
 
 

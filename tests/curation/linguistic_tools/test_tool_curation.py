@@ -166,7 +166,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 def test_a_journal_of_other_trajectories_or_settings_is_refused_and_k_may_change(tmp_path: Path) -> None:
     trajectories = [trajectory(number) for number in range(3)]
     curated(trajectories, RULES, folder=tmp_path)
-    with pytest.raises(UserError, match="was started otherwise"):
+    with pytest.raises(UserError, match="was started with other settings"):
         curated(trajectories[:2], RULES, folder=tmp_path)
     with pytest.raises(UserError, match="max_pool: 64 then, 5 now"):
         curated(trajectories, RULES, "max_pool=5", folder=tmp_path)

@@ -112,13 +112,13 @@ def test_the_policy_itself_is_asked_and_one_that_cannot_name_a_step_gives_no_box
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command(curating(run, tmp_path / "box.json")) == 2
-    assert "keeps no checkpoint to curate by" in capsys.readouterr().err
+    assert "has no checkpoint to curate with" in capsys.readouterr().err
     model = tiny_model(["step done Image"] * 9, MediaStore(), size=SIZE, vocab_size=300)
     save_checkpoint(run / "checkpoints", Position(stage="rl", step=2), model, None)
     said = ("--set", "server.max_tokens=8", "--set", "attempts=2", "--set", "trajectories=2")
     assert run_command(curating(run, tmp_path / "box.json", *said)) == 2
     told = capsys.readouterr().err
-    assert "rl-000002 named no tool in 2 right trajectories" in told
+    assert "rl-000002 named no usable tool in 2 right trajectories" in told
     assert "2 trajectories were skipped: cut off." in told
     assert not (tmp_path / "box.json").exists()
 

@@ -31,11 +31,11 @@ def test_tools_are_one_by_name_and_then_by_description() -> None:
         ("gone", "add", None),
     ]
     assert comparison_lines(found) == [
-        "1 reworded (in both by name, in other words):",
+        "1 reworded (same name, other words):",
         "  read_cell                    toolbox of 9 trajectories -> pool only of 7 trajectories",
         "    - Image k: row, column || Read a cell of a table.",
         "    + row, column || Read a cell of a table.",
-        "1 renamed (in both by description, under another name):",
+        "1 renamed (same description, another name):",
         "  match_legend -> find_series  toolbox of 8 trajectories -> toolbox of 8 trajectories",
         "1 new (only in the second):",
         "  zoom                         – -> toolbox of 9 trajectories",

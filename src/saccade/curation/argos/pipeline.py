@@ -77,7 +77,7 @@ class Tracing:
         """Works off what has no outcome yet, then writes examples, traces and report. Raises as ``work_off`` does."""
         self.settings.check()
         if self.marks is None and self.settings.asks == "overlay":
-            raise UserError("an overlay shows marks, and nothing finds any; give marks=, or ask as pointed")
+            raise UserError("an overlay shows marks, but nothing finds any; give marks=, or set asks=pointed")
         by_id = {task.id: task for task in tasks}
         overlays = Overlays(self.media, (image for task in tasks for image in task.images))
 

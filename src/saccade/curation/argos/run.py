@@ -165,12 +165,12 @@ def _check_verifiable(tasks: Sequence[Task], request: ArgosRequest) -> None:
     for task in tasks:
         if request.finders.is_exact and task.images and not (task.targets or task.objects):
             raise UserError(
-                f"question {task.id} has no boxes that points could be held against; name --detector and --segmenter, "
-                "or the address of a tool server with --service"
+                f"question {task.id} has no boxes that points could be compared with; name --detector and "
+                "--segmenter, or the address of a tool server with --service"
             )
         if task.frame_times_s and request.exact_video is None and request.who["video-judge"] is None:
             raise UserError(
-                f"question {task.id} is about a video, and nothing judges what is said of its frames; name a model "
+                f"question {task.id} is about a video, but nothing judges statements about its frames; name a model "
                 "with --video-judge"
             )
 
@@ -183,7 +183,7 @@ def _check_named(tasks: Sequence[Task], request: ArgosRequest) -> None:
     if bare:
         told = (
             f"{len(bare)} of {len(tasks)} questions, {bare[0]} first, have no boxes whose labels name what to look at; "
-            "name a model that does with --extractor and --extractor-model (the teacher's server will do)"
+            "choose a model that names it with --extractor and --extractor-model (the teacher's server will do)"
         )
         if len(bare) == len(tasks):
             raise UserError(told)

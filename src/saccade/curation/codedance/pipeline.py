@@ -66,7 +66,7 @@ class Curation:
         Raises as ``work_off`` does.
         """
         if not tasks:
-            raise UserError("there is no question to curate")
+            raise UserError("there is no question to curate; give at least one")
         pool = ThreadPoolExecutor(max_workers=self.settings.questions_at_once, thread_name_prefix="curation")
 
         def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:

@@ -125,7 +125,7 @@ def read_cold_start(
             one = _example(read)
             key = (one.example.task.id, one.stream)
             if key in first_seen:
-                raise RowError("", f"is the example of {first_seen[key]} again")
+                raise RowError("", f"repeats the example of {first_seen[key]}")
         except RowError as error:
             bad.append(read.refused(error))
         else:
@@ -155,7 +155,7 @@ def _curated(row: Row, task: Task) -> ColdStartExample:
     check_images(row, task)
     turns = read_turns(row["turns"], task)
     if len(turns) != 1:
-        raise RowError("turns", f"has {len(turns)} turns; reasoning and answer are one")
+        raise RowError("turns", f"has {len(turns)} turns; reasoning and answer must be one turn")
     one = ColdStartExample(example=Example(task=task, turns=(imitable(turns[0], task.images[0], "turns[0]"),)))
     stream = optional_text(row, "stream")
     if stream not in (None, one.stream):

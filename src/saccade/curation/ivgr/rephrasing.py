@@ -114,7 +114,7 @@ class Rephrasing:
         """The grounded trajectories to rephrase, in their order; UserError when there is none to choose from."""
         grounded = [one for one in examples if one.stream == "grounded"]
         if not grounded:
-            raise UserError(f"none of the {len(examples)} trajectories has a box; there is nothing to tell anew")
+            raise UserError(f"none of the {len(examples)} trajectories has a box; there is nothing to rewrite")
         count = max(1, round(self.settings.textual_share * len(grounded)))
         ranks = {one.example.task.id: seed_for(self.seed, "to be told anew", one.example.task.id) for one in grounded}
         last = sorted(ranks.values())[count - 1]

@@ -18,8 +18,8 @@ old one under another name."""
 
 CHANGES: Mapping[ToolChange, str] = {
     "same": "in both",
-    "reworded": "in both by name, in other words",
-    "renamed": "in both by description, under another name",
+    "reworded": "same name, other words",
+    "renamed": "same description, another name",
     "new": "only in the second",
     "gone": "only in the first",
 }

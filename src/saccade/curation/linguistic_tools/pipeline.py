@@ -86,7 +86,7 @@ async def curate_tools(
             if len(unheard) >= FAILURES_IN_A_ROW:
                 raise MachineError(
                     f"the curator gave no reply for {len(unheard)} trajectories in a row, the last of them "
-                    f"{trajectory.id}; look after it, and resume"
+                    f"{trajectory.id}; check the curator, then resume"
                 )
         elif known is None:
             _keep(journal, [*unheard, found])
@@ -196,5 +196,5 @@ def _check_ids(trajectories: Sequence[ReasonedTrajectory]) -> None:
     seen: set[str] = set()
     for one in trajectories:
         if one.id in seen:
-            raise UserError(f"two trajectories have the id {one.id!r}; give each its own, which a journal keeps it by")
+            raise UserError(f"two trajectories have the id {one.id!r}; the journal needs a different id for each")
         seen.add(one.id)

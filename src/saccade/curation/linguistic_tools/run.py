@@ -70,8 +70,8 @@ def curate_run_tools(request: ToolCurationRequest) -> CuratedTools:
         curated = asyncio.run(_curated(request, curator, settings, trajectories, journal))
     if not curated.toolbox.tools:
         raise UserError(
-            f"{curator} named no tool in {len(trajectories)} right trajectories that could be taken. "
-            f"{curated.describe()}Name another curator with --curator, and another file"
+            f"{curator} named no usable tool in {len(trajectories)} right trajectories. "
+            f"{curated.describe()}Name another curator with --curator, and another --out"
         )
     write_json_atomic(request.out, curated.to_json())
     return curated
@@ -105,7 +105,7 @@ def _last_checkpoint(request: ToolCurationRequest) -> Path:
     found = latest_checkpoint(paths.checkpoints, stages)
     if found is None:
         raise UserError(
-            f"{request.run} keeps no checkpoint to curate by; name another curator with --curator: the address of a "
+            f"{request.run} has no checkpoint to curate with; name another curator with --curator: the address of a "
             "server or a checkpoint directory"
         )
     return found.path

@@ -71,7 +71,7 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
     settings = apply_overrides(VistaCuration(), request.overrides)
     gym = request.drawn
     if request.teacher == EXPERT and gym is None:
-        raise UserError("--teacher expert knows drawn questions alone; name a server or a checkpoint, or give --drawn")
+        raise UserError("--teacher expert answers only drawn questions; name a server or a checkpoint, or give --drawn")
     media = MediaStore(request.out / PICTURES)
     drawn = [] if gym is None else gym.questions(media, request.seed, request.count)
     experts = {one.task.id: one for one in drawn}
