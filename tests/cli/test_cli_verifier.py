@@ -73,6 +73,6 @@ def test_rows_without_boxes_are_left_out_and_said(capsys: pytest.CaptureFixture[
     assert "2 of 4 rows have no boxes and are left out" in err
     status, out, err = said(capsys, "agreement", "--data", mixed, "--wrong", 0, "--json")
     assert (status, json.loads(out)["tasks"], "2 of 4 rows" in err) == (0, 2, True)
-    for command, why in (("hacks", "1 of 1 tasks"), ("agreement", "know no thing")):
+    for command, why in (("hacks", "1 of 1 tasks"), ("agreement", "have no boxes")):
         status, _, err = said(capsys, command, "--data", bare)
         assert (status, why in err) == (2, True)

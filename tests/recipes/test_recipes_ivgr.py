@@ -324,7 +324,7 @@ def test_several_models_are_an_ensemble_and_the_first_judges_answers(data: Path)
         (("judge.base_url=localhost",), "judge"),
         (("judge.base_url=localhost", "judge.model=a"), "no address of a server"),
         ((SERVER[0] + ",http://x/v1", "judge.model=a,b,c"), "2 addresses for the 3 names"),
-        (("judge.kind=exact",), "drawn questions alone"),
+        (("judge.kind=exact",), "only drawn questions state"),
         (("judge.kind=checkpoint",), r"needs judge\.checkpoint"),
         (("judge.kind=checkpoint", "judge.checkpoint=/nowhere"), "no checkpoint directory"),
         (("judge.kind=none", "judge.model=a"), "model would have no effect"),

@@ -115,7 +115,7 @@ class GroundingReward:
             validity_weight=self.validity_weight,
         )
         if self.box_rule not in get_args(BoxRule):
-            raise UserError(f"box_rule={self.box_rule!r} is none; choose one of {', '.join(get_args(BoxRule))}")
+            raise UserError(f"box_rule={self.box_rule!r} is unknown; choose one of {', '.join(get_args(BoxRule))}")
 
     def __call__(self, task: Task, trajectory: Trajectory) -> Score:
         """``ValueError`` for a ``failed`` trajectory, and for one of another task."""

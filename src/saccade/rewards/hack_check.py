@@ -85,7 +85,7 @@ def check_verifier(
     if bare := [task.id for task in asked if not task.targets or not task.images]:
         raise UserError(
             f"{len(bare)} of {len(asked)} tasks, {bare[0]} first, have no targets to point at; give each its boxes, or "
-            "leave tasks out to have some drawn"
+            "leave out tasks= to draw some"
         )
     return VerifierReport(findings=tuple(_found(reward, asked, one) for one in hacks), tasks=len(asked))
 

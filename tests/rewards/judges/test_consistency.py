@@ -121,5 +121,5 @@ def test_nothing_remembered_is_no_reference() -> None:
     ],
 )
 def test_a_damaged_memory_is_told_of_with_its_task(memory: Json) -> None:
-    with pytest.raises(UserError, match=r"remembered of task plates/7.*earlier"):
+    with pytest.raises(UserError, match=r"the memory of task plates/7.*earlier"):
         reference_from_json(memory, "plates/7")

@@ -94,10 +94,10 @@ def agreement_with_truth(
     things = {task.id: _known(task) for task in tasks}
     if bare := [task.id for task in tasks if not things[task.id]]:
         raise UserError(
-            f"{len(bare)} of {len(tasks)} tasks, {bare[0]} first, know no thing of their pictures; give each its boxes"
+            f"{len(bare)} of {len(tasks)} tasks, {bare[0]} first, have no boxes of their things; give each its boxes"
         )
     if not tasks or responses < 2:
-        raise UserError(f"{len(tasks)} tasks with {responses} responses tell nothing; give a task and 2 responses")
+        raise UserError(f"{len(tasks)} tasks with {responses} responses are too few; give a task and 2 responses")
     asked = [
         (
             task,

@@ -129,7 +129,7 @@ class ModelRegions:
         if not asked:
             return
         if (detector := self.detector) is None:
-            raise UserError("tasks are to be checked by a detector, but there is none; give detector=")
+            raise UserError("some tasks need a detector, but there is none; give detector=")
         requests = [
             DetectionRequest(
                 image=image,
@@ -154,7 +154,7 @@ class ModelRegions:
         if not asked:
             return
         if (pointer := self.pointer) is None:
-            raise UserError("tasks are to be checked by a pointing model, but there is none; give pointer=")
+            raise UserError("some tasks need a pointing model, but there is none; give pointer=")
         requests = [PointingRequest(image=image, label=label) for _, image, label in asked]
         found = attempted(pointer.point_batch, requests, "pointing model")
         for (place, image, _), points in zip(asked, found):

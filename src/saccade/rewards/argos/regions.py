@@ -70,7 +70,7 @@ class ExactRegions:
 def _known(request: RegionRequest) -> Masks | MachineError:
     task, index = request.task, request.image_index
     if not task.objects and not task.targets:
-        return MachineError(f"task {task.id} comes without boxes, so exact regions know nothing of it; give it boxes")
+        return MachineError(f"task {task.id} has no boxes, which exact regions need; give it boxes")
     objects = [one for one in task.objects if one.image_index == index and plain_label(one.name) == request.label]
     if objects:
         return tuple(one.mask or Mask.from_box(one.box, request.image.width, request.image.height) for one in objects)

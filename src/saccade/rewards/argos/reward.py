@@ -56,7 +56,7 @@ class ArgosReward:
         if not all(0 <= weight < math.inf for weight in weights) or self.accuracy_weight == 0:
             raise UserError(f"weights {weights} must be finite numbers of 0 or more, that of accuracy above 0")
         if not 0 < self.tau <= 1:
-            raise UserError(f"tau={self.tau} must lie above 0 and at most at 1: right answers have an accuracy of 1")
+            raise UserError(f"tau={self.tau} must be above 0 and at most 1: right answers have an accuracy of 1")
         if not 0 <= self.measured_share <= 1:
             raise UserError(f"measured_share={self.measured_share} is a share and must lie between 0 and 1")
 

@@ -128,7 +128,7 @@ def selection_from_json(value: Json, task_id: str) -> Selection:
     found = read_selection(json.dumps(value))
     if found is None:
         raise UserError(
-            f"what is remembered of task {task_id} is no list of scorers: {repr(value)[:120]}; the checkpoint is "
-            "damaged or of another reward, go on from an earlier one"
+            f"the memory of task {task_id} is no list of scorers: {repr(value)[:120]}; the checkpoint is "
+            "damaged or belongs to another reward; go on from an earlier one"
         )
     return found

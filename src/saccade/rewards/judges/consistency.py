@@ -78,8 +78,8 @@ def reference_from_json(memory: Json, task_id: str) -> Reference | None:
             if len(known) == len(read):
                 return Reference(text=text, boxes=known, box_reward=box_reward)
     raise UserError(
-        f"what is remembered of task {task_id} is no archived reasoning with text, boxes and box_reward: "
-        f"{repr(memory)[:120]}; the checkpoint is damaged or of another reward, go on from an earlier one"
+        f"the memory of task {task_id} is no archived reasoning with text, boxes and box_reward: "
+        f"{repr(memory)[:120]}; the checkpoint is damaged or belongs to another reward; go on from an earlier one"
     )
 
 

@@ -60,7 +60,7 @@ class JudgeClient:
         if self.samples < 1 or self.tries < 1:
             raise UserError(f"samples={self.samples} and tries={self.tries} never ask the judge; use 1 or more")
         if not 0 <= self.temperature <= 2:
-            raise UserError(f"temperature={self.temperature} is none that models are asked at; use 0 to 2")
+            raise UserError(f"temperature={self.temperature} is out of range; use 0 to 2")
 
     async def replies(
         self, task_id: str, text: str, read: Callable[[str], Value | None], *, control: str

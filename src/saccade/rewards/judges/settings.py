@@ -52,7 +52,7 @@ class JudgeSettings:
     def check(self) -> None:
         if not _VARIABLE.fullmatch(self.api_key_env):
             # Not shown: it may be the key itself.
-            raise UserError("api_key_env must be the name of a variable that holds the key, as OPENAI_API_KEY is one")
+            raise UserError("api_key_env must be the name of a variable that holds the key, such as OPENAI_API_KEY")
         for name, kind in (("base_url", "server"), ("model", "server"), ("checkpoint", "checkpoint")):
             if getattr(self, name) and self.kind != kind:
                 raise UserError(f"{name} would have no effect: it belongs to kind={kind}, and kind={self.kind} is set")
@@ -83,7 +83,7 @@ def judges(
     if settings.kind == "exact":
         if exact is None:
             raise UserError(
-                "judge.kind=exact needs to know everything that a picture shows, which drawn questions alone tell "
+                "judge.kind=exact needs to know everything that a picture shows, which only drawn questions state "
                 "(saccade train ivgr:tiny); judge your own with judge.kind=server or checkpoint"
             )
         return Judges(consistency=exact if judges_consistency else None)

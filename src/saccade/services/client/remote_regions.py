@@ -85,7 +85,7 @@ class RemoteRegions:
 
     def _pointed(self, request: RegionRequest, label: str) -> list[dict[str, Json]]:
         if self.pointer is None:
-            raise UserError("tasks are to be checked by a pointing model, but there is none; give pointer=")
+            raise UserError("some tasks need a pointing model, but there is none; give pointer=")
         image = self.media.get(request.image).convert("RGB")
         [points] = self.pointer.point_batch([PointingRequest(image=image, label=label)])
         if isinstance(points, MachineError):
