@@ -103,7 +103,7 @@ def test_it_is_asked_with_its_own_toolbox_or_with_another(checkpoint: Path) -> N
 def test_any_model_is_asked_with_a_toolbox_and_none_without(checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text((checkpoint / "config.json").read_text())
     assert "zoom" in instructions(planned(tmp_path, OTHER, ("toolchain",)))
-    with pytest.raises(UserError, match="none is known; give its file"):
+    with pytest.raises(UserError, match="none is given; give its file"):
         planned(tmp_path, None, ("toolchain",))
     with pytest.raises(UserError, match="--toolbox would have no effect: described asks with no linguistic tools"):
         planned(tmp_path, OTHER, ("described",))

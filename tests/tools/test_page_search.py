@@ -119,7 +119,7 @@ def test_no_words_lead_out_of_the_questions_document(pages: PageRetriever) -> No
 def test_a_scope_that_is_not_searched_is_an_error_before_the_first_call(pages: PageRetriever) -> None:
     with pytest.raises(UserError, match="'z', which the index of search_pages does not have"):
         within(search_tool(pages), asked("z"))
-    with pytest.raises(UserError, match="asked of the corpus 'decks', search_pages has 'reports'"):
+    with pytest.raises(UserError, match="needs the corpus 'decks', but search_pages has 'reports'"):
         within(search_tool(pages, corpus="reports"), asked(corpus="decks"))
     assert within(search_tool(pages, corpus="decks"), asked(corpus="decks")).document is None
     with pytest.raises(UserError, match="max_pages=17 is out of range"):

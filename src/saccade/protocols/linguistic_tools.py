@@ -69,13 +69,13 @@ class LinguisticToolbox:
 
     def __post_init__(self) -> None:
         if len(self.tools) > MAX_TOOLS:
-            raise UserError(f"a toolbox of {len(self.tools)} tools is longer than any prompt; keep at most {MAX_TOOLS}")
+            raise UserError(f"a toolbox of {len(self.tools)} tools is too long for a prompt; keep at most {MAX_TOOLS}")
         known: dict[str, str] = {}
         for tool in self.tools:
             key = normal_name(tool.name)
             if key in known:
                 raise UserError(
-                    f"{known[key]} and {tool.name} are one name to a reader that ignores case; rename one of them"
+                    f"{known[key]} and {tool.name} are the same name when case is ignored; rename one of them"
                 )
             known[key] = tool.name
 

@@ -70,7 +70,7 @@ def protocol_named(
         case "toolchain":
             if toolbox is None:
                 raise UserError(
-                    "the protocol toolchain asks with a toolbox of linguistic tools, and none is known; give its file "
+                    "the protocol toolchain needs a toolbox of linguistic tools, but none is given; give its file "
                     "(--toolbox FILE), which saccade curate tools writes"
                 )
             return toolchain_protocol(toolbox=toolbox, style=style)

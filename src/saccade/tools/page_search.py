@@ -69,10 +69,10 @@ class SearchTool(Tool):
     def within(self, episode: Episode) -> "SearchTool":
         """The tool bounded by what the question is asked of; UserError where that is not searched."""
         if self.corpus is not None and episode.corpus not in (None, self.corpus):
-            raise UserError(f"the question is asked of the corpus {episode.corpus!r}, {self.name} has {self.corpus!r}")
+            raise UserError(f"the question needs the corpus {episode.corpus!r}, but {self.name} has {self.corpus!r}")
         wanted = episode.document
         if wanted is not None and self.has_document is not None and not self.has_document(wanted):
-            raise UserError(f"the question is asked of {wanted!r}, which the index of {self.name} does not have")
+            raise UserError(f"the question needs the document {wanted!r}, which the index of {self.name} does not have")
         return replace(self, document=wanted)
 
     def bind(self, arguments: Mapping[str, Json], images: Sequence[ImageRef]) -> SearchCall:
@@ -175,10 +175,10 @@ def _without_seen(found: ToolResult, seen: Sequence[ImageRef]) -> ToolResult:
     pages = found.data.get("pages")
     described = pages if isinstance(pages, Sequence) and not isinstance(pages, str) else ()
     if len(described) != len(found.images):
-        raise MachineError(f"a search brought {len(found.images)} images for {len(described)} pages")
+        raise MachineError(f"a search returned {len(found.images)} images for {len(described)} pages")
     for about, image in zip(described, found.images):
         if not isinstance(about, Mapping) or "page" not in about:
-            raise MachineError(f"a search brought a page without a name: {about!r}")
+            raise MachineError(f"a search returned a page without a name: {about!r}")
         is_new = image not in shown
         if is_new:
             shown.append(image)

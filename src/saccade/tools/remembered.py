@@ -251,7 +251,7 @@ class _Remembering:
             while len(self._calls) > self._max_calls:
                 self._calls.popitem(last=False)
         if kept is None:
-            call.set_exception(MachineError("what this call gave is not kept"))
+            call.set_exception(MachineError("the result of this call was not kept"))
         else:
             call.set_result(kept)
 
