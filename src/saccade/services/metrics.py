@@ -25,12 +25,12 @@ class Metrics:
         )
         self.batch_size = Histogram(
             "tool_batch_size",
-            "Calls that a worker was given at once",
+            "Calls that a worker gets at once",
             ("tool",),
             buckets=_CALLS,
             registry=self._registry,
         )
-        self.queue_length = Gauge("tool_queue_length", "Calls that wait", ("group",), registry=self._registry)
+        self.queue_length = Gauge("tool_queue_length", "Calls in the queue", ("group",), registry=self._registry)
         self.workers_ready = Gauge(
             "tool_workers_ready", "Workers with their tools", ("group",), registry=self._registry
         )
@@ -39,12 +39,12 @@ class Metrics:
         )
         self.retried = Counter(
             "tool_calls_retried",
-            "Calls given to another worker after theirs had died",
+            "Calls given to another worker after their first one died",
             ("tool",),
             registry=self._registry,
         )
         self.repeated = Counter(
-            "tool_calls_repeated", "Calls that came again and were not run again", ("tool",), registry=self._registry
+            "tool_calls_repeated", "Repeated calls that were not run again", ("tool",), registry=self._registry
         )
 
     def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:

@@ -118,14 +118,14 @@ class UploadGuard:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise _RefusedError(400, "request", "the body never came to its end")
+                raise _RefusedError(400, "request", "the body ended too early")
             chunk = message.get("body", b"")
             more = message.get("more_body", False)
             count += len(chunk)
             if count > most:
                 raise _too_large(most)
             if self._held_bytes + len(chunk) > self._limits.together_bytes:
-                raise _RefusedError(503, "uploads", "too many bytes are being sent at the same time; come back later")
+                raise _RefusedError(503, "uploads", "too many bytes are being sent at the same time; try again later")
             self._held_bytes += len(chunk)
             chunks.append(chunk)
 

@@ -22,7 +22,7 @@ class CallBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     arguments: dict[str, object] = Field(
-        default={}, description="As the tool's schema says; what is wrong with them is told in the answer's text"
+        default={}, description="As the tool's schema says; the answer's text reports what is wrong with them"
     )
     images: list[ImageHash] = Field(
         default=[], max_length=256, description="The images that the argument `image` counts from 1"
@@ -51,7 +51,7 @@ class ResultBody(BaseModel):
 
     is_ok: bool
     refused: Literal["arguments", "tool"] | None = Field(
-        description="Who refused a call that is not ok: the check of its arguments, or the tool"
+        description="What refused a call that is not ok: the check of its arguments, or the tool"
     )
     text: str
     data: dict[str, object]
@@ -61,7 +61,7 @@ class ResultBody(BaseModel):
 class ErrorAbout(BaseModel):
     """What went wrong."""
 
-    kind: str = Field(description="A word for programs")
+    kind: str = Field(description="Kind of error, for programs")
     message: str
     missing: list[str] = Field(default=[], description="Hashes of the images that must be sent first")
     retry_after_s: float | None = Field(default=None, description="As Retry-After, but not in whole seconds")

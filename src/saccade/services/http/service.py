@@ -47,9 +47,9 @@ class ToolService:
         self._crews = crews
         self._book = CallBook(settings.result_mb << 20)
         self._decoding = asyncio.Semaphore(2)
-        metrics.gauge("image_store_bytes", "Of the files of images", lambda: self.shelf.held_bytes)
+        metrics.gauge("image_store_bytes", "Size of the image files", lambda: self.shelf.held_bytes)
         metrics.gauge("image_store_images", "Images", lambda: self.shelf.count)
-        metrics.gauge("result_store_bytes", "Of results kept for calls that come again", lambda: self._book.kept_bytes)
+        metrics.gauge("result_store_bytes", "Size of results kept for repeated calls", lambda: self._book.kept_bytes)
 
     @property
     def is_ready(self) -> bool:
@@ -115,7 +115,7 @@ class ToolService:
         except CallIdReusedError:
             return Reply(outcome=failure(409, "call_id", f"another call had the id {call_id}; each call has its own"))
         except ResultGoneError:
-            return Reply(outcome=failure(410, "gone", f"the call {call_id} was run and its result is kept no more"))
+            return Reply(outcome=failure(410, "gone", f"the call {call_id} was run and its result is no longer kept"))
         if known_call is not None:
             self.metrics.repeated.labels(name).inc()
         if isinstance(known_call, CallReply):
