@@ -135,7 +135,7 @@ def test_a_reward_without_a_verdict_is_null_and_never_zero(tmp_path: Path) -> No
         ("verify", {}, "reward=None must name a function"),
         ("verify", {"reward": "none.py:make"}, "there is no reward file"),
         ("verify", {"reward": "my_verifier.py:make", "model": "x"}, "unknown key 'model'"),
-        ("other", {"reward": "my_verifier.py:make"}, "makes the tool verify alone"),
+        ("other", {"reward": "my_verifier.py:make"}, "makes only the tool verify"),
     ],
 )
 def test_what_cannot_be_served_says_so(tmp_path: Path, name: str, options: dict[str, str], why: str) -> None:

@@ -159,7 +159,8 @@ def _told(error: Exception, name: HubName, kind: Kind, *, writes: bool) -> Sacca
     if status is not None:
         return MachineError(f"{hub} answered {status} when asked about {what}: {error}")
     return MachineError(
-        f"{what}: the connection to {hub} failed ({type(error).__name__}: {error}); try again: what is there is kept"
+        f"{what}: the connection to {hub} failed ({type(error).__name__}: {error}); try again: "
+        "transferred files are kept"
     )
 
 

@@ -39,7 +39,7 @@ def build(settings: ToolSettings, folder: Path) -> Tool:
     where = f"[tools.{settings.name}]"
     name = settings.options.get("reward")
     if settings.name != NAME:
-        raise UserError(f"{where}: this builder makes the tool {NAME} alone")
+        raise UserError(f"{where}: this builder makes only the tool {NAME}")
     if unknown := sorted(set(settings.options) - set(_OPTIONS)):
         raise UserError(f"{where} has the unknown key {unknown[0]!r}; known is {', '.join(_OPTIONS)}")
     if not isinstance(name, str):

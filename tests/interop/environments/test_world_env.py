@@ -158,7 +158,7 @@ def test_a_world_that_cannot_be_led_back_ends_the_trajectory() -> None:
         env.step("b")
         with pytest.raises(RuntimeError, match="gone"):
             env.step("c")
-        with pytest.raises(MachineError, match="cannot be led back"):
+        with pytest.raises(MachineError, match="cannot be restored"):
             env.step("c")
 
 

@@ -35,8 +35,8 @@ def unlike_itself(source: WorldSource) -> str | None:
     if _seen(source, episode) == _seen(source, episode):
         return None
     said = (
-        f"{source.name} shows other things for the same episode and actions: the members of a group do not begin "
-        "alike, and a run that was stopped and resumed will not have the bytes of one that was left alone."
+        f"{source.name} shows different observations for the same episode and actions: the members of a group do "
+        "not begin alike, and a run that is stopped and resumed will not have the bytes of an uninterrupted one."
     )
     logger.warning(said)
     return said

@@ -53,7 +53,7 @@ class VerifiersSource:
             import verifiers
         except ImportError as error:
             raise UserError(
-                f"the environment {self.id!r} needs the package verifiers (0.1), whose dependencies are others than "
+                f"the environment {self.id!r} needs the package verifiers (0.1), whose dependencies differ from "
                 "Saccade's; install it in an environment of its own and name its Python: --set environment.python=PATH"
             ) from error
         module, _, kind = self.id.partition(":")

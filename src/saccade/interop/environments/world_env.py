@@ -167,7 +167,7 @@ class WorldEnv:
             self._on_changed()
             raise MachineError(
                 f"{self._source.name} was lost in the middle of episode {self._episode.number} and shows something "
-                "else for the same actions, so it cannot be led back"
+                "else for the same actions, so it cannot be restored"
             )
 
     def _abandon(self) -> None:

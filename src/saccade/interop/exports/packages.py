@@ -238,7 +238,7 @@ def copied_family(family: Family, folder: Path) -> str:
     if source is None and isinstance(family, str):
         return f"FAMILY = {family!r}"
     if source is None:
-        raise UserError(f"the family {family!r} has no file that could go along; write its function to one")
+        raise UserError(f"the family {family!r} has no source file to export; write its function to one")
     shutil.copyfile(source, folder / "family.py")
     part = family.partition(".py:")[2] if isinstance(family, str) else family.__name__
     return f"from pathlib import Path\n\nFAMILY = str(Path(__file__).with_name('family.py')) + {':' + part!r}"

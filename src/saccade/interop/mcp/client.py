@@ -88,7 +88,7 @@ class McpTools:
             raise UserError("environment= is for a server that is started here; one with a URL has its own")
         if not (deadline_s > 0 and start_s > 0 and retries >= 0):
             raise UserError(
-                f"deadline_s={deadline_s} and start_s={start_s} must be positive, retries={retries} not less"
+                f"deadline_s={deadline_s} and start_s={start_s} must be positive, retries={retries} 0 or more"
             )
         self._server = server
         self._token = token

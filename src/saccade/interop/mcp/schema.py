@@ -52,7 +52,7 @@ def taken_spec(name: str, description: str, schema: Mapping[str, Json], image_ar
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
-        raise UserError(f"the tool {name} has a schema that is none: {json.dumps(schema)[:200]}")
+        raise UserError(f"the tool {name} has no valid JSON schema: {json.dumps(schema)[:200]}")
     if image_argument is not None:
         if image_argument not in properties:
             known = ", ".join(properties) or "none"
@@ -92,7 +92,7 @@ class ArgumentChecks:
         try:
             _Checker.check_schema(spec.parameters)
         except SchemaError as error:
-            raise UserError(f"the tool {spec.name} has a schema that is none: {error.message[:200]}") from error
+            raise UserError(f"the tool {spec.name} has no valid JSON schema: {error.message[:200]}") from error
         self._validator: Validator = _Checker(spec.parameters, registry=Registry())
 
     def check(self, arguments: Mapping[str, Json]) -> None:
