@@ -62,7 +62,7 @@ def test_a_folder_is_indexed_searched_and_added_to(
     assert run_command(["index", str(folder), "--encoder", encoder, "--out", str(out), "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"{out}: 4 pages of 3 documents, 1 of them new"
     assert run_command(["search", str(out), "Is it blue?", "--first-stage", "8-int8"]) == 2
-    assert "behind its index; make it with: saccade index" in capsys.readouterr().err
+    assert "out of date; make it with: saccade index" in capsys.readouterr().err
 
 
 def test_mistakes_say_what_to_do(

@@ -105,7 +105,7 @@ def test_files_of_opencv_are_read(tmp_path: Path, name: str, codec: str) -> None
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        (sound_bytes(), "the file holds no moving pictures, sound or a cover alone"),
+        (sound_bytes(), "the file has no video stream, only sound or a cover picture"),
         (b"", "the video cannot be decoded (Invalid data found when processing input)"),
         (b"no video at all", "the video cannot be decoded"),
         (b"#EXTM3U\n#EXTINF:5,\n/etc/hostname\n#EXT-X-ENDLIST\n", "the video cannot be decoded"),

@@ -101,7 +101,7 @@ def test_gold_pages_stand_among_drawn_ones_in_an_order_of_the_seed(index: PageSt
 def test_a_question_without_an_answer_is_shown_other_pages(index: PageStore) -> None:
     (task,) = oracle_pages([asked("?", "b.pdf")], index, media=MediaStore(), distractors=2)
     assert len(task.images) == 2
-    with pytest.raises(UserError, match="task one: no page is gold"):
+    with pytest.raises(UserError, match="task one has no gold page"):
         oracle_pages([asked("?", "b.pdf")], index, media=MediaStore())
 
 

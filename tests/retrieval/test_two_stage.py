@@ -102,7 +102,7 @@ def test_a_first_stage_is_continued_and_missed(index: tuple[Path, TopicEncoder],
     for name, size in (("first-4-int8.bin", 5001), ("first-4-int8.scales.bin", 390)):
         with (out / name).open("r+b") as file:
             file.truncate(size)
-    with pytest.raises(UserError, match=r"first-4-int8\.bin is behind its index"):
+    with pytest.raises(UserError, match=r"first-4-int8\.bin is out of date"):
         open_two_stage(out, stage)
     build_first_stage(open_index(out), stage)
     assert contents(out) == whole

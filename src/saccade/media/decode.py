@@ -130,7 +130,7 @@ def to_rgb(image: Image.Image, where: str) -> Image.Image:
     except MediaError:
         raise
     except _BROKEN as error:
-        raise MediaError(f"{where}: an image of mode {image.mode!r} cannot be made RGB ({error})") from error
+        raise MediaError(f"{where}: an image of mode {image.mode!r} cannot be converted to RGB ({error})") from error
     rgb.info = {}
     return rgb
 

@@ -187,8 +187,8 @@ class MediaStore:
         if image_hash(decoded) != key:
             source = backing.path if isinstance(backing, _OnDisk) else backing.where
             raise MediaError(
-                f"{source}: the image has changed since it was first read; leave files alone during a run, or"
-                " start anew"
+                f"{source}: the image has changed since it was first read; do not change files during a run,"
+                " or start a new run"
             )
         self._remember(key, decoded)
         return decoded
@@ -283,7 +283,7 @@ class MediaStore:
         except OSError as error:
             raise MediaError(f"{backing.path}: the file cannot be read ({error.strerror})") from error
         except binascii.Error as error:
-            raise MediaError(f"{backing.where}: is not base64 ({error})") from error
+            raise MediaError(f"{backing.where}: the image is not base64 ({error})") from error
 
     def _left_on_disk(self, key: str) -> Path | None:
         # Only a hash is joined to the directory: a key from elsewhere must not name another file.

@@ -154,7 +154,7 @@ def _decoding(source: Path | bytes, where: str) -> "Iterator[tuple[InputContaine
             with av.open(file, "r", container_options=options, io_open=_refuse) as container:
                 moving = [one for one in container.streams.video if not one.disposition & _COVER]
                 if not moving:
-                    raise MediaError(f"{where}: the file holds no moving pictures, sound or a cover alone")
+                    raise MediaError(f"{where}: the file has no video stream, only sound or a cover picture")
                 # PyAV's types do not say that it may be missing.
                 if cast("object", moving[0].codec_context) is None:
                     raise MediaError(f"{where}: the video is cut off, or of a codec that FFmpeg does not know")
@@ -186,7 +186,7 @@ def _frames_of(container: "InputContainer", stream: "VideoStream", where: str) -
 
 def _time_of(frame: "VideoFrame", where: str) -> float:
     if frame.pts is None or frame.time_base is None:
-        raise MediaError(f"{where}: the video says no times of its frames; save it as MP4, WebM or MKV")
+        raise MediaError(f"{where}: the video has no timestamps for its frames; save it as MP4, WebM or MKV")
     return float(frame.pts * frame.time_base)
 
 
@@ -201,7 +201,7 @@ def _upright(frame: "VideoFrame", where: str, limits: ImageLimits) -> Image.Imag
 
 def _check_size(width: int, height: int, where: str, limits: ImageLimits) -> None:
     if width < 1 or height < 1:
-        raise MediaError(f"{where}: the video says no size of its pictures; it is damaged or cut off")
+        raise MediaError(f"{where}: the video does not state the size of its frames; it is damaged or cut off")
     if width * height > limits.max_pixels:
         raise MediaError(
             f"{where}: frames of {width} x {height} px have over {limits.max_pixels} pixels; make the video smaller"

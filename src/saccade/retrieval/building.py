@@ -58,7 +58,7 @@ def build_index(
     """
     contents = read_folder(folder, but=out)
     if not contents.sources:
-        raise UserError(f"{folder} holds neither PDFs nor pictures")
+        raise UserError(f"{folder} holds neither PDFs nor pictures; give the folder that holds the documents")
     paths = IndexPaths(out)
     added = 0
     with _locked(paths), PdfReader(dots_per_inch=settings.dots_per_inch, max_pixels=settings.max_pixels) as pdfs:

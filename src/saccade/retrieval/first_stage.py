@@ -106,7 +106,7 @@ def first_rows(store: PageStore, stage: FirstStage) -> PageRows:
         there = path.stat().st_size if path.exists() else -1
         if there != rows * size:
             raise UserError(
-                f"{path} is {'not there' if there < 0 else 'behind its index'}; make it with: saccade index FOLDER "
+                f"{path} is {'not there' if there < 0 else 'out of date'}; make it with: saccade index FOLDER "
                 f"--encoder CHECKPOINT --out {store.paths.root} --first-stage {stage}"
             )
     main, *scales = files

@@ -51,7 +51,7 @@ class LanceIndex:
 
     def __init__(self, exact: PageStore, table: "lancedb.table.Table", *, candidates: int = CANDIDATES) -> None:
         if table.count_rows() != len(exact):
-            raise UserError(f"the table has {table.count_rows()} pages, the index {len(exact)}; build it anew")
+            raise UserError(f"the table has {table.count_rows()} pages, the index {len(exact)}; build it again")
         self.exact = exact
         self.table = table
         """For indices of LanceDB's own: ``table.create_index``."""

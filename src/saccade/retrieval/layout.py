@@ -128,13 +128,13 @@ def read_header(paths: IndexPaths) -> IndexHeader:
     try:
         said = json.loads(paths.header.read_bytes())
         if said.pop("format") != FORMAT:
-            raise UserError(f"{paths.header} was written by another version of Saccade; make the index anew")
+            raise UserError(f"{paths.header} was written by another version of Saccade; make the index again")
         encoder, where, dimension = str(said.pop("encoder")), str(said.pop("where")), int(said.pop("dimension"))
         return IndexHeader(encoder=encoder, where=where, dimension=dimension, settings=IndexSettings(**said))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, UserError):
             raise
-        raise UserError(f"{paths.header} cannot be read: {error}; make the index anew") from error
+        raise UserError(f"{paths.header} cannot be read: {error}; make the index again") from error
 
 
 def read_entries(paths: IndexPaths) -> Iterator[IndexEntry]:
@@ -146,7 +146,7 @@ def read_entries(paths: IndexPaths) -> Iterator[IndexEntry]:
                     said["grid"] = tuple(said["grid"])
                 yield IndexEntry(**said)
         except (ValueError, TypeError, AttributeError) as error:
-            raise UserError(f"{paths.journal}, line {place}, is damaged ({error}); make the index anew") from error
+            raise UserError(f"{paths.journal}, line {place}, is damaged ({error}); make the index again") from error
 
 
 def whole_lines(path: Path) -> list[bytes]:

@@ -66,7 +66,7 @@ def mapped(paths: IndexPaths, header: IndexHeader, counts: NDArray[np.int64]) ->
             vectors = np.memmap(paths.vectors, dtype=kind, mode="r", shape=(rows, header.width))
             scales = np.memmap(paths.scales, dtype=np.float32, mode="r", shape=(rows,)) if is_whole else None
     except (OSError, ValueError) as error:
-        raise UserError(f"{paths.root} lacks vectors that its journal speaks of ({error}); make it anew") from error
+        raise UserError(f"{paths.root} lacks vectors that its journal lists ({error}); make it again") from error
     return PageRows(vectors=vectors, scales=scales, first=beyond - counts, beyond=beyond)
 
 

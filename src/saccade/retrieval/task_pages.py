@@ -120,7 +120,7 @@ def _drawn(task: Task, pages: Sequence[Page], distractors: int, seed: int) -> li
     )
     together = [*gold, *[page for page in drawn if page not in gold][:distractors]]
     if not together:
-        raise UserError(f"task {task.id}: no page is gold, so that there is none to show; ask for distractors")
+        raise UserError(f"task {task.id} has no gold page, so there is none to show; set distractors above 0")
     return [together[int(place)] for place in rng.permutation(len(together))]
 
 
@@ -131,8 +131,8 @@ def _check_documents(tasks: Sequence[Task], index: PageIndex, scope: Scope) -> N
     if missing:
         task, document = missing[0]
         raise UserError(
-            f"{len(missing)} tasks are asked of documents that are not there; index these, or leave those tasks out. "
-            f"Task {task.id}: {unknown_document(document, index.documents)}"
+            f"{len(missing)} tasks ask about documents that are not in the index; index these, or leave those tasks "
+            f"out. Task {task.id}: {unknown_document(document, index.documents)}"
         )
 
 
