@@ -198,7 +198,7 @@ def test_a_template_that_opens_a_thought_begins_the_text_of_each_turn() -> None:
     )
     assert shown(chat, Observation(text="Here", images=())).endswith("<|im_start|>assistant\n<think>\n")
     with pytest.raises(
-        UserError, match=r"opens each turn with <think>, and this one does not begin with it: '<answer>"
+        UserError, match=r"opens each turn with <think>, and this turn does not begin with it: '<answer>"
     ):
         chat.encode("<answer>red</answer>")
 

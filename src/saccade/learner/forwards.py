@@ -101,7 +101,9 @@ class CompiledParts:
     def __init__(self, model: VisionLanguageModel) -> None:
         compiler = os.environ.get("CXX", "g++")
         if shutil.which(compiler) is None:
-            raise UserError(f"compile=true needs a C++ compiler, but there is no {compiler}; install it or turn it off")
+            raise UserError(
+                f"compile=true needs a C++ compiler, but there is no {compiler}; install one, or set compile=false"
+            )
         layers = model.hf.model.language_model.layers
         self._parts: list[tuple[nn.Module, Callable[..., object]]] = [
             (part, torch.compile(part.forward, dynamic=True))

@@ -192,7 +192,7 @@ class MasterOptimizer:
         """Takes the state of an optimiser with the same settings and weights of the same shapes; else ValueError."""
         masters = state.get("masters", [])
         if not isinstance(masters, list) or len(masters) != len(self._copies):
-            raise ValueError("precision, offload or trained weights were other ones")
+            raise ValueError("precision, offload or trained weights were different")
         if any(saved.shape != master.shape for saved, (_, master) in zip(masters, self._copies)):
             raise ValueError("the weights have other shapes")
         momenta = state.get("muon")

@@ -143,7 +143,7 @@ def _spread(optimizer: MasterOptimizer, state: Mapping[str, Any], masters: Mappi
                 }
     saved_masters = state.get("masters", [])
     if masters and len(saved_masters) < len(masters):
-        raise ValueError("precision, offload or trained weights were other ones")
+        raise ValueError("precision, offload or trained weights were different")
     overwrite(masters, dict(zip(masters, saved_masters)))
 
 

@@ -118,7 +118,7 @@ class Chat:
             tag = self.opening.strip()
             if not text.startswith(tag):
                 raise UserError(
-                    f"the checkpoint's chat template opens each turn with {tag}, and this one does not begin with it: "
+                    f"the checkpoint's chat template opens each turn with {tag}, and this turn does not begin with it: "
                     f"{text[:60]!r}; choose a protocol with thoughts, or a template of your own (model.chat_template)"
                 )
             text = text.removeprefix(tag).lstrip("\n")

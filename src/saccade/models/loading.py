@@ -58,7 +58,7 @@ def check_parts(
     config, family = model.config, family_of(model.config.model_type)
     if family.eos_token not in tokenizer.get_vocab():
         raise UserError(
-            f"{path}: the tokenizer has no {family.eos_token}, which ends a turn; use that of the instruct model"
+            f"{path}: the tokenizer has no {family.eos_token}, which ends a turn; use the instruct model's tokenizer"
         )
     _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
@@ -218,7 +218,8 @@ def _bound_views(path: Path, config: PreTrainedConfig, image_processor: ImagePro
         if own is not None and own > max(DEFAULT_MAX_PIXELS, smallest or 0):
             largest = max(DEFAULT_MAX_PIXELS, smallest or 0)
             logger.warning(
-                "%s: pictures are seen at up to %s pixels; its own bound is %s (model.max_pixels=checkpoint keeps it)",
+                "%s: the model sees pictures at up to %s pixels; the checkpoint's own limit is %s "
+                "(model.max_pixels=checkpoint keeps it)",
                 path,
                 f"{largest:,}",
                 f"{own:,}",
@@ -234,7 +235,7 @@ def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat1
     Raises UserError when ``adapter`` is none, or when there is something at ``out``.
     """
     if not (adapter / ADAPTER_CONFIG).is_file():
-        raise UserError(f"{adapter} holds no {ADAPTER_CONFIG}: it is no adapter that could be merged")
+        raise UserError(f"{adapter} holds no {ADAPTER_CONFIG}; it is not an adapter, so there is nothing to merge")
     if out.exists():
         raise UserError(f"{out} exists already; choose another directory to write to")
     model = load_model(adapter, MediaStore(), LoadSettings(device="cpu"))

@@ -156,7 +156,7 @@ def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     """
     adapter = _adapter_of(model)
     if adapter.base is None:
-        raise ValueError("the base of the adapter is on no disk; save it and set adapter.base first")
+        raise ValueError("the base of the adapter is not saved on disk; save it and set adapter.base first")
     directory.mkdir(parents=True, exist_ok=True)
     is_beside = adapter.base.parent == directory.resolve().parent
     base = f"../{adapter.base.name}" if is_beside else str(adapter.base)
@@ -182,7 +182,7 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     values = _read_config(directory)
     if values.get("peft_type") != "LORA" or (odd := [name for name in _NOT_OURS if values.get(name)]):
         what = odd[0] if values.get("peft_type") == "LORA" else f"peft_type={values.get('peft_type')}"
-        raise UserError(f"{directory} is an adapter with {what}; Saccade loads plain LoRA only: merge it by PEFT first")
+        raise UserError(f"{directory} is an adapter with {what}; Saccade loads plain LoRA only; merge it with PEFT")
     try:
         settings = LoraSettings(
             rank=int(str(values["r"])), alpha=float(str(values["lora_alpha"])), targets=_targets(values)

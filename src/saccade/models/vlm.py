@@ -280,7 +280,7 @@ def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor
     wrong = own.keys() ^ given.keys() or {name for name in own if own[name].shape != given[name].shape}
     if wrong:
         raise SaccadeError(
-            f"these are the weights of another model: {len(wrong)} differ in name or shape, {min(wrong)} for one"
+            f"these are the weights of another model: {len(wrong)} differ in name or shape, such as {min(wrong)}"
         )
     for name, weight in own.items():
         weight.copy_(given[name])

@@ -56,7 +56,7 @@ def _loaded() -> tuple[ctypes.CDLL | None, str]:
     try:
         return load_library(_cache_directory(), os.environ.get("CXX", "g++")), ""
     except BuildError as error:
-        logger.info("native kernels are not used, torch does their work: %s", error)
+        logger.info("native kernels are not used, torch is used instead: %s", error)
         return None, str(error)
 
 
@@ -101,7 +101,7 @@ def _key(compiler: str) -> str:
         sources = [path.read_bytes() for path in (*_SOURCES, *_HEADERS)]
         version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        raise BuildError(f"neither {compiler} nor the kernels' source may be missing: {error}") from error
+        raise BuildError(f"{compiler} does not run, or the kernels' source cannot be read: {error}") from error
     return _digest(b"\0".join([*sources, " ".join(_FLAGS).encode(), version, _processor().encode()]))
 
 

@@ -37,7 +37,7 @@ class InternVLFamily:
         vocabulary = tokenizer.get_vocab()
         for token in (_IMAGE_START, _IMAGE_END):
             if token not in vocabulary:
-                raise UserError(f"the tokenizer has no {token}, which stands beside every image; use that of the model")
+                raise UserError(f"the tokenizer has no {token}, which stands beside every image; use the model's own")
         size = dict(image_processor.size)
         if not all(hasattr(image_processor, name) for name in ("min_patches", "max_patches")) or "height" not in size:
             raise UserError(
