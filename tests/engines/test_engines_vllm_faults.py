@@ -235,7 +235,7 @@ def test_fewer_placeholders_than_images_are_found_before_anything_is_sent(policy
 
 def test_what_vllm_cannot_do_is_refused(server, engine_at, policy):
     engine = engine_at(server)
-    with pytest.raises(UserError, match="at temperature 1 alone"):
+    with pytest.raises(UserError, match="only at temperature 1"):
         asyncio.run(engine.score_batch([ScoreRequest(ids=(1, 2), images=(), start=1)], temperature=0.5))
     asyncio.run(engine.aclose())
     with pytest.raises(SaccadeError, match="closed"):

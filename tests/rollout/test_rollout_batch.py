@@ -383,7 +383,7 @@ def test_a_batch_whose_engine_died_is_played_anew(model, requests_for, looking, 
     assert again == once
     assert engine.batches == 2
     assert sorted(one.sample for one in told) == [0, 1, 2]
-    assert "the batch of 3 trajectories is played anew" in caplog.text
+    assert "the batch of 3 trajectories is played again" in caplog.text
 
 
 def test_an_engine_that_dies_in_every_batch_ends_the_run(model, requests_for, looking):

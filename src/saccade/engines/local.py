@@ -116,7 +116,7 @@ class LocalEngine:
     def expect_weights(self, after_steps: int) -> None:
         """As ``TakesInFlight``, for an engine whose model is its own."""
         if self._rows is not None:
-            raise SaccadeError("a batch is open; say before it begins that weights come in its midst")
+            raise SaccadeError("a batch is open; call expect_weights before it begins")
         self._expected = ExpectedWeights(after_steps)
 
     def _take_over(self, source: WeightSource) -> None:

@@ -161,4 +161,4 @@ def _described(status: int) -> str:
     if status >= 0:
         return f"ended with status {status}"
     name = signal.Signals(-status).name
-    return f"was ended by {name}" + (", as by a system that runs out of memory" if name == "SIGKILL" else "")
+    return f"was ended by {name}" + (", possibly because memory ran out" if name == "SIGKILL" else "")

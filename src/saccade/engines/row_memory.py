@@ -69,7 +69,10 @@ class RowMemory:
 
     def _zeros(self, rows: int, length: int) -> Storage:
         """Memory that is all there at once, for systems that give no more addresses than they have memory."""
-        logger.info("keys and values take memory for the longest row in each of %d: this system reserves none", rows)
+        logger.info(
+            "the KV cache allocates memory for the longest row in each of %d rows: this system reserves no addresses",
+            rows,
+        )
         capacity = _SMALLEST_CAPACITY
         while capacity < length:
             capacity *= 2

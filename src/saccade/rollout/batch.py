@@ -71,7 +71,7 @@ async def rollout(
                     f"{error}; this happened {ENGINE_RESTARTS + 1} times in a row to a batch of {len(requests)} "
                     "trajectories. If memory ran out, lower rollout.max_tokens, rl.group_size or rl.tasks_per_step"
                 ) from error
-            logger.warning("%s; the batch of %d trajectories is played anew", error, len(requests))
+            logger.warning("%s; the batch of %d trajectories is played again", error, len(requests))
     raise AssertionError("the last try returns or raises")
 
 

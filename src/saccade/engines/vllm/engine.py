@@ -265,7 +265,7 @@ class VllmEngine:
         replica.forget()
         if not replica.is_down:
             replica.is_down = True
-            logger.warning("%s; what it had not answered is asked again", error)
+            logger.warning("%s; its unanswered requests are sent again", error)
 
     def _check_answer(self, versions: frozenset[str], replica: Replica) -> None:
         if not versions <= {one.name for one in self._flight or (self._newest,)}:
@@ -315,7 +315,7 @@ class VllmEngine:
 
 def _check_scored(requests: Sequence[ScoreRequest], temperature: float) -> None:
     if temperature != 1:
-        raise UserError(f"temperature={temperature}: vLLM gives log-probabilities of texts at temperature 1 alone")
+        raise UserError(f"temperature={temperature}: vLLM gives log-probabilities of texts only at temperature 1")
     for one in requests:
         if not 1 <= one.start <= len(one.ids):
             raise ValueError(f"start={one.start} must be between 1 and the {len(one.ids)} tokens given")

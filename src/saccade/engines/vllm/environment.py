@@ -100,5 +100,5 @@ def _asked(python: Path, named: str) -> Mapping[str, object]:
     except (OSError, subprocess.TimeoutExpired, ValueError):
         told = None
     if not isinstance(told, dict):
-        raise UserError(f"{named}={python} is no Python that works; {HOW}")
+        raise UserError(f"{named}={python} is not a working Python; {HOW}")
     return told

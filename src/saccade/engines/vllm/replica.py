@@ -212,7 +212,7 @@ class ReplicaLink:
         try:
             reply: Json = response.json() if response.content else None
         except ValueError:
-            raise ServerLostError(f"{self.replica.url}{path} answers no JSON: {response.text[:80]}") from None
+            raise ServerLostError(f"{self.replica.url}{path} does not answer with JSON: {response.text[:80]}") from None
         return reply
 
 

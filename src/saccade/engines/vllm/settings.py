@@ -51,4 +51,4 @@ class VllmSettings:
         try:
             return shlex.split(self.arguments)
         except ValueError as error:
-            raise UserError(f"arguments={self.arguments!r} cannot be read as a shell does ({error})") from error
+            raise UserError(f"arguments={self.arguments!r} cannot be split as a shell would ({error})") from error
