@@ -127,7 +127,7 @@ def test_leaving_it_stops_what_is_still_asked_and_says_what_was_done(caplog: pyt
             asyncio.run(asked_and_given_up(teacher))
         assert not [one for one in threading.enumerate() if one.name == "saccade-chat" and one not in others]
         assert during > before
-    assert f"asked of small at {server.url}: requests 1, cache hits 0, retries 0" in caplog.text
+    assert f"calls to small at {server.url}: requests 1, cache hits 0, retries 0" in caplog.text
 
 
 def test_it_can_be_entered_again_and_answers_only_then() -> None:

@@ -80,7 +80,7 @@ class CheckpointTeacher:
         """By equation 5, before any mean; a MachineError for all of them where the engine fails."""
         loaded = self._loaded
         if loaded is None:
-            raise RuntimeError(f"{self.path} is not open; score inside of a with")
+            raise RuntimeError(f"{self.path} is not open; score inside a with block")
         asked = [self._asked(one, loaded) for one in requests]
         with self._lock:
             try:

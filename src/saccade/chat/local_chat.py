@@ -120,7 +120,7 @@ class LocalChat:
         self, messages: Sequence[Message], *, temperature: float, samples: int, seed: int
     ) -> Sequence[str]:
         if self._model is None:
-            raise RuntimeError(f"{self._name} is not open; ask inside of a with")
+            raise RuntimeError(f"{self._name} is not open; ask inside a with block")
         self._asked += 1
         return await self._model(messages, temperature=temperature, samples=samples, seed=seed)
 
@@ -132,7 +132,7 @@ class LocalChat:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._model = None
-        logger.info("asked of %s: requests %s", self._name, f"{self._asked:,}")
+        logger.info("calls to %s: requests %s", self._name, f"{self._asked:,}")
 
 
 def checkpoint_chat(path: Path, media: MediaStore, load: LoadSettings, *, max_tokens: int) -> LocalChat:

@@ -236,7 +236,7 @@ class ChatClient:
                 waits = back_off_s(attempt, first_wait_s=self._retry_wait_s, seed=seed)
                 await asyncio.sleep(waits if asked_s is None else asked_s)
         raise MachineError(
-            f"{self.base_url} gave no usable reply in {self._retries + 1} tries; the last time: {why}. See whether the "
+            f"{self.base_url} gave no usable reply in {self._retries + 1} tries; the last time: {why}. Check that the "
             "server is up, or give it more time, fewer requests at a time or more retries"
         )
 

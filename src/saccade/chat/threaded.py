@@ -114,7 +114,7 @@ class ChatThread:
 
     async def _in_thread(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         if self._running is None:
-            raise RuntimeError("the thread of this client is not running; ask inside of a with")
+            raise RuntimeError("the thread of this client is not running; ask inside a with block")
         thread, places = self._running
 
         async def asked() -> T:
@@ -151,7 +151,7 @@ class ChatThread:
         thread.submit(self._wound_up()).result()
         thread.stop()
         done = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.counts.as_counts().items())
-        logger.info("asked of %s at %s: %s", self._client.model, self._client.base_url, done)
+        logger.info("calls to %s at %s: %s", self._client.model, self._client.base_url, done)
 
     async def _wound_up(self) -> None:
         await cancel_others()

@@ -66,7 +66,7 @@ class VisionChat:
     def answer(self, image: Image.Image, prompt: str) -> str:
         """The likeliest words, for a tool is a function of its arguments."""
         if self._thread is None:
-            raise RuntimeError("the vision model is not open; ask inside of a with")
+            raise RuntimeError("the vision model is not open; ask inside a with block")
         with self._images.lend(image) as shown:
             message = Message(role="user", parts=(shown, prompt))
             try:

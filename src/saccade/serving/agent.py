@@ -134,7 +134,7 @@ class EngineAgent:
         self, engine: Engine, spec: EpisodeSpec, *, chat: Chat, view: ViewRule, special_tokens: Sequence[str] = ()
     ) -> None:
         if not isinstance(engine, TakesComers):
-            raise UserError(f"{type(engine).__name__} plays whole batches alone and cannot be served; use LocalEngine")
+            raise UserError(f"{type(engine).__name__} plays only whole batches and cannot be served; use LocalEngine")
         self.engine = engine
         self.spec = spec
         self.special_tokens = tuple(sorted({*special_tokens, *_ENVIRONMENT_TAGS}))
@@ -157,7 +157,7 @@ class EngineAgent:
         if isinstance(engine := self.engine, CountsWork):
             add("agent_engine_decode_steps", "Steps of the engine so far", lambda: engine.work.decode_steps)
             add("agent_engine_tokens_sampled", "Tokens sampled so far", lambda: engine.work.tokens_sampled)
-            add("agent_engine_prompts_shared", "Prompts found ready", lambda: engine.work.prompts_shared)
+            add("agent_engine_prompts_shared", "Prompts whose KV cache was reused", lambda: engine.work.prompts_shared)
 
     def start(self) -> None:
         """Returns when requests may come."""
@@ -197,7 +197,7 @@ class EngineAgent:
         live: LiveEpisode | None,
     ) -> PlayedEpisode:
         if self._batch is None:
-            raise SaccadeError("the engine is starting anew; ask again")
+            raise SaccadeError("the engine is restarting; ask again")
         spec = self.spec if live is None else live.spec
         env: Environment = spec.environment(media, self._view, is_timed=False)
         slot: SequenceSlot = self._batch.join(request.label)
@@ -256,7 +256,7 @@ class EngineAgent:
                 await asyncio.wait([stopping, ended], return_when=asyncio.FIRST_COMPLETED)
                 self._batch = None
                 if not stopping.done():
-                    logger.error("the engine has stopped by an error; it starts anew")
+                    logger.error("the engine stopped with an error; it restarts")
                 ended.cancel()
         playing = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in playing:

@@ -79,14 +79,14 @@ def _add_models(app: FastAPI, episodes: EpisodesOfRequests) -> None:
     name = episodes.settings.name
     model: Json = {"id": name, "object": "model", "created": int(time.time()), "owned_by": "saccade"}
 
-    @app.get("/v1/models", summary="The one model that there is")
+    @app.get("/v1/models", summary="The one model of this server")
     async def models() -> Response:
         return JSONResponse({"object": "list", "data": [model]})
 
-    @app.get("/v1/models/{asked:path}", summary="What is known of it")
+    @app.get("/v1/models/{asked:path}", summary="Information about the model")
     async def one_model(asked: str) -> Response:
         if asked != name:
-            return _error(404, f"there is no model {asked[:80]!r} here; it is {name!r}", code="model_not_found")
+            return _error(404, f"there is no model {asked[:80]!r} here; the model is {name!r}", code="model_not_found")
         return JSONResponse(model)
 
 
@@ -177,14 +177,14 @@ def _add_traces(app: FastAPI, episodes: EpisodesOfRequests) -> None:
     async def trace(ident: str) -> Response:
         body = episodes.traces.body(ident)
         if body is None:
-            return _error(404, "there is no trace of this id, or no longer; the last ones are kept", code="no_trace")
+            return _error(404, "no trace has this id; only the last ones are kept", code="no_trace")
         return Response(body, media_type="application/json")
 
     @app.get("/traces/{ident}/images/{image_hash}", summary="A picture of a trajectory, as PNG")
     async def picture(ident: str, image_hash: str) -> Response:
         found = episodes.traces.picture(ident, image_hash)
         if found is None:
-            return _error(404, "no trace of this id has such a picture, or no longer", code="no_image")
+            return _error(404, "no trace of this id has such a picture; only the last traces are kept", code="no_image")
         pictures, image = found
         return Response(png_bytes(pictures.get(image)), media_type="image/png")
 

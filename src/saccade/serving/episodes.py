@@ -87,7 +87,7 @@ class EpisodesOfRequests:
         asked = await self._read(lambda: read_request(body, self.settings), is_small=len(body) <= _READ_HERE)
         if self._open + asked.samples > self.settings.queue:
             raise AskedWrongError(
-                f"{self._open} episodes are open of the {self.settings.queue} that may be; come back later",
+                f"{self._open} of at most {self.settings.queue} episodes are open; come back later",
                 status=429,
                 code="queue_full",
             )

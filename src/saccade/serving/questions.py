@@ -133,7 +133,10 @@ def _check_model(model: Json, name: str) -> None:
         raise AskedWrongError("model must be the name of a model; see /v1/models", "model")
     if model != name:
         raise AskedWrongError(
-            f"there is no model {model[:_SHOWN]!r} here; it is {name!r}", "model", status=404, code="model_not_found"
+            f"there is no model {model[:_SHOWN]!r} here; the model is {name!r}",
+            "model",
+            status=404,
+            code="model_not_found",
         )
 
 
