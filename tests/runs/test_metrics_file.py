@@ -112,7 +112,7 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
 def test_a_stage_that_the_plan_has_not_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     write_run(path, until=at("rl", 1))
-    with pytest.raises(UserError, match="has a stage 'rl' that the plan has not"):
+    with pytest.raises(UserError, match="has a stage 'rl' that the plan does not have"):
         MetricsWriter.open(path, stages=("sft",), keep_until=at("sft", 9))
 
 

@@ -388,7 +388,7 @@ def test_all_bad_rows_are_listed_before_any_work(tmp_path: Path) -> None:
     assert lines[20].startswith(f"  {path}, row 21: ")
     assert lines[21:] == [
         "  and 10 more",
-        "Mend these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).",
+        "Fix these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).",
     ]
 
 

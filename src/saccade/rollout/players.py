@@ -203,7 +203,7 @@ class ChatPlayer:
                 if in_a_row >= FAILURES_IN_A_ROW:
                     raise MachineError(
                         f"{in_a_row} trajectories in a row failed, the last one because: {played.trajectory.failure}. "
-                        "What was played is kept: mend the cause, then go on with --resume --retry-failed"
+                        "Played trajectories are kept: fix the cause, then continue with --resume --retry-failed"
                     )
 
         workers = [asyncio.create_task(work()) for _ in range(min(self.at_once, len(requests)))]

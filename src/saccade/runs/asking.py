@@ -112,12 +112,14 @@ def read_asking(checkpoint: Path) -> AskingRecord | None:
     try:
         fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
         if (version := fields.whole("version")) != _VERSION:
-            raise UserError(f"{path} is of version {version}, and this Saccade reads version {_VERSION}; update it")
+            raise UserError(
+                f"{path} is of version {version}, and this Saccade reads version {_VERSION}; update Saccade"
+            )
         return ASKING.reader(AskingRecord).from_json(fields.values, "the record")
     except (OSError, ValueError, RecursionError, BrokenRecordError) as error:
         raise UserError(
-            f"{path}, which says how this checkpoint is asked, cannot be read: {error}; delete it and say how with "
-            "--protocol, --tools and --turns"
+            f"{path}, which records how this checkpoint is prompted, cannot be read: {error}; delete it and "
+            "give --protocol, --tools and --turns"
         ) from error
 
 
@@ -159,7 +161,7 @@ def read_asked(path: Path) -> AskedRecord:
     fields = Fields(read_json_object(path), str(path))
     try:
         if (version := fields.whole("version")) != _ASKED:
-            raise UserError(f"{path} is of version {version}, and this Saccade reads version {_ASKED}; update it")
+            raise UserError(f"{path} is of version {version}, and this Saccade reads version {_ASKED}; update Saccade")
         return ASKING.reader(AskedRecord).from_json(fields.values, str(path))
     except BrokenRecordError as error:
         raise UserError(f"{path} cannot be read: {error}") from error

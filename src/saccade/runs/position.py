@@ -23,7 +23,7 @@ class Position:
         for name in (self.stage, other.stage):
             if name not in stages:
                 raise UserError(
-                    f"the run on disk has a stage {name!r} that the plan has not ({', '.join(stages)}); "
+                    f"the run on disk has a stage {name!r} that the plan does not have ({', '.join(stages)}); "
                     "resume with the recipe that it was started with, or choose another --out"
                 )
         return (stages.index(self.stage), self.step) > (stages.index(other.stage), other.step)

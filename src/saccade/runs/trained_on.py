@@ -85,7 +85,7 @@ def read_trained_on(checkpoint: Path | None) -> TrainedOn:
     try:
         fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
         if (version := fields.whole("version")) != VERSION:
-            raise UserError(f"{path} is of version {version}, and this Saccade reads version {VERSION}; update it")
+            raise UserError(f"{path} is of version {version}, and this Saccade reads version {VERSION}; update Saccade")
         return TrainedOn(
             is_complete=fields.truth("is_complete"),
             _questions=_unpacked(fields.text("questions")),
@@ -93,8 +93,8 @@ def read_trained_on(checkpoint: Path | None) -> TrainedOn:
         )
     except (OSError, ValueError, BrokenRecordError) as error:
         raise UserError(
-            f"{path}, which says what this checkpoint was trained on, cannot be read: {error}; delete it to go on "
-            "without knowing"
+            f"{path}, which records what this checkpoint was trained on, cannot be read: {error}; delete it to "
+            "continue without it"
         ) from error
 
 

@@ -120,7 +120,7 @@ def read_tasks(
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
         logger.warning(
-            "%s: %d of %d rows have no image and are asked as text alone; images are read from %s",
+            "%s: %d of %d rows have no image and are asked as text only; images are read from %s",
             path,
             bare,
             len(tasks),
@@ -159,7 +159,7 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     lines += [f"  {row}" for row in bad[:ROWS_IN_DETAIL]]
     if len(bad) > ROWS_IN_DETAIL:
         lines.append(f"  and {len(bad) - ROWS_IN_DETAIL} more")
-    lines.append("Mend these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).")
+    lines.append("Fix these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).")
     return "\n".join(lines)
 
 

@@ -70,7 +70,7 @@ class EasyToHard:
         UserError without any key.
         """
         if not keys:
-            raise UserError("no question was measured, so there is none to go on with; play some first")
+            raise UserError("no question was measured, so there is none to continue with; play some first")
         self._levels = [list(level) for _, level in groupby(keys, key=lambda key: rates[key])]
         self._size = len(keys)
         self._task_of = task_of

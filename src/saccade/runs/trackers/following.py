@@ -141,7 +141,7 @@ def open_trackers(settings: TrackingSettings, paths: RunPaths, *, values: Mappin
             raise
         except Exception as error:
             raise UserError(
-                f"tracking.{name}={project}: {name} cannot be opened ({type(error).__name__}: {error}); mend it, or "
+                f"tracking.{name}={project}: {name} cannot be opened ({type(error).__name__}: {error}); fix it, or "
                 f"leave tracking.{name} out"
             ) from error
     write_json_atomic(paths.trackers, {**known, **{name: one.id for name, one in opened.items()}})

@@ -134,7 +134,7 @@ def _on_hub(data_set: DataSet, place: str, split: str) -> _DataSetSource:
     name, _, config = place.partition(":")
     if not name and hub is None:
         raise UserError(
-            f"{data_set.title} has no place on the hub that is known to hold its images; give the folder of its "
+            f"no place on the hub is known to hold the images of {data_set.title}; give the folder of its "
             "release, or hf:name[:config]"
         )
     if not name and hub is not None:

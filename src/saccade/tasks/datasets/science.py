@@ -117,8 +117,8 @@ def ai2d_files(root: Path, split: str) -> Iterator[tuple[Path, Path]]:
     lists = [place / AI2D_TEST_IDS for place in (release, release.parent, root) if (place / AI2D_TEST_IDS).is_file()]
     if not lists or split not in ("train", "test"):
         raise UserError(
-            f"{root}: AI2D has the splits train and test, told apart by {AI2D_TEST_IDS}, a list of the diagrams of the "
-            f"test, which {'is there' if lists else 'has to lie beside its folder questions'}; or ask for the split all"
+            f"{root}: AI2D has the splits train, test and all. {AI2D_TEST_IDS} lists the diagrams of test; it "
+            f"{'is there' if lists else 'must lie beside the folder questions, except for the split all'}"
         )
     tested = {line.strip() for line in lists[0].read_text(encoding="utf-8-sig").splitlines()}
     yield from (
