@@ -97,7 +97,7 @@ def _agreement(spec: BenchSpec, results: Mapping[FrameworkName, FrameworkResult]
     pairs = list(zip(results["saccade"].steps, results["trl"].steps))
     ours, theirs = (load_file(spec.gradient_file(name)) for name in ("saccade", "trl"))
     if ours.keys() != theirs.keys():
-        raise MachineError(f"the frameworks trained other parameters: {sorted(ours.keys() ^ theirs.keys())[:3]}")
+        raise MachineError(f"the frameworks trained different parameters: {sorted(ours.keys() ^ theirs.keys())[:3]}")
     difference = sum(float((ours[name].double() - theirs[name].double()).square().sum()) for name in theirs)
     size = sum(float(gradient.double().square().sum()) for gradient in theirs.values())
     return Agreement(

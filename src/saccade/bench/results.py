@@ -135,8 +135,8 @@ class BenchResult:
             table.add_column(name, justify="right")
         table.add_column("unique", justify="right")
         results = list(self.frameworks.values())
-        table.add_row("processor, best (s)", *(f"{one.cpu_s_min:.2f}" for one in results), "")
-        table.add_row("wall, best (s)", *(f"{one.wall_s_min:.2f}" for one in results), "")
+        table.add_row("CPU time, best (s)", *(f"{one.cpu_s_min:.2f}" for one in results), "")
+        table.add_row("wall-clock time, best (s)", *(f"{one.wall_s_min:.2f}" for one in results), "")
         unique = shown.unique_work.as_json()
         for label, key in _ROWS:
             table.add_row(label, *(f"{one.work.as_json()[key]:,}" for one in results), f"{unique[key]:,}")
@@ -148,7 +148,7 @@ class BenchResult:
         if self.agreement is None or self.speedup_cpu is None or self.speedup_wall is None:
             return "one framework ran; nothing was compared"
         return (
-            f"{self.speedup_cpu:.2f} times less processor time, {self.speedup_wall:.2f} times less wall time. Same "
+            f"{self.speedup_cpu:.2f} times less CPU time, {self.speedup_wall:.2f} times less wall-clock time. Same "
             f"tokens: {'yes' if self.agreement.same_tokens else 'NO'}; gradients differ by "
             f"{self.agreement.gradient_error:.1e}, their norms by {self.agreement.gradient_norm_error:.1e}, "
             f"entropies by {self.agreement.entropy_error:.1e} (relative)"

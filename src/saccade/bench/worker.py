@@ -43,7 +43,7 @@ class PeerProcess:
             answer = self._connection.recv()
         except EOFError as error:
             raise MachineError(
-                f"the process of {self.framework} ended without a word; was it out of memory?"
+                f"the process of {self.framework} ended without a message; did it run out of memory?"
             ) from error
         if isinstance(answer, PeerFailed):
             raise MachineError(f"{self.framework} failed in the benchmark:\n{answer.why}")

@@ -49,9 +49,9 @@ def check_engine(
             for _, turn in said.turns:
                 _check_end(model, turn, sampling)
         if temperature:
-            assert len({said.ids for said in played}) > 1, "trajectories with different seeds say the same"
+            assert len({said.ids for said in played}) > 1, "trajectories with different seeds have the same tokens"
             again = play(engine, model, pictures, samplings)
-            assert [said.ids for said in again] == [said.ids for said in played], "the same seeds say something else"
+            assert [said.ids for said in again] == [said.ids for said in played], "the same seeds give other tokens"
     assert max(gaps) <= bound, f"engine and model are {max(gaps):.2g} nats apart, more than {bound}"
     return max(gaps)
 
@@ -184,4 +184,4 @@ def _raises(kind: type[BaseException], words: str = "") -> Iterator[None]:
     except kind as error:
         said = str(error)
     assert said is not None, f"no {kind.__name__} was raised that says {words!r}"
-    assert words in said, f"{words!r} is not said by: {said}"
+    assert words in said, f"{words!r} is missing in the message: {said}"

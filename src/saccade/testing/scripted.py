@@ -117,7 +117,7 @@ class ScriptedSequence:
         if not self.is_open:
             raise SaccadeError(f"slot {self.label} was closed")
         if tuple(ids[: len(self.seen)]) != self.seen or tuple(images[: len(self.seen_images)]) != self.seen_images:
-            raise SaccadeError(f"what slot {self.label} is asked to continue does not begin with what it has seen")
+            raise SaccadeError(f"the context of slot {self.label} does not begin with what it has seen")
         completion = self._completion(self.say(self.turn), sampling)
         self.asked.append(
             SampleRequest(

@@ -71,7 +71,7 @@ def _check_hostile(tool: Tool, good: Mapping[str, Json], media: MediaStore, show
         except ToolError as error:
             message = str(error)
             if not message or len(message) > 2000:
-                raise AssertionError(f"{tool.name}: an error of {len(message)} characters teaches nothing") from error
+                raise AssertionError(f"{tool.name}: an error has {len(message)} characters, not 1 to 2000") from error
 
 
 Ending = Literal["result", "refused", "nameless", "broken", "hung"]

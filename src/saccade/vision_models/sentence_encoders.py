@@ -19,7 +19,7 @@ from saccade.vision_models.kinds import PageVectors, checkpoint_digest
 try:
     from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 except ImportError as error:
-    raise missing_extra("sentence", "sentence-transformers", needed_for="such an encoder of pages") from error
+    raise missing_extra("sentence", "sentence-transformers", needed_for="this encoder of pages") from error
 
 
 class SentenceEncoder:

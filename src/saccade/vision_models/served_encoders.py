@@ -75,7 +75,7 @@ class ServedEncoder:
             raise MachineError(f"{self._url}/pooling answers {str(answer)[:200]}, which are no vectors") from error
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if rows.ndim != 2 or not np.isfinite(rows).all() or not lengths.all():
-            raise MachineError(f"{self._url}/pooling gives vectors that are empty, endless or of length 0")
+            raise MachineError(f"{self._url}/pooling gives vectors that are empty, not finite or of length 0")
         unit: NDArray[np.float32] = rows / lengths
         return unit
 
@@ -100,7 +100,7 @@ class ServedEncoder:
                 if error.code < 500 and error.code not in (408, 429):
                     raise UserError(f"{why}; check the model and how it is served") from error
             except (OSError, ValueError) as error:
-                why = f"{self._url}{path} cannot be asked ({error})"
+                why = f"{self._url}{path} gives no usable answer ({error})"
         raise MachineError(f"{why}; tried {self._settings.tries} times")
 
     def _once(self, path: str, body: Mapping[str, Json] | None) -> dict[str, Json]:
