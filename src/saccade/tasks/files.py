@@ -120,7 +120,7 @@ def read_tasks(
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
         logger.warning(
-            "%s: %d of %d rows have no image and are asked as text only; images are read from %s",
+            "%s: %d of %d rows have no image and are asked as text alone; images are read from %s",
             path,
             bare,
             len(tasks),

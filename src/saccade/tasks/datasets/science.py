@@ -118,7 +118,7 @@ def ai2d_files(root: Path, split: str) -> Iterator[tuple[Path, Path]]:
     if not lists or split not in ("train", "test"):
         raise UserError(
             f"{root}: AI2D has the splits train, test and all. {AI2D_TEST_IDS} lists the diagrams of test; it "
-            f"{'is there' if lists else 'must lie beside the folder questions, except for the split all'}"
+            f"{'is there' if lists else 'has to lie beside the folder questions, except for the split all'}"
         )
     tested = {line.strip() for line in lists[0].read_text(encoding="utf-8-sig").splitlines()}
     yield from (
