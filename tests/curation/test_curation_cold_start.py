@@ -298,4 +298,4 @@ def test_curated_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
         "turns: has 2 turns; reasoning and answer must be one turn"
     )
     assert "is not four numbers" in refused(turns=[{"thought": "<box>?</box>", "answer": "A"}])
-    assert refused(id=rows[1]["id"], stream="textual", turns=rows[1]["turns"]).endswith("row 1 again")
+    assert refused(id=rows[1]["id"], stream="textual", turns=rows[1]["turns"]).endswith("row 1")

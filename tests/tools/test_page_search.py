@@ -182,5 +182,5 @@ def test_a_search_from_afar_is_bounded_here(pages: PageRetriever) -> None:
     lying = bounded_search(replace(served, function=lambda **_: "no pages"))
     assert found(lying, MediaStore(), query="green").text == "no page was found"
     lying = bounded_search(replace(served, function=lambda **_: Image.new("RGB", (9, 9))))
-    with pytest.raises(MachineError, match="brought 1 images for 0 pages"):
+    with pytest.raises(MachineError, match="returned 1 images for 0 pages"):
         found(lying, MediaStore(), query="green")
