@@ -408,7 +408,7 @@ def stages_with(change: Callable[[Witness], Sequence[Stage]]) -> Plan:
 REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
     "without stages": lambda w: (),
     "two stages are named twice": lambda w: (w.evaluation("twice"), w.evaluation("twice")),
-    "streams of stage 'rl' have one name": lambda w: (
+    "streams of stage 'rl' have the same name": lambda w: (
         replace(w.reinforcement(), streams=(w.reinforcement().streams[0],) * 2),
     ),
     "'rl' has no streams": lambda w: (replace(w.reinforcement(), streams=()),),
