@@ -106,7 +106,10 @@ def test_a_question_without_an_answer_is_shown_other_pages(index: PageStore) -> 
 
 
 def test_what_the_index_does_not_have_is_named(index: PageStore) -> None:
-    with pytest.raises(UserError, match=r"1 tasks ask about documents that are not in the index.* Task one: the index has no document 'c.pdf'"):
+    with pytest.raises(
+        UserError,
+        match=r"1 tasks ask about documents that are not in the index.* Task one: the index has no document 'c.pdf'",
+    ):
         retrieved_pages([asked("?", "c.pdf")], index, ColorEncoder(), media=MediaStore())
     with pytest.raises(UserError, match="was made by the encoder colors:4, not by colors:2"):
         retrieved_pages([asked("?")], index, ColorEncoder(grid=2), media=MediaStore())

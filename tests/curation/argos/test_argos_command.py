@@ -229,7 +229,10 @@ def test_hostile_pictures_are_named_or_left_out(tmp_path: Path, capsys: pytest.C
     [
         ((), "so that there are questions"),
         (("--data", "DATA"), "question q0 has no boxes that points could be compared with"),
-        (("--data", "DATA", "--service", "http://x"), "have no boxes whose labels name what to look at; choose a model"),
+        (
+            ("--data", "DATA", "--service", "http://x"),
+            "have no boxes whose labels name what to look at; choose a model",
+        ),
         (("--data", "DATA", "--detector", "DATA"), "name a --segmenter too"),
         (("--data", "DATA", "--segmenter", "DATA"), "name a --detector, a --pointer or both"),
         (("--data", "DATA", "--detector", "DATA", "--service", "http://x"), "leave out --detector"),
