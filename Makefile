@@ -11,8 +11,6 @@ WORKERS := $(shell test $(CORES) -lt 3 && expr $(CORES) + 1 || echo 4)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 export OMP_WAIT_POLICY := passive
-# The tests start hundreds of processes: without files of bytecode each would compile the package again.
-unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check docs bench gpu ray cluster test-cluster chromium setup clean
 

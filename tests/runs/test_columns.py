@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,8 @@ def test_words_stand_once_in_order_of_appearance() -> None:
 
 def test_a_number_that_is_too_large_is_infinite() -> None:
     assert number_column([1e300, -1.5], np.float32).to_pylist() == [float("inf"), -1.5]
+    with warnings.catch_warnings(action="error"):
+        assert list_column([(1e300, -1.5)]).to_pylist() == [[float("inf"), -1.5]]
 
 
 def test_no_column_loads_pandas() -> None:

@@ -31,9 +31,10 @@ def word_column(values: Sequence[str]) -> pa.Array:
 
 
 def list_column(rows: Sequence[Sequence[float] | None]) -> pa.Array:
-    """A column of lists of float32."""
+    """A column of lists of float32; a number that is too large for it is infinite."""
     offsets = _offsets([row or () for row in rows])
-    values = np.fromiter(chain.from_iterable(row or () for row in rows), np.float32, int(offsets[-1]))
+    with np.errstate(over="ignore"):
+        values = np.fromiter(chain.from_iterable(row or () for row in rows), np.float32, int(offsets[-1]))
     inside = pa.Array.from_buffers(pa.float32(), len(values), [None, pa.py_buffer(values)])
     buffers = [_known(rows), pa.py_buffer(offsets)]
     return pa.Array.from_buffers(pa.list_(pa.float32()), len(rows), buffers, children=[inside])
