@@ -58,6 +58,7 @@ IDLE = [
     "import numpy as np\nimage = np.array(input_image)",
     "import numpy as np\nprint('a' if np.array(input_image).mean() >= 0 else 'b')",
     "print(input_image.size, input_image.mode, input_image)",
+    "print(object(), [object(), lambda: 0])",
     "print(input_image.width * 0 + 42)",
     "print('cat')",
     "print(chr(99) + chr(97) + chr(116))",

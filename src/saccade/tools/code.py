@@ -29,6 +29,7 @@ REPEATABLE = ("exception", "exit")
 """Kinds of errors that do not depend on how busy the machine is."""
 
 _RUN = re.compile(r"<run \d++>")
+_ADDRESS = re.compile(r"\bat 0x[0-9A-Fa-f]++")
 
 MAX_WAIT_S = 300.0
 """A run's limit beside its own time: what it may wait for others to finish."""
@@ -254,5 +255,6 @@ class _EpisodePython:
 
 
 def _shown(result: ToolResult) -> Shown:
-    # Warnings name the run, and runs that failed are not made again.
-    return Shown(text=_RUN.sub("<run>", result.text), pictures=tuple(image.hash for image in result.images))
+    # Warnings name the run, and runs that failed are not made again. Where an object lies is not what it is.
+    text = _ADDRESS.sub("at its address", _RUN.sub("<run>", result.text))
+    return Shown(text=text, pictures=tuple(image.hash for image in result.images))

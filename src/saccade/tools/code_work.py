@@ -17,7 +17,8 @@ sessions of their own, and this process compares what they show:
 ``idle`` is no fault. Definitions, imports and values for a later turn are idle, and that turn works.
 
 It cannot see whether the work helped: one pixel printed looks, and an answer taken apart into three summands
-computes. Both are code that runs on the task, and only the outcome's reward tells them from better code.
+computes. Both are code that runs on the task, and only the outcome's reward tells them from better code. A single bit
+of chance looks in up to 38 % of its runs, since one repetition is all that is held against it: a pixel pays more.
 """
 
 import io
