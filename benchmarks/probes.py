@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 
 from saccade.evaluation.compare import compare
-from saccade.evaluation.figures import EvaluationFigures, figures
+from saccade.evaluation.figures import figures
 from saccade.evaluation.sample_files import read_samples, sample_files
 from saccade.evaluation.samples import SampleSet
 from saccade.types import Json
@@ -60,13 +60,13 @@ def probed(model: Path, arguments: argparse.Namespace) -> dict[str, Json]:
         "model": f"{model.parent.parent.name}/{model.name}",
         "family": arguments.family,
         "n": arguments.n,
-        "as_it_is": summary(looks),
+        "as_it_is": summary(plain),
     }
     at_guess = True
     for name in arguments.probes:
         found = kept[f"{arguments.protocol}_{name.replace('-', '_')}"]
         measured = figures(found)
-        told[name] = {**summary(measured), "difference": difference(plain, found)}
+        told[name] = {**summary(found), "difference": difference(plain, found)}
         # The pictures of others have answers of their own, which may be right by chance: shown, not judged.
         low = measured.accuracy.ci95[0]
         at_guess &= name == "other-image" or measured.chance is None or low <= measured.chance
@@ -74,12 +74,18 @@ def probed(model: Path, arguments: argparse.Namespace) -> dict[str, Json]:
     return {**told, "is_better_than_a_guess": is_better, "probes_are_at_a_guess": at_guess}
 
 
-def summary(found: EvaluationFigures) -> dict[str, Json]:
+def summary(found: SampleSet) -> dict[str, Json]:
+    """The accuracy with its interval, and how many gave an answer at all, in how many turns."""
+    measured = figures(found)
+    answered = [one for one in found.samples if one.status == "answered"]
     return {
-        "accuracy": found.accuracy.mean,
-        "ci95": list(found.accuracy.ci95),
-        "guess": found.chance,
-        "failed": found.failed,
+        "accuracy": measured.accuracy.mean,
+        "ci95": list(measured.accuracy.ci95),
+        "guess": measured.chance,
+        "failed": measured.failed,
+        "answered": len(answered) / len(found.samples),
+        "of_those_right": sum(bool(one.right) for one in answered) / len(answered) if answered else None,
+        "turns": sum(one.turns for one in found.samples) / len(found.samples),
     }
 
 

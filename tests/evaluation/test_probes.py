@@ -16,7 +16,8 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.types import Answer, Attempt, Task, Trajectory, Turn
+from saccade.tools.tool import tool_from
+from saccade.types import Answer, Attempt, Observation, Task, Trajectory, Turn
 
 MEDIA = MediaStore()
 TOOLS = EpisodeSpec(protocol=tagged_protocol(max_turns=3), tools=IMAGE_TOOLS, rollout=RolloutSettings(), max_turns=3)
@@ -92,24 +93,48 @@ def test_questions_that_name_their_options_cannot_be_reordered_and_are_counted()
         probed("no-question", [question(0, choices=(), answer="red", answer_kind="exact")])
 
 
-def test_withheld_results_run_the_tool_and_show_nothing() -> None:
+def test_withheld_results_run_the_tool_and_show_grey_pictures_in_its_place() -> None:
     found = probed("withheld-results", episodes=TOOLS)
     env: Environment = found.episodes.environment(MEDIA, ORIGINAL_VIEW)
-    env.reset(options={"task": found.tasks[0]})
-    env.step(LOOK)
-    [turn] = env.turns
-    assert turn.result is not None
-    assert turn.result.images
-    assert turn.observation is not None
-    assert turn.observation.images == ()
-    assert WITHHELD in turn.observation.text
-    assert str(turn.result.text) not in turn.observation.text
-    # The model's own mistakes are still told.
-    env.step("what?")
-    assert env.turns[1].observation is not None
-    assert WITHHELD not in env.turns[1].observation.text
+    plain: Environment = TOOLS.environment(MEDIA, ORIGINAL_VIEW)
+    for one in (env, plain):
+        one.reset(options={"task": found.tasks[0]})
+        one.step(LOOK)
+        one.step(LOOK)
+    for turn, ordinary in zip(env.turns, plain.turns):
+        assert turn.result is not None
+        assert turn.observation is not None
+        assert ordinary.observation is not None
+        assert turn.result == ordinary.result
+        [grey], [crop] = turn.observation.images, ordinary.observation.images
+        assert (grey.width, grey.height) == (crop.width, crop.height)
+        assert MEDIA.get(grey).getcolors() == [(grey.width * grey.height, GREY)]
+        # The numbers of the pictures are those of an ordinary episode, so the model may go on naming them.
+        assert turn.observation.text == ordinary.observation.text.replace(turn.result.text, WITHHELD)
     with pytest.raises(UserError, match="offers no tools"):
         probed("withheld-results")
+
+
+def test_withheld_results_hide_words_and_still_tell_the_models_own_mistakes() -> None:
+    def reading(line: int) -> str:
+        """Reads a line.
+
+        Args:
+            line: Number of the line.
+        """
+        return "the answer is blue"
+
+    tools = (tool_from(reading),)
+    episodes = EpisodeSpec(protocol=TOOLS.protocol, tools=tools, rollout=RolloutSettings(), max_turns=3)
+    found = probed("withheld-results", episodes=episodes)
+    env: Environment = found.episodes.environment(MEDIA, ORIGINAL_VIEW)
+    env.reset(options={"task": found.tasks[0]})
+    env.step('<think>look</think><tool_call>{"name": "reading", "arguments": {"line": 1}}</tool_call>')
+    env.step("what?")
+    observed = [turn.observation for turn in env.turns]
+    assert observed[0] == Observation(text=WITHHELD)
+    assert observed[1] is not None
+    assert observed[1].text.startswith("Error: ")
 
 
 def always_first(task: Task) -> StoredSample:

@@ -5,7 +5,7 @@ probe              what is changed
 =================  ====================================================================================================
 blank              every picture is a grey one of its size
 other-image        the pictures are those of another question
-withheld-results   tools run, and the model is told so and shown nothing of what they gave
+withheld-results   tools run; pictures that they gave are shown grey, at their size, and words as "it has run"
 shuffled           the options stand in another order, by the seed
 cycled             each question is asked once for each rotation of its options
 no-question        the options stand there without the question
@@ -17,7 +17,7 @@ the options is as good in any order. A question that a probe cannot change is le
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 from typing import Literal, get_args
@@ -34,7 +34,7 @@ from saccade.rewards.answers.rules import options_named
 from saccade.rollout.episodes import EpisodeSpec
 from saccade.rollout.trajectory import new_context
 from saccade.seeding import seed_for
-from saccade.types import ImageRef, Message, Observation, Task, ToolResult, Turn
+from saccade.types import ImageRef, Json, Message, Observation, Task, ToolResult, Turn
 
 ProbeName = Literal["blank", "other-image", "withheld-results", "shuffled", "cycled", "no-question"]
 
@@ -56,6 +56,8 @@ class Probe:
     """Cluster of each task by its id: that of the question that it was made of."""
     left_out: int
     """Questions that the probe cannot change."""
+    asked: Mapping[str, Json] = field(default_factory=dict)
+    """What tells this way of asking apart, beside the probe's name."""
 
     def cluster(self, task: Task) -> str:
         return self.clusters.get(task.id, task.id)
@@ -80,7 +82,8 @@ def probe(
         make_env = partial(withheld_results, protocol=episodes.protocol, inner=episodes.make_env)
         kept = {task.id: cluster(task) for task in tasks}
         shown = replace(episodes, make_env=make_env)
-        return Probe(name=name, tasks=tuple(tasks), episodes=shown, clusters=kept, left_out=0)
+        asked: dict[str, Json] = {"withheld": "grey pictures"}
+        return Probe(name=name, tasks=tuple(tasks), episodes=shown, clusters=kept, left_out=0, asked=asked)
     changed: list[Task] = []
     clusters: dict[str, str] = {}
     left_out = 0
@@ -172,16 +175,23 @@ def withheld_results(
     context: EnvironmentContext, *, protocol: ChatProtocol, inner: EnvironmentFactory
 ) -> "WithheldResults":
     """An environment in which tools run and the model is not shown what they gave."""
-    return WithheldResults(inner(context), protocol)
+    return WithheldResults(inner(context), protocol, context.media)
 
 
 class WithheldResults:
-    """An environment whose observations after a tool's run say that it ran, and nothing else."""
+    """An environment whose observations after a tool's run keep their form and lose their content.
 
-    def __init__(self, env: Environment, protocol: ChatProtocol) -> None:
+    A picture is a grey one of its size, so that what follows has the tokens and the image numbers of an ordinary
+    episode; a text is ``WITHHELD``. A policy that was never trained on a sentence in place of a picture would not
+    answer at all, and its accuracy would say nothing of what it knows without the result.
+    """
+
+    def __init__(self, env: Environment, protocol: ChatProtocol, media: MediaStore) -> None:
         self._env = env
         self._protocol = protocol
-        self._shown = 0
+        self._media = media
+        self._given = 0
+        self._greys: dict[tuple[int, int], ImageRef] = {}
 
     @property
     def prompt(self) -> tuple[Message, ...]:
@@ -189,7 +199,13 @@ class WithheldResults:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return tuple(replace(turn, observation=self._observation(turn)) for turn in self._env.turns)
+        turns: list[Turn] = []
+        shown = self._given
+        for turn in self._env.turns:
+            seen = turn.observation
+            turns.append(turn if seen is None else replace(turn, observation=self._withheld(turn, seen, shown)))
+            shown += 0 if seen is None else len(seen.images)
+        return tuple(turns)
 
     @property
     def stop(self) -> tuple[str, ...]:
@@ -199,7 +215,7 @@ class WithheldResults:
         self, *, seed: int | None = None, options: dict[str, object] | None = None
     ) -> tuple[object, dict[str, object]]:
         task = (options or {}).get("task")
-        self._shown = len(task.images) if isinstance(task, Task) else 0
+        self._given = len(task.images) if isinstance(task, Task) else 0
         return self._env.reset(seed=seed, options=options)
 
     def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
@@ -211,7 +227,17 @@ class WithheldResults:
     def close(self) -> None:
         self._env.close()
 
-    def _observation(self, turn: Turn) -> Observation | None:
-        if turn.observation is None or turn.result is None:
-            return turn.observation
-        return self._protocol.observe(ToolResult(text=WITHHELD), self._shown)
+    def _withheld(self, turn: Turn, seen: Observation, images_before: int) -> Observation:
+        if turn.result is None:
+            return seen
+        text = WITHHELD if turn.result.text or not seen.images else ""
+        # A run of code is known to its protocol by this key; why it failed would be a result too.
+        form: dict[str, Json] = {"error_kind": None} if "error_kind" in turn.result.data else {}
+        images = tuple(self._grey(image) for image in seen.images)
+        return self._protocol.observe(ToolResult(text=text, images=images, data=form), images_before)
+
+    def _grey(self, image: ImageRef) -> ImageRef:
+        size = image.width, image.height
+        if size not in self._greys:
+            self._greys[size] = blank(image, self._media)
+        return self._greys[size]

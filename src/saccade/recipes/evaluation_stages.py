@@ -74,7 +74,7 @@ def with_probes(stage: Evaluate, probes: Sequence[ProbeName], context: RecipeCon
                 tasks=partial(given_tasks, changed.tasks),
                 episodes=changed.episodes,
                 cluster=changed.cluster,
-                set_apart={**stage.set_apart, "probe": name, "probe_left_out": changed.left_out},
+                set_apart={**stage.set_apart, "probe": name, "probe_left_out": changed.left_out, **changed.asked},
             )
         )
     return found
