@@ -1,12 +1,16 @@
 """A judge where a rule asks one: real HTTP, and no verdict is ever 0."""
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from saccade.chat.chat_model import ChatServerSettings, connect
 from saccade.evaluation.benchmarks import BENCHMARKS, BenchmarkRow, judge_replies, read_replies
-from saccade.evaluation.benchmarks.reading import BenchmarkReading
+from saccade.evaluation.benchmarks.benchmark import ReadingName
+from saccade.evaluation.benchmarks.reading import FORM_TRIES, BenchmarkReading
 from saccade.evaluation.benchmarks.reward import benchmark_reward
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.suites import SUITES, suite_lines, suite_readiness, suite_table
@@ -32,11 +36,13 @@ def answered(task: Task, text: str) -> Trajectory:
 OPTIONS = {"A": "red", "B": "blue"}
 
 
-def judged(name: str, asked: list[BenchmarkRow], replies: list[str | None], serve) -> BenchmarkReading:  # type: ignore[no-untyped-def]
+def judged(  # type: ignore[no-untyped-def]
+    name: str, asked: list[BenchmarkRow], replies: list[str | None], serve, by: ReadingName = "vlmevalkit"
+) -> BenchmarkReading:
     with ChatServer(serve) as server:
         settings = replace(ChatServerSettings(), retries=0)
         with connect(server.url, settings, model="judge", api_key="") as judge:
-            return asyncio.run(judge_replies(BENCHMARKS[name], "vlmevalkit", asked, replies, judge))
+            return asyncio.run(judge_replies(BENCHMARKS[name], by, asked, replies, judge))
 
 
 def test_the_judge_is_asked_only_where_the_rule_reads_nothing() -> None:
@@ -61,6 +67,55 @@ def test_a_judge_outside_its_form_or_down_gives_no_verdict_and_is_counted() -> N
     assert (down.no_verdict, down.failed, down.as_json()["n"]) == (2, 0, 0)
     refused = judged("charxiv-reasoning", asked, ["14", "15"], lambda _: Served(body="{}", status=400))
     assert refused.no_verdict == 2
+
+
+VISTA = {"choices": "[]", "question_type": "free_form", "answer_type": "integer", "precision": "0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "by", "columns"),
+    [
+        ("mathvista-testmini", "vlmevalkit", VISTA),
+        ("mathvista-testmini", "lmms-eval", VISTA),
+        ("mathvision-test", "vlmevalkit", {"choices": "[]"}),
+        ("mathverse-vision-only", "vlmevalkit", {}),
+        ("hallusionbench", "lmms-eval", {"category": "VS", "figure_id": "0"}),
+        ("charxiv-reasoning", "lmms-eval", {}),
+        ("vstar", "vlmevalkit", OPTIONS),
+    ],
+)
+def test_nonsense_of_a_judge_is_no_verdict_by_any_rule(name: str, by: ReadingName, columns: dict[str, str]) -> None:
+    """As a model with random weights writes: harnesses take it for a wrong answer, or for the nearest option."""
+    asked = rows(name, ["14" if name != "vstar" else "B"], **columns)
+    for said in ("red ]]quiv\n" * 40, "", "plo mer " * 60):
+        found = judged(name, asked, ["so it is that"], lambda _, said=said: chat_reply(said), by)
+        assert (found.no_verdict, found.figures) == (1, ())
+
+
+def test_a_judge_is_asked_again_for_its_form_and_its_thoughts_are_not_read() -> None:
+    said = iter(["well,\nwhat do I see", "", "<think>15? No.</think>\n14"])
+    asked = rows("mathvista-testmini", ["14"], **VISTA)
+    found = judged("mathvista-testmini", asked, ["so it is that"], lambda _: chat_reply(next(said)))
+    assert [one.credit for one in found.extracted if one] == [1.0]
+    assert list(said) == []
+    assert FORM_TRIES == 3
+
+
+def test_the_prompt_for_charts_names_the_key_that_the_rule_reads() -> None:
+    seen: list[str] = []
+
+    def serve(request: Received) -> Served:
+        prompt = str(request.body["messages"])
+        seen.append(prompt)
+        key = "extracted_answer" if "extracted_answer" in prompt else "extract_answer"
+        return chat_reply(json.dumps({key: "14", "score": 1}))
+
+    # VLMEvalKit's file has a prompt of its own in each row, with the key that its own rule reads.
+    for columns in ({}, {"grading_query": 'Grade {PREDICTION} as {"extract_answer": ..., "score": ...}'}):
+        for by in ("vlmevalkit", "lmms-eval"):
+            found = judged("charxiv-reasoning", rows("charxiv-reasoning", ["14"], **columns), ["14"], serve, by)
+            assert [one.credit for one in found.extracted if one] == [1.0]
+    assert [prompt.count("Grade 14 as") for prompt in seen] == [0, 0, 1, 0]
 
 
 def test_a_reply_cannot_talk_the_judge_of_options_into_more_than_an_option() -> None:

@@ -135,6 +135,9 @@ class Reading:
     without a judge is no verdict."""
     judging: Judging | None = None
     """With a judge; None where the rule never asks one."""
+    in_form: Callable[[str], bool] | None = None
+    """Whether a judge's text has the form that it was asked for, where the harness's rule takes any text for a verdict;
+    after ``FORM_TRIES`` without it there is no verdict."""
     needs_judge: bool = False
     """Without a judge the rule says nothing of ordinary replies, so that it cannot be the reward of a run."""
     aggregate: Aggregate | None = None

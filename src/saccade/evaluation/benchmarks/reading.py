@@ -19,6 +19,7 @@ from saccade.evaluation.benchmarks.benchmark import (
 )
 from saccade.evaluation.benchmarks.intervals import figure_interval
 from saccade.rewards.judges.addressing import Runs, addresses_judge
+from saccade.rewards.judges.llm_judge import spoken
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
 
@@ -27,6 +28,8 @@ SPOKEN_TO_JUDGE = Extracted("", 0.0)
 _NO_RUNS: Runs = frozenset()
 AT_ONCE = 16
 """Replies that a judge is asked about at a time."""
+FORM_TRIES = 3
+"""How often a judge is asked for a text in its form, where the harness's rule would take any."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +107,7 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
     """One reply with the judge's help; no verdict where the judge's machine fails or it stays outside its form.
 
     A reply that speaks to the judge is wrong unasked: were it no verdict, it would take its question out of the figure.
+    A judge's thoughts in ``<think>`` tags are not part of its text.
     """
     if reading.judging is None:
         return reading.read(row, reply)
@@ -119,13 +123,19 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
         if said is None and addresses_judge(reply, _NO_RUNS, question=row.question or row.task.question):
             return SPOKEN_TO_JUDGE
         message = Message(role="user", parts=(prompt,))
-        drawn = seed_for(seed, "judge", reading.name, row.task.id, turn)
-        try:
-            said = (await judge((message,), temperature=0.0 if turn == 0 else 0.5, samples=1, seed=drawn))[0]
-        except (MachineError, RefusedRequestError):
-            # A server that refuses a prompt, for its length or its words, judges nothing either.
+        for _ in range(FORM_TRIES):
+            drawn = seed_for(seed, "judge", reading.name, row.task.id, turn)
+            try:
+                texts = await judge((message,), temperature=0.0 if turn == 0 else 0.5, samples=1, seed=drawn)
+            except (MachineError, RefusedRequestError):
+                # A server that refuses a prompt, for its length or its words, judges nothing either.
+                return NO_VERDICT
+            turn += 1
+            said = spoken(texts[0])
+            if reading.in_form is None or reading.in_form(said):
+                break
+        else:
             return NO_VERDICT
-        turn += 1
 
 
 def _reading(

@@ -60,17 +60,34 @@ def correctness_prompt(row: BenchmarkRow, reply: str) -> str:
     )
 
 
-def chart_prompt(row: BenchmarkRow, reply: str) -> str:
-    """Asks for JSON with the extracted answer and a score of 0 or 1; CharXiv's own prompt where the row has one."""
+def chart_prompt(row: BenchmarkRow, reply: str, key: str) -> str:
+    """Asks for JSON with the extracted answer under ``key`` and a score of 0 or 1.
+
+    A row's own prompt is used where it asks for this key: those of VLMEvalKit's file ask for the one of its own rule.
+    """
     own = row.fields.get("grading_query")
-    if own:
+    if own and key in own:
         return own.replace("{PREDICTION}", reply)
     return (
         "Take the final answer out of the reply to a question about a chart, and compare it with the right answer: "
         "numbers must be equal, words must mean the same. Reply with JSON alone, such as "
-        '{"extract_answer": "0.5", "score": 1}; the score is 1 where it is right and 0 where it is not.\n\n'
+        f'{{"{key}": "0.5", "score": 1}}; the score is 1 where it is right and 0 where it is not.\n\n'
         f"Question: {row.task.question}\nRight answer: {row.answer}\nReply: {reply}\nJSON:"
     )
+
+
+MAX_EXTRACT_CHARACTERS = 200
+
+
+def is_extract(said: str) -> bool:
+    """Whether a judge's text may be the final answer alone that ``extract_prompt`` asks for: one short line."""
+    text = said.strip()
+    return 0 < len(text) <= MAX_EXTRACT_CHARACTERS and len(text.splitlines()) == 1
+
+
+def says_correctness(said: str) -> bool:
+    """Whether a judge's text holds one of the words that ``correctness_prompt`` asks for."""
+    return any(word in said.lower() for word in ("correct", "unclear"))
 
 
 def document_prompt(row: BenchmarkRow, reply: str) -> str:

@@ -2,9 +2,15 @@
 
 import json
 from collections.abc import Callable, Generator
+from dataclasses import replace
 
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading, ReadingName
-from saccade.evaluation.benchmarks.rules.judge_prompts import agreement_prompt, chart_prompt, correctness_prompt
+from saccade.evaluation.benchmarks.rules.judge_prompts import (
+    agreement_prompt,
+    chart_prompt,
+    correctness_prompt,
+    says_correctness,
+)
 from saccade.evaluation.benchmarks.rules.vlmevalkit_math import always_judged
 
 CHART_ATTEMPTS = 10
@@ -18,7 +24,7 @@ def chart_judged(key: str) -> Callable[[BenchmarkRow, str], Generator[str, str, 
 
     def judging(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
         for _ in range(CHART_ATTEMPTS):
-            said = yield chart_prompt(row, reply)
+            said = yield chart_prompt(row, reply, key)
             found = _verdict(said, key)
             if found is not None:
                 return found
@@ -58,5 +64,9 @@ def _reading(name: ReadingName, judging: Callable[[BenchmarkRow, str], Generator
 
 VLMEVALKIT_CHART = _reading("vlmevalkit", chart_judged("extract_answer"))
 LMMS_CHART = _reading("lmms-eval", chart_judged("extracted_answer"))
-LMMS_HALLUSION = _reading("lmms-eval", hallusion_judged)
+LMMS_HALLUSION = replace(
+    _reading("lmms-eval", hallusion_judged),
+    in_form=says_correctness,
+    differs="a judge's text without any of the three words is unclear to the harness; here it is no verdict",
+)
 LMMS_MATHVERSE = _reading("lmms-eval", agreement_judged)

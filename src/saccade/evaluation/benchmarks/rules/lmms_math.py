@@ -6,8 +6,8 @@ from collections.abc import Generator
 from rapidfuzz.distance import Levenshtein
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS, BenchmarkRow, Extracted, Reading
-from saccade.evaluation.benchmarks.rules.judge_prompts import extract_prompt
-from saccade.evaluation.benchmarks.rules.vlmevalkit_math import NO_VERDICT, listed_options
+from saccade.evaluation.benchmarks.rules.judge_prompts import extract_prompt, is_extract
+from saccade.evaluation.benchmarks.rules.vlmevalkit_math import ANY_TEXT, NO_VERDICT, listed_options
 from saccade.rewards.answers.expressions import evaluate
 
 
@@ -154,7 +154,14 @@ def geometry3k(row: BenchmarkRow, reply: str) -> Extracted:
     return Extracted(found, float(found != "" and found == row.answer.strip().upper()))
 
 
-LMMS_MATHVISTA = Reading(name="lmms-eval", rule=mathvista, judging=mathvista_judged, needs_judge=True)
+LMMS_MATHVISTA = Reading(
+    name="lmms-eval",
+    rule=mathvista,
+    judging=mathvista_judged,
+    in_form=is_extract,
+    needs_judge=True,
+    differs=ANY_TEXT,
+)
 LMMS_MATHVISION = Reading(
     name="lmms-eval",
     rule=mathvision,

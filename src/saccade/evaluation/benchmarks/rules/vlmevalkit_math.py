@@ -8,13 +8,14 @@ import ast
 from collections.abc import Generator
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS, BenchmarkRow, Extracted, Reading
-from saccade.evaluation.benchmarks.rules.judge_prompts import agreement_prompt, extract_prompt
+from saccade.evaluation.benchmarks.rules.judge_prompts import agreement_prompt, extract_prompt, is_extract
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED, inferred_option
 from saccade.rewards.answers.expressions import evaluate
 
 JUDGE_ATTEMPTS = 5
 NO_VERDICT = Extracted("", None)
 SAME_VALUE = 1e-6
+ANY_TEXT = "the harness takes any text of the judge for an answer; here one that is no short line is no verdict"
 
 
 def listed_options(row: BenchmarkRow) -> dict[str, str]:
@@ -131,12 +132,28 @@ def mathverse_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extra
     return Extracted(said, None)
 
 
-MATHVISTA = Reading(name="vlmevalkit", rule=mathvista, judging=mathvista_judged, needs_judge=True)
+MATHVISTA = Reading(
+    name="vlmevalkit",
+    rule=mathvista,
+    judging=mathvista_judged,
+    in_form=is_extract,
+    needs_judge=True,
+    differs=ANY_TEXT,
+)
 MATHVISION = Reading(
     name="vlmevalkit",
     rule=mathvision,
     judging=mathvision_judged,
+    in_form=is_extract,
     needs_judge=True,
-    differs="values are read by Saccade's calculator; the harness runs the texts as Python and through a LaTeX parser",
+    differs="values are read by Saccade's calculator; the harness runs the texts as Python and through a LaTeX parser; "
+    + ANY_TEXT,
 )
-MATHVERSE = Reading(name="vlmevalkit", rule=always_judged, judging=mathverse_judged, needs_judge=True)
+MATHVERSE = Reading(
+    name="vlmevalkit",
+    rule=always_judged,
+    judging=mathverse_judged,
+    in_form=is_extract,
+    needs_judge=True,
+    differs=ANY_TEXT,
+)
