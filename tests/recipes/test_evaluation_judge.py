@@ -65,6 +65,11 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_played(
         assert run_command(command(server, folder, folder / "run", "--judge-model", "judge")) == 2
         assert "has no effect without --judge URL" in capsys.readouterr().err
         assert server.received == []
+        with ChatServer(served) as judge:
+            gone = judge.url
+        assert run_command(command(server, folder, folder / "run", "--judge", gone, "--judge-model", "judge")) == 2
+        assert f"no server answers at {gone}" in capsys.readouterr().err
+        assert server.received == []
     assert not (folder / "run").exists()
 
 

@@ -5,7 +5,7 @@ while it goes on; judges are in ``saccade.rewards.judges``. ``openai_chat.py`` i
 ``local_chat.py`` the checkpoint in this process, ``vision_chat.py`` the shape that tools and plain functions ask.
 """
 
-from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, ConnectedChat, connect
+from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, ConnectedChat, check_up, connect
 from saccade.chat.resources import ChatMeter, Resources
 from saccade.chat.wire import RefusedRequestError
 
@@ -17,5 +17,6 @@ __all__ = [
     "ConnectedChat",
     "RefusedRequestError",
     "Resources",
+    "check_up",
     "connect",
 ]

@@ -196,6 +196,14 @@ def connect(
     return ChatThread(client, at_once=settings.requests_at_once)
 
 
+def check_up(where: str | Path) -> None:
+    """UserError where this is the address of a server and nothing answers there; one that is down later is retried."""
+    if isinstance(where, str) and is_server(where):
+        from saccade.chat.sending import check_answering
+
+        check_answering(where)
+
+
 def is_server(where: str | Path) -> bool:
     return isinstance(where, str) and where.startswith(("http://", "https://"))
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from saccade.chat.wire import refusal
-from saccade.errors import missing_extra
+from saccade.errors import UserError, missing_extra
 from saccade.retries import TryAgainError
 
 try:
@@ -18,6 +18,21 @@ except ImportError as error:
     raise missing_extra("http", "openai", needed_for="asking a server") from error
 
 _PATH = "/chat/completions"
+
+
+def check_answering(base_url: str, *, timeout_s: float = 10.0) -> None:
+    """UserError where no connection to the server can be made; what it answers, or how late, does not matter."""
+    with openai.OpenAI(base_url=base_url, api_key="none", timeout=timeout_s, max_retries=0) as client:
+        try:
+            client.get("/models", cast_to=httpx2.Response)
+        except openai.APITimeoutError:
+            return
+        except openai.APIConnectionError as error:
+            raise UserError(
+                f"no server answers at {base_url} ({error.__cause__ or error}); start it, or correct the address"
+            ) from None
+        except openai.OpenAIError:
+            return
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

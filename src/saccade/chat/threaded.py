@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from weakref import finalize
 
 from saccade.chat.chat_model import ChatCounts
+from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError
 from saccade.retries import CircuitBreaker
 from saccade.types import Message
@@ -87,6 +88,7 @@ class ChatThread:
         # Without rests: the client has waited between its tries.
         self._breaker = CircuitBreaker(client.base_url, failures=2 * at_once, first_rest_s=0.0)
         self._running: tuple[LoopThread, asyncio.Semaphore] | None = None
+        self._has_refused = False
 
     @property
     def counts(self) -> ChatCounts:
@@ -131,8 +133,14 @@ class ChatThread:
         except MachineError:
             self._breaker.failed(passed)
             raise
+        except RefusedRequestError as error:
+            if not self._has_refused:
+                logger.warning("the first request that was refused: %s", error)
+            self._has_refused = True
+            self._breaker.given_up(passed)
+            raise
         except BaseException:
-            # A refusal is about the request; and one that is cancelled says nothing of the server.
+            # One that is cancelled says nothing of the server.
             self._breaker.given_up(passed)
             raise
         self._breaker.succeeded(passed)

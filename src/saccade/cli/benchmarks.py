@@ -74,8 +74,11 @@ def _check(names: list[str], folder: Path) -> None:
 @click.option("--judge-model", metavar="NAME", help="Name of the judge's model at the server.")
 def reread(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> None:
     """Read a run's answers to benchmarks again, with a judge where a harness's rule asks one."""
-    from saccade.evaluation.benchmarks.judged_run import reread_lines
+    from saccade.chat import check_up
+    from saccade.evaluation.benchmarks.judged_run import measured_files, reread_lines
 
+    measured_files(run)
+    check_up(judge)
     click.echo("\n".join(reread_lines(ask_judge(run, benchmarks_dir, judge, judge_model))))
 
 

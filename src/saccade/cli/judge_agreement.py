@@ -44,7 +44,7 @@ def judge_agreement(
     prepare_machine(None)
     log_to_stderr(is_quiet=True)
     from saccade.atomic import disk_errors, write_text_atomic
-    from saccade.chat import connect
+    from saccade.chat import check_up, connect
     from saccade.evaluation.judging import judge_agreement as agreement
     from saccade.evaluation.judging import read_labels, verdict_lines, verdicts
     from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient
@@ -61,10 +61,12 @@ def judge_agreement(
         raise UserError(f"{run_directory} has no evaluation {name!r}; it has {', '.join(files) or 'none'}")
     if not files:
         raise UserError(f"{run_directory} has no evaluation to judge; give the --out of saccade eval")
+    where, where_second = connect(judge, model=judge_model), connect(second or judge, model=second_model or judge_model)
+    for one in dict.fromkeys((judge, second or judge)):
+        check_up(one)
     folder = run_directory / "judging"
     with disk_errors(folder):
         folder.mkdir(exist_ok=True)
-    where, where_second = connect(judge, model=judge_model), connect(second or judge, model=second_model or judge_model)
     with where, where_second:
         asked = AnswerJudge(asking=JudgeClient(model=where))
         other = None if second is None else AnswerJudge(asking=JudgeClient(model=where_second))

@@ -49,6 +49,8 @@ class JudgeAgreement:
     answers: int
     no_verdict: int
     """Answers on which the judge gave no verdict."""
+    no_verdict_swapped: int
+    """The same with the order swapped."""
     with_rules: RaterAgreement
     """Where rules decide: options, numbers, words of a closed set, and free text that they find right."""
     with_itself: RaterAgreement
@@ -61,12 +63,14 @@ class JudgeAgreement:
         return {
             "answers": self.answers,
             "no_verdict": self.no_verdict,
+            "no_verdict_swapped": self.no_verdict_swapped,
             **{name: None if found is None else found.as_json() for name, found in self._named.items()},
         }
 
     def describe(self) -> str:
         """Lines for the terminal."""
-        lines = [f"{self.answers:,} answers judged, {self.no_verdict:,} without a verdict"]
+        without = f"{self.no_verdict:,} without a verdict ({self.no_verdict_swapped:,} in the swapped order)"
+        lines = [f"{self.answers:,} answers judged, {without}"]
         return "\n".join(
             lines
             + [f"    {name.replace('_', ' ')}: {found.describe()}" for name, found in self._named.items() if found]
@@ -114,6 +118,7 @@ def judge_agreement(found: Sequence[AnswerVerdicts]) -> JudgeAgreement:
     return JudgeAgreement(
         answers=len(found),
         no_verdict=sum(one.judge is None for one in found),
+        no_verdict_swapped=sum(one.swapped is None for one in found),
         with_rules=_agreement([(one.judge, one.rule) for one in found]),
         with_itself=_agreement([(one.judge, one.swapped) for one in found]),
         with_second=_agreement([(one.judge, one.second) for one in found]) if has_second else None,

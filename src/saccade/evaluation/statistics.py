@@ -235,7 +235,8 @@ class RaterAgreement:
         """``agree on 95 of 100, kappa 0.90 (0.81 to 0.99)``."""
         text = f"agree on {self.agree:,} of {self.n:,}"
         if self.kappa is None or self.ci95 is None:
-            return f"{text}, kappa not defined (only one verdict was ever given)"
+            why = "only one verdict was ever given" if self.n else "no answer has both verdicts"
+            return f"{text}, kappa not defined ({why})"
         return f"{text}, kappa {self.kappa:.2f} ({self.ci95[0]:.2f} to {self.ci95[1]:.2f})"
 
 

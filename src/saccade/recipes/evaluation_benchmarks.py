@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from saccade.atomic import disk_errors, write_json_atomic, write_text_atomic
-from saccade.chat import connect
+from saccade.chat import check_up, connect
 from saccade.config import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks import (
@@ -124,6 +124,7 @@ def check_judge(measured: Sequence[Benchmark], judge: str, model: str | None) ->
         names = ", ".join(benchmark.name for benchmark in measured)
         raise UserError(f"--judge {judge} has no effect: no rule of {names} asks a judge; leave it out")
     connect(judge, model=model)
+    check_up(judge)
 
 
 def benchmark_report(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from saccade.chat.chat_model import ChatServerSettings, connect
+from saccade.chat.wire import RefusedRequestError
 from saccade.evaluation.benchmarks import BENCHMARKS, BenchmarkRow, judge_replies, read_replies
 from saccade.evaluation.benchmarks.benchmark import ReadingName
 from saccade.evaluation.benchmarks.reading import FORM_TRIES, BenchmarkReading
@@ -67,6 +68,8 @@ def test_a_judge_outside_its_form_or_down_gives_no_verdict_and_is_counted() -> N
     assert (down.no_verdict, down.failed, down.as_json()["n"]) == (2, 0, 0)
     refused = judged("charxiv-reasoning", asked, ["14", "15"], lambda _: Served(body="{}", status=400))
     assert refused.no_verdict == 2
+    with pytest.raises(RefusedRequestError, match="OPENAI_API_KEY"):
+        judged("charxiv-reasoning", asked, ["14", "15"], lambda _: Served(body="{}", status=401))
 
 
 VISTA = {"choices": "[]", "question_type": "free_form", "answer_type": "integer", "precision": "0"}

@@ -39,11 +39,8 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
 
     ``UserError`` where the run has none, or a file of a benchmark is not in the folder.
     """
-    measured = sorted(path for path in (run / "benchmarks").glob("*.json") if not path.name.endswith(JUDGED))
-    if not measured:
-        raise UserError(f"{run}: holds no evaluation of a benchmark; saccade eval --benchmark NAME makes one")
     found: list[RereadEvaluation] = []
-    for path in measured:
+    for path in measured_files(run):
         told = _told(path)
         one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
         kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
@@ -51,6 +48,14 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
         write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), kept)
         found.append(one)
     return found
+
+
+def measured_files(run: Path) -> list[Path]:
+    """The records of a run's evaluations of benchmarks; ``UserError`` where it has none."""
+    measured = sorted(path for path in (run / "benchmarks").glob("*.json") if not path.name.endswith(JUDGED))
+    if not measured:
+        raise UserError(f"{run}: holds no evaluation of a benchmark; saccade eval --benchmark NAME makes one")
+    return measured
 
 
 def _told(path: Path) -> dict[str, Json]:

@@ -127,8 +127,12 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
             drawn = seed_for(seed, "judge", reading.name, row.task.id, turn)
             try:
                 texts = await judge((message,), temperature=0.0 if turn == 0 else 0.5, samples=1, seed=drawn)
-            except (MachineError, RefusedRequestError):
-                # A server that refuses a prompt, for its length or its words, judges nothing either.
+            except MachineError:
+                return NO_VERDICT
+            except RefusedRequestError as error:
+                # A prompt that is refused for its length or its words; a wrong key or name would refuse all of them.
+                if not error.is_about_one_request:
+                    raise
                 return NO_VERDICT
             turn += 1
             said = spoken(texts[0])
