@@ -4,6 +4,7 @@ The workers are real ones, in a thread of this process; what starts processes is
 """
 
 import json
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,12 +15,14 @@ from test_run_stages import RL, Witness, files, metric
 
 from saccade.config.fleet import FleetSettings, split_overrides
 from saccade.errors import MachineError, UserError
+from saccade.media.store import MediaStore
 from saccade.runs.progress import Progress
 from saccade.train.fleet import Fleet, PlayedShard, Shard
 from saccade.train.fleet_weights import Invitation, LostWorkerError
+from saccade.train.plan import Plan
 from saccade.train.rollout_worker import RolloutWorker
 from saccade.train.run import run_plan
-from saccade.train.spread import shares_of
+from saccade.train.shares import shares_of
 
 SETTINGS = FleetSettings(rollouts=2)
 
@@ -37,6 +40,10 @@ class Threads:
     shards: list[tuple[int, Shard]] = field(default_factory=list)
     pools: tuple[ThreadPoolExecutor, ...] = field(default_factory=lambda: (ThreadPoolExecutor(1),))
     """Of worker i the i-th, over and over: where weights are sent, all must be able to take them at once."""
+    forgotten: frozenset[int] = frozenset()
+    """Shares whose worker is lost when it has played them."""
+    make: Callable[[], tuple[Plan, MediaStore]] = lambda: witnessed(Witness())
+    """What a worker plays by."""
 
     def start(self, number: int) -> "ThreadWorker":
         self.started.append(number)
@@ -59,7 +66,13 @@ class ThreadWorker:
         if place in self._threads.lost:
             answer.set_exception(LostWorkerError("it was killed"))
             return answer
+        if place in self._threads.forgotten:
+            return self._pool.submit(self._lose, shard)
         return self._pool.submit(lambda: self._worker().play(shard))
+
+    def _lose(self, shard: Shard) -> PlayedShard:
+        self._worker().play(shard)
+        raise LostWorkerError("it was killed at the end")
 
     def receive(self, invitation: Invitation) -> "Future[None]":
         self._threads.invited.append((self._number, invitation))
@@ -67,8 +80,8 @@ class ThreadWorker:
 
     def _worker(self) -> RolloutWorker:
         if self._opened is None:
-            witness = Witness()
-            self._opened = RolloutWorker(witness.plan(), media=witness.media, seed=7, threads=1, run=self._threads.run)
+            plan, media = self._threads.make()
+            self._opened = RolloutWorker(plan, media=media, seed=7, threads=1, run=self._threads.run)
         return self._opened
 
     def end(self) -> None:
@@ -78,11 +91,19 @@ class ThreadWorker:
 
 
 def run(out: Path, threads: Threads, settings: FleetSettings = SETTINGS, *, witness: Witness | None = None) -> None:
-    witness = witness or Witness()
+    run_fleet(out, threads, settings, witnessed(witness or Witness()))
+
+
+def witnessed(witness: Witness) -> tuple[Plan, MediaStore]:
+    return witness.plan(), witness.media
+
+
+def run_fleet(out: Path, threads: Threads, settings: FleetSettings, what: tuple[Plan, MediaStore]) -> None:
+    plan, media = what
     run_plan(
-        witness.plan(),
+        plan,
         out=out,
-        media=witness.media,
+        media=media,
         seed=7,
         resume=True,
         progress=Progress("quiet"),

@@ -29,10 +29,12 @@ from saccade.config.fleet import FleetSettings
 from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
 from saccade.runs.progress import Progress
+from saccade.runs.records import read_records
 from saccade.testing.ranks import in_ranks
 from saccade.train.fleet import Fleet, PlayedShard, Shard
 from saccade.train.fleet_weights import Invitation
 from saccade.train.following import follow_plan
+from saccade.train.plan import Plan
 from saccade.train.recipe_loading import load_recipe
 from saccade.train.rollout_worker import RolloutWorker
 from saccade.train.run import run_plan
@@ -115,20 +117,32 @@ def live_cluster() -> Iterator[LiveCluster]:
 
 def plays_calmly(out: Path, recipe: Path, company: Company) -> None:
     """A learner's part of the run without Ray: its rollout workers are threads of the first rank."""
-    context = RecipeContext(media=MediaStore(), overrides=SMALL)
-    plan = load_recipe(f"{recipe}:mortal").function(context)
     if company.rank:
-        follow_plan(plan, media=context.media, seed=0, threads=1, company=company)
-        return
+        plan, media = planned(recipe)
+        follow_plan(plan, media=media, seed=0, threads=1, company=company)
+    else:
+        plays_alone(out, recipe, company=company)
+
+
+def planned(recipe: Path, settings: tuple[str, ...] = ()) -> tuple[Plan, MediaStore]:
+    context = RecipeContext(media=MediaStore(), overrides=(*SMALL, *settings))
+    return load_recipe(f"{recipe}:mortal").function(context), context.media
+
+
+def plays_alone(out: Path, recipe: Path, settings: tuple[str, ...] = (), *, company: Company | None = None) -> None:
+    """The run in this process, its rollout workers in a thread."""
+    plan, media = planned(recipe, settings)
     run_plan(
         plan,
         out=out,
-        media=context.media,
+        media=media,
         seed=0,
         progress=Progress("quiet"),
         company=company,
         fleet=Fleet(
-            settings=FleetSettings(rollouts=2), start_worker=ThreadsOf(recipe, out).start, weights=out / "weights"
+            settings=FleetSettings(rollouts=2),
+            start_worker=ThreadsOf(recipe, out, settings).start,
+            weights=out / "weights",
         ),
     )
 
@@ -139,12 +153,12 @@ class ThreadsOf:
 
     recipe: Path
     out: Path
+    settings: tuple[str, ...]
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def start(self, _: int) -> "ThreadWorker":
-        context = RecipeContext(media=MediaStore(), overrides=SMALL)
-        plan = load_recipe(f"{self.recipe}:mortal").function(context)
-        return ThreadWorker(RolloutWorker(plan, media=context.media, seed=0, threads=1, run=self.out), self.pool)
+        plan, media = planned(self.recipe, self.settings)
+        return ThreadWorker(RolloutWorker(plan, media=media, seed=0, threads=1, run=self.out), self.pool)
 
 
 @dataclass
@@ -186,6 +200,24 @@ def test_a_live_cluster_whose_workers_and_learner_die_gives_the_bytes_of_a_run_w
     while live_cluster.actors():
         assert time.monotonic() < until_s, live_cluster.actors()
         time.sleep(0.5)
+
+
+def test_a_cluster_of_its_own_whose_worker_dies_in_flight_gives_the_bytes_of_a_run_without_ray(
+    recipe: Path, tmp_path: Path
+) -> None:
+    calm, killed = tmp_path / "calm", tmp_path / "killed"
+    in_flight = ("rl.staleness=1", "rl.overlap=true", "rl.in_flight=4")
+    plays_alone(calm, recipe, in_flight)
+    (tmp_path / "third").touch()
+    process = started(recipe, killed, *in_flight, "fleet.learners=1")
+    said = ended(process)
+    assert process.returncode == 0, said
+    assert not (tmp_path / "third").exists()
+    assert files(killed) == files(calm)
+    assert "another one plays its share again" in "\n".join(json.loads((killed / "run.json").read_text())["restarts"])
+    [last] = killed.glob("trajectories/rl/*3.jsonl")
+    versions = [set(attempt.trajectory.token_versions) for attempt in read_records(last)]
+    assert all(len(of) == 2 for of in versions)
 
 
 def test_missing_resources_of_a_cluster_of_its_own_are_said_in_words(recipe: Path, tmp_path: Path) -> None:

@@ -105,8 +105,10 @@ class LocalEngine:
 
         Weights that were expected change when it is their step.
         """
-        if self._expected is not None and not self._expected.are_given:
-            self._expected.give(source, version)
+        expected = self._expected
+        # Another thread may be ending the batch meanwhile.
+        if expected is not None and not expected.are_given:
+            expected.give(source, version)
             return
         if self._rows is not None or self._expected is not None:
             raise SaccadeError("the weights changed while trajectories were being sampled; end their batch first")

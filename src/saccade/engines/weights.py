@@ -39,15 +39,18 @@ class TakesFiles(Protocol):
     def take_weights(self, path: Path, version: int) -> None: ...
 
 
-def write_weights(source: WeightSource, folder: Path, version: int) -> Path:
-    """A new file ``w-VERSION-TOKEN.safetensors``, there whole or not at all; MachineError on a full disk."""
-    path = folder / f"w-{version:06d}-{secrets.token_hex(4)}.safetensors"
+def new_weights_path(folder: Path, version: int) -> Path:
+    """A name that no other weights have: ``w-VERSION-TOKEN.safetensors``."""
+    return folder / f"w-{version:06d}-{secrets.token_hex(4)}.safetensors"
+
+
+def write_weights(source: WeightSource, path: Path) -> None:
+    """A new file, there whole or not at all; MachineError on a full disk."""
     unfinished = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
     with _disk_errors(path):
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, unfinished)
         unfinished.rename(path)
-    return path
 
 
 def give_weights(engine: Engine, path: Path, version: int) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from saccade.config import RecipeContext
 from saccade.config.engine import EngineChoice, split_engine
-from saccade.engines.engine import CutsBeforeLogprobs, Engine, EngineContext, TakesInFlight
+from saccade.engines.engine import CutsBeforeLogprobs, Engine, EngineContext
 from saccade.errors import UserError
-from saccade.train.fleet import InProcess, PolicyRollouts
+from saccade.train.fleet import PolicyRollouts
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
 
 MARGIN = 8
@@ -56,24 +56,16 @@ def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
         )
     for stage in plan.stages:
         if isinstance(stage, RLStage) and stage.settings.in_flight:
-            _check_in_flight(stage, engine, rollouts)
+            _check_in_flight(stage, rollouts)
     if isinstance(engine, CutsBeforeLogprobs) and engine.cuts_before_logprobs:
         check_whole_distribution(plan, f"the engine {type(engine).__name__}")
 
 
-def _check_in_flight(stage: RLStage, engine: Engine, rollouts: PolicyRollouts) -> None:
+def _check_in_flight(stage: RLStage, rollouts: PolicyRollouts) -> None:
     """UserError where weights cannot change in the midst of the stage's batches."""
     asked = f"stage {stage.name} has in_flight={stage.settings.in_flight}"
-    if not isinstance(rollouts, InProcess):
-        raise UserError(
-            f"{asked}, and rollout workers get new weights between two batches alone. Set fleet.rollouts=0, or "
-            "in_flight=0"
-        )
-    if not isinstance(engine, TakesInFlight):
-        raise UserError(
-            f"{asked}, but its engine {type(engine).__name__} has no method expect_weights: it takes weights between "
-            "two batches alone. Use ProcessEngine or VllmEngine, or set in_flight=0"
-        )
+    if (refusal := rollouts.refusal_in_flight()) is not None:
+        raise UserError(f"{asked}, but {refusal}, or set in_flight=0")
     algorithm = stage.applied_algorithm
     if algorithm.max_refills:
         raise UserError(

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Protocol
 
 from saccade.config.fleet import FleetSettings
-from saccade.engines.engine import Engine, SamplesBeside, TellsRestarts
+from saccade.engines.engine import Engine, SamplesBeside, TakesInFlight, TellsRestarts
 from saccade.learner.processes import Company
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.batch import PlayedAs, rollout_streams
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import SampleCost, SamplePlayer
+from saccade.train.coming_weights import ComingWeights
 from saccade.train.fleet_weights import Receives
 from saccade.train.plan import RLStage
 from saccade.types import Json, Trajectory
@@ -46,6 +47,17 @@ class PolicyRollouts(Protocol):
         """Everything that is played from here on is sampled with these weights."""
         ...
 
+    def refusal_in_flight(self) -> str | None:
+        """Why weights cannot change in the midst of what is played, and what to use; None where they can."""
+        ...
+
+    def expect_weights(self, after_steps: int) -> None:
+        """What is played next goes on with the weights that ``update_weights`` gives, after so many decode steps.
+
+        The call comes before ``play`` begins, which another thread may do; ``update_weights`` comes once after it.
+        """
+        ...
+
     def idle(self, learners_waited_s: float) -> Mapping[str, float]:
         """Metrics of the step that is over: who waited for whom. ``learners_waited_s`` is the learners' part."""
         ...
@@ -72,6 +84,18 @@ class InProcess:
 
     def update_weights(self, model: VisionLanguageModel, version: int) -> None:
         self._engine.update_weights(model, version)
+
+    def refusal_in_flight(self) -> str | None:
+        if isinstance(self._engine, TakesInFlight):
+            return None
+        return (
+            f"its engine {type(self._engine).__name__} has no method expect_weights: it takes weights between two "
+            "batches alone. Use ProcessEngine or VllmEngine"
+        )
+
+    def expect_weights(self, after_steps: int) -> None:
+        assert isinstance(self._engine, TakesInFlight)
+        self._engine.expect_weights(after_steps)
 
     def idle(self, learners_waited_s: float) -> Mapping[str, float]:
         return {}
@@ -110,6 +134,8 @@ class Shard:
     """File of the weights to sample with; None where they were sent by a collective."""
     version: int
     """Of the weights."""
+    coming: ComingWeights | None = None
+    """Those that it goes on with in its midst."""
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     """Packed, by hash: the questions' own that this worker has not seen yet."""
     forgets: bool = False

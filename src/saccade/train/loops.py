@@ -12,7 +12,7 @@ from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.codec.fields import Fields
-from saccade.engines.engine import Engine, TakesInFlight
+from saccade.engines.engine import Engine
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.vlm import VisionLanguageModel
@@ -187,8 +187,7 @@ class RLLoop(Iterator[StepOutcome]):
         # Where weights change in flight, playing in turn gives other bytes: then the number alone may decide.
         if settings.overlap and (self._is_probed or settings.in_flight) and not is_measured:
             if settings.in_flight and self._ahead.is_missing(self._step):
-                assert isinstance(self._engine, TakesInFlight)
-                self._engine.expect_weights(settings.in_flight)
+                self._rollouts.expect_weights(settings.in_flight)
             return self._ahead.take_beside(self._step), {}
         batch, fresh = self._ahead.take(self._step)
         for one in fresh:

@@ -17,6 +17,7 @@ from saccade.rollout.players import SampleCost, TokenPlayer
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.train.artefacts import Derive
+from saccade.train.coming_weights import taking
 from saccade.train.fleet import PlayedShard, Shard, play_here, restarts_of
 from saccade.train.fleet_weights import Invitation, WeightsReceiver
 from saccade.train.plan import Evaluate, Plan, RLStage, Stage
@@ -67,9 +68,12 @@ class RolloutWorker:
         self._engine.reset()
         stage = self._stage(shard.stage)
         with self._media.temporary():
-            trajectories, costs, latencies = (
-                self._evaluated(stage, shard) if shard.evaluates else self._trained(stage, shard)
-            )
+            with taking(self._engine, shard.coming):
+                trajectories, costs, latencies = (
+                    self._evaluated(stage, shard) if shard.evaluates else self._trained(stage, shard)
+                )
+            if shard.coming is not None and self._engine.policy_version == shard.coming.version:
+                self._weights = shard.coming.path
             shown = {image.hash for request in shard.requests for image in request.task.images}
             attempts = [Attempt(task=one.task, trajectory=two) for one, two in zip(shard.requests, trajectories)]
             made = {image.hash for attempt in attempts for image in images_of(attempt)} - shown

@@ -14,21 +14,22 @@ from functools import partial
 from pathlib import Path
 
 from saccade import metric_names as metric
-from saccade.engines.engine import Engine
-from saccade.engines.weights import TakesFiles, write_weights
+from saccade.config.fleet import COLLECTIVE
+from saccade.engines.engine import Engine, TakesInFlight
+from saccade.engines.weights import TakesFiles, new_weights_path, write_weights
 from saccade.errors import MachineError
 from saccade.media.packed import add_packed, packed_pictures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.directory import RunDirectory
+from saccade.train.coming_weights import ComingWeights
 from saccade.train.fleet import Fleet, InProcess, PlayedShard, PolicyRollouts, Shard, Worker
 from saccade.train.fleet_player import FleetPlayer
 from saccade.train.fleet_weights import LostWorkerError, sender_for
 from saccade.train.plan import RLStage
+from saccade.train.shares import SampledBy, WorkerShare, check_tries, result_of, shares_of
 from saccade.types import Trajectory
 
-TRIES = 3
-"""How often one share of a batch is begun, each time with another worker."""
 _FORGET_BYTES = 256 << 20
 """Pictures that a worker is sent before it forgets all of them."""
 _FILES_KEPT = 2
@@ -49,18 +50,6 @@ class _Seat:
     """Of the weights that it was sent, where they are sent."""
     busy_s: float = 0.0
     busy_cpu_s: float = 0.0
-
-
-@dataclass(kw_only=True)
-class _Share:
-    """A worker's part of the batch that is played at present."""
-
-    stage: str
-    evaluates: bool
-    places: tuple[int, ...]
-    """Of its requests in the batch."""
-    until_s: float = 0.0
-    tries: int = 0
 
 
 class SpreadRollouts:
@@ -89,6 +78,11 @@ class SpreadRollouts:
         self._sender = sender_for(fleet.settings, fleet.host, engine, model)
         # What a kill has left there.
         shutil.rmtree(fleet.weights, ignore_errors=True)
+        self._expecting: SampledBy | None = None
+        """Of the batch that is played next, where its weights change in its midst."""
+        self._coming: ComingWeights | None = None
+        """The name that the next weights have already."""
+        self._is_closed = False
         self._meters: dict[str, float] = {}
         self._since_s = time.monotonic()
         self._seats = [_Seat(worker=fleet.start_worker(number)) for number in range(fleet.settings.rollouts)]
@@ -101,6 +95,29 @@ class SpreadRollouts:
         else:
             self._engine.update_weights(model, version)
 
+    def refusal_in_flight(self) -> str | None:
+        name = type(self._engine).__name__
+        if isinstance(self._engine, TakesFiles):
+            return (
+                f"rollout workers share the servers of {name}, which would change under the turns of all of them at "
+                "once. Set fleet.rollouts=0"
+            )
+        if self._sender is not None:
+            return (
+                f"fleet.weights={COLLECTIVE} sends weights to workers between two batches alone. Leave fleet.weights "
+                "empty, or name a folder"
+            )
+        if not isinstance(self._engine, TakesInFlight):
+            return f"the workers' engine {name} has no method expect_weights. Use the local engine"
+        return None
+
+    def expect_weights(self, after_steps: int) -> None:
+        """Names the weights that are to come, and keeps those of the batch's beginning until it is played."""
+        version = self._engine.policy_version
+        path = new_weights_path(self._fleet.weights, version + 1)
+        self._coming = ComingWeights(path=path, version=version + 1, after_steps=after_steps)
+        self._expecting = SampledBy(weights=self._files[-1], version=version, coming=self._coming)
+
     def begin_with(self, model: VisionLanguageModel) -> None:
         """The weights that a run begins with, or goes on from."""
         self._keep(model, self._engine.policy_version)
@@ -109,7 +126,8 @@ class SpreadRollouts:
         """As ``PolicyRollouts.play``. MachineError when workers are lost again and again."""
         played: dict[int, Trajectory] = {}
         episodes = {stream.name: stream.episodes for stream in stage.streams}
-        for places, result in self.shares(stage.name, requests, questions):
+        sampled_by, self._expecting = self._expecting, None
+        for places, result in self.shares(stage.name, requests, questions, sampled_by=sampled_by):
             for name, calls in result.latencies.items():
                 for tool, seconds in calls:
                     episodes[name].latencies.record(tool, seconds)
@@ -120,25 +138,37 @@ class SpreadRollouts:
         return FleetPlayer(shares=partial(self.shares, stage, evaluates=True), view=self._view, at_once=self._at_once)
 
     def shares(
-        self, stage: str, requests: Sequence[RolloutRequest], questions: Sequence[int], *, evaluates: bool = False
+        self,
+        stage: str,
+        requests: Sequence[RolloutRequest],
+        questions: Sequence[int],
+        *,
+        evaluates: bool = False,
+        sampled_by: SampledBy | None = None,
     ) -> Iterator[tuple[Sequence[int], PlayedShard]]:
-        """Each worker's share as it is done, and the places of its requests; pictures are in the run's store then."""
-        shares: dict[Future[PlayedShard], tuple[int, _Share]] = {}
+        """Each worker's share as it is done, and the places of its requests; pictures are in the run's store then.
+
+        They are sampled with the newest weights where ``sampled_by`` does not say otherwise.
+        """
+        newest = SampledBy(
+            weights=self._files[-1] if self._sender is None else None, version=self._engine.policy_version
+        )
+        shares: dict[Future[PlayedShard], tuple[int, WorkerShare]] = {}
         dealt = shares_of(questions, len(self._seats))
         self._send_weights(tuple(dealt))
         for number, places in dealt.items():
-            share = _Share(stage=stage, evaluates=evaluates, places=places)
+            share = WorkerShare(stage=stage, evaluates=evaluates, places=places, sampled_by=sampled_by or newest)
             shares[self._begun(number, share, requests)] = number, share
         while shares:
             next_s = min(share.until_s for _, share in shares.values())
             done, _ = wait(shares, timeout=max(0.0, next_s - time.monotonic()), return_when=FIRST_COMPLETED)
-            overdue = [one for one, (_, share) in shares.items() if share.until_s <= time.monotonic()]
+            overdue = [one for one, (_, share) in shares.items() if self._is_overdue(share)]
             for future in [*done, *(one for one in overdue if one not in done)]:
                 number, share = shares.pop(future)
                 try:
-                    result = _result(future)
+                    result = result_of(future)
                 except LostWorkerError as error:
-                    _check_tries(number, share, str(error))
+                    check_tries(number, share, str(error))
                     self._replace(number, str(error), "another one plays its share again")
                     shares[self._begun(number, share, requests)] = number, share
                     continue
@@ -162,16 +192,20 @@ class SpreadRollouts:
         }
 
     def close(self) -> None:
+        self._is_closed = True
+        # First: workers that wait for weights in the midst of a batch look whether the folder is there.
+        shutil.rmtree(self._fleet.weights, ignore_errors=True)
         for seat in self._seats:
             seat.worker.end()
-        shutil.rmtree(self._fleet.weights, ignore_errors=True)
 
     def _keep(self, model: VisionLanguageModel, version: int) -> Path | None:
         """Weights for workers, in a file or in memory."""
         if self._sender is not None:
             self._sender.keep(model, version)
             return None
-        path = write_weights(model, self._fleet.weights, version)
+        coming, self._coming = self._coming, None
+        path = new_weights_path(self._fleet.weights, version) if coming is None else coming.path
+        write_weights(model, path)
         self._files.append(path)
         while len(self._files) > _FILES_KEPT:
             self._files.pop(0).unlink(missing_ok=True)
@@ -191,7 +225,17 @@ class SpreadRollouts:
                 for number in lacking:
                     self._seats[number].version = version
 
-    def _begun(self, number: int, share: _Share, requests: Sequence[RolloutRequest]) -> "Future[PlayedShard]":
+    def _is_overdue(self, share: WorkerShare) -> bool:
+        """Whether a share is given up; while the learner owes it weights, the time does not count."""
+        if share.until_s > time.monotonic():
+            return False
+        coming = share.sampled_by.coming
+        if coming is None or coming.path.is_file():
+            return True
+        share.until_s = time.monotonic() + self._fleet.settings.play_timeout_s
+        return False
+
+    def _begun(self, number: int, share: WorkerShare, requests: Sequence[RolloutRequest]) -> "Future[PlayedShard]":
         self._send_weights([number])
         seat, settings = self._seats[number], self._fleet.settings
         own = tuple(requests[place] for place in share.places)
@@ -210,8 +254,9 @@ class SpreadRollouts:
                 stage=share.stage,
                 evaluates=share.evaluates,
                 requests=own,
-                weights=self._files[-1] if self._sender is None else None,
-                version=self._engine.policy_version,
+                weights=share.sampled_by.weights,
+                version=share.sampled_by.version,
+                coming=share.sampled_by.coming,
                 pictures=pictures,
                 forgets=forgets,
             )
@@ -231,6 +276,8 @@ class SpreadRollouts:
     def _replace(self, number: int, why: str, done: str) -> None:
         """Another process for the number; MachineError when the budget is spent."""
         self._seats[number].worker.end()
+        if self._is_closed:
+            raise MachineError("the run has ended")
         if not self._restarts_left:
             raise MachineError(
                 f"rollout worker {number}: {why}; fleet.restarts={self._fleet.settings.restarts} of them were replaced "
@@ -252,27 +299,3 @@ def rollouts_of(
     spread = SpreadRollouts(fleet, engine, model, rows=rows, on_restart=directory.note_restart)
     spread.begin_with(model)
     return spread
-
-
-def shares_of(questions: Sequence[int], workers: int) -> dict[int, tuple[int, ...]]:
-    """The places of each worker's requests, by its number; a worker without a question has no share."""
-    places: dict[int, list[int]] = {}
-    for place, question in enumerate(questions):
-        places.setdefault(question % workers, []).append(place)
-    return {number: tuple(of) for number, of in sorted(places.items())}
-
-
-def _check_tries(number: int, share: _Share, why: str) -> None:
-    """MachineError when this share has ended every worker that was given it."""
-    if share.tries >= TRIES:
-        raise MachineError(
-            f"rollout worker {number}: {why}; this happened {TRIES} times in a row to its share of "
-            f"{len(share.places)} trajectories. If memory ran out, lower rl.group_size, rl.tasks_per_step or "
-            "rollout.max_tokens, or use more rollout workers"
-        )
-
-
-def _result(future: "Future[PlayedShard]") -> PlayedShard:
-    if not future.done():
-        raise LostWorkerError("it gave no answer in time (fleet.play_timeout_s)")
-    return future.result()

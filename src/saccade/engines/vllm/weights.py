@@ -5,7 +5,7 @@ from pathlib import Path
 
 from saccade.engines.engine import WeightSource
 from saccade.engines.vllm.replica import NamedWeights
-from saccade.engines.weights import write_weights
+from saccade.engines.weights import new_weights_path, write_weights
 from saccade.errors import MachineError
 
 IN_MEMORY = Path("/dev/shm")
@@ -27,7 +27,9 @@ class WeightsFolder:
 
     def write(self, source: WeightSource, version: int) -> NamedWeights:
         """The weights in a file that no other version ever had."""
-        return NamedWeights(path=write_weights(source, self.path, version), version=version)
+        path = new_weights_path(self.path, version)
+        write_weights(source, path)
+        return NamedWeights(path=path, version=version)
 
     def drop_all_but(self, kept: Path) -> None:
         for path in self.path.glob("w-*.safetensors"):
