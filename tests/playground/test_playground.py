@@ -169,12 +169,29 @@ def test_tools_that_are_not_chosen_are_not_offered(asked: tuple[TestClient, Path
     assert attempt.trajectory.turns[0].result is None
 
 
+def live_sample() -> LiveSample:
+    spec = EpisodeSpec(protocol=direct_protocol(style="brief"), rollout=RolloutSettings(), max_turns=1)
+    task = Task(id="1", family="mine", question="Which?", answer="", answer_kind="text", images=())
+    return LiveSample(id="1", request=RolloutRequest(task=task, stream="policy", sample=0, seed=0), spec=spec)
+
+
+def test_a_turn_that_is_drawn_while_a_page_takes_the_text_before_it_does_not_follow_the_end() -> None:
+    async def told() -> list[str]:
+        sample = live_sample()
+        sample.say("Thin")
+        events = sample.events()
+        names = [(await anext(events)).split(b"\n")[0].decode()]
+        sample.show({"status": "under way"})
+        sample.finish(SampleEnd(event="done", told={}))
+        sample.keep({})
+        return names + [event.split(b"\n")[0].decode() async for event in events]
+
+    assert asyncio.run(told()) == ["event: token", "event: done", "event: kept"]
+
+
 def test_a_turn_that_is_drawn_after_the_end_is_not_told() -> None:
     async def told() -> list[str]:
-        spec = EpisodeSpec(protocol=direct_protocol(style="brief"), rollout=RolloutSettings(), max_turns=1)
-        task = Task(id="1", family="mine", question="Which?", answer="", answer_kind="text", images=())
-        request = RolloutRequest(task=task, stream="policy", sample=0, seed=0)
-        sample = LiveSample(id="1", request=request, spec=spec)
+        sample = live_sample()
         sample.finish(SampleEnd(event="done", told={}))
         sample.show({"status": "under way"})
         sample.keep({})

@@ -80,7 +80,8 @@ class LiveSample:
         try:
             while True:
                 news = self._news
-                if self._scenes != scenes:
+                # Nothing follows the end but its record: a turn may come while a page still takes the text before it.
+                if self._scenes != scenes and not has_ended:
                     scenes, text = self._scenes, ""
                     yield event_bytes("turn", {"scene": self._scene})
                 if self._text != text and self._end is None:

@@ -27,7 +27,7 @@ SMALL_SERVER = [sys.executable, str(Path(__file__).parent / "mcp_small_server.py
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[McpTools]:
-    with McpTools(SMALL_SERVER, image_arguments={"size_of": "picture"}, deadline_s=20.0) as tools:
+    with McpTools(SMALL_SERVER, image_arguments={"size_of": "picture"}, deadline_s=120.0, start_s=120.0) as tools:
         yield tools
 
 
@@ -42,7 +42,7 @@ def small_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[McpTools]:
-    with McpTools([sys.executable, OWN_SERVER, "0"]) as tools:
+    with McpTools([sys.executable, OWN_SERVER, "0"], start_s=120.0) as tools:
         yield tools
 
 
@@ -114,14 +114,14 @@ def test_server_that_dies_is_started_again_and_the_call_repeated(small: McpTools
 
 
 def test_call_that_kills_the_server_each_time_is_the_machines_failure() -> None:
-    with McpTools(SMALL_SERVER, retries=0) as tools:
+    with McpTools(SMALL_SERVER, retries=0, start_s=120.0) as tools:
         with pytest.raises(MachineError, match="Connection closed"):
             call(tools, "die")
         assert call(tools, "add", a=1).text == "2"
 
 
 def test_deadline_ends_a_call_and_leaves_the_connection_to_the_others(small_url: str) -> None:
-    with McpTools(small_url, deadline_s=1.5, retries=0) as tools:
+    with McpTools(small_url, deadline_s=1.5, start_s=120.0, retries=0) as tools:
         process = call(tools, "process").text
         with pytest.raises(MachineError, match="did not answer in time"):
             call(tools, "sleep", seconds=30)
@@ -130,7 +130,7 @@ def test_deadline_ends_a_call_and_leaves_the_connection_to_the_others(small_url:
 
 
 def test_server_that_answers_nobody_is_given_up_and_started_again() -> None:
-    with McpTools(SMALL_SERVER, deadline_s=1.5, retries=0, only=("seize", "process", "add")) as tools:
+    with McpTools(SMALL_SERVER, deadline_s=1.5, start_s=120.0, retries=0, only=("seize", "process", "add")) as tools:
         process = call(tools, "process").text
         for name in ("seize", "process", "process"):
             with pytest.raises(MachineError, match="did not answer in time"):

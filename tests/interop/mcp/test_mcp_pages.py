@@ -60,7 +60,7 @@ def test_a_foreign_client_is_shown_the_pages(tools_file: Path) -> None:
 
 
 def test_our_client_keeps_to_the_questions_document(tools_file: Path) -> None:
-    with McpTools([*SACCADE, "mcp", str(tools_file)], environment=dict(os.environ)) as server:
+    with McpTools([*SACCADE, "mcp", str(tools_file)], environment=dict(os.environ), start_s=120.0) as server:
         (tool,) = server.tools
         assert isinstance(tool, SearchTool)
         episode = Episode(images=(), media=MediaStore(), view=TINY_VIEW, seed=0, document="green.png")
