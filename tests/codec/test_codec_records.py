@@ -1,7 +1,7 @@
 """Records through the codec: the same bytes and values for anything that a record may hold, and clear errors."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -162,3 +162,36 @@ def test_a_form_renames_flattens_leaves_out_and_nests() -> None:
         == '{"id": "a", "x": 1, "by_name": {"b": {"x": 2.5, "note": "two"}}, "many": [[{"x": 3}], []]}'
     )
     assert codec.reader(Outer).from_json(codec.to_json(outer), "it") == outer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Even:
+    """A class that works something out when it is made."""
+
+    number: int
+    half: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "half", self.number // 2)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Closed:
+    """A class of which every key must be there."""
+
+    name: str | None
+    even: Even
+    count: int = 3
+    seen: list[int] = field(default_factory=list)
+
+
+def test_a_closed_form_takes_no_other_key_and_misses_none() -> None:
+    read = Codec({Closed: Form(is_closed=True, sparse=("count", "seen"))}).reader(Closed).from_text
+    found = read(b'{"name": null, "even": {"number": 6, "half": 0}}', "the line")
+    assert found == Closed(name=None, even=Even(number=6))
+    assert found.even.half == 3
+    assert found.seen is not read(b'{"name": "a", "even": {"number": 6, "half": 0}}', "the line").seen
+    with pytest.raises(BrokenRecordError, match="'name' is missing in the line"):
+        read(b'{"even": {"number": 6, "half": 0}}', "the line")
+    with pytest.raises(BrokenRecordError, match="'nmae' is an unknown key in the line"):
+        read(b'{"name": "a", "even": {"number": 6, "half": 0}, "nmae": 1}', "the line")

@@ -1,6 +1,7 @@
 """Comparison of stored samples: paired, corrected, with what flipped, and refused where it was asked differently."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,3 +141,43 @@ def test_a_file_of_samples_that_was_cut_or_changed_is_told(tmp_path: Path) -> No
     path.write_bytes(json.dumps(head).encode() + b"\n" + b"".join([*lines[1:], lines[1]]))
     with pytest.raises(UserError, match="holds a sample of a question twice"):
         read_samples(path)
+
+
+def test_a_line_that_is_no_sample_is_told_by_its_number_its_key_and_its_value(tmp_path: Path) -> None:
+    path = tmp_path / "direct.jsonl"
+    write_samples(path, stored("+-+"))
+    head, first, *rest = path.read_bytes().splitlines()
+    head = json.dumps({name: value for name, value in json.loads(head).items() if name != "sha256"}).encode()
+    sample = json.loads(first)
+    for line, told in (
+        (first[:40], "3: not JSON"),
+        (b"[1]", "3 is no sample: the line must be a JSON object, not [1]"),
+        (sample | {"right": "true"}, "3 is no sample: 'right' must be true or false, not 'true'"),
+        (sample | {"sample": 1.0}, "3 is no sample: 'sample' must be a whole number, not 1.0"),
+        (sample | {"calls": {"crop": "2"}}, "3 is no sample: 'calls[...]' must be a whole number, not '2'"),
+        (sample | {"colour": "red"}, "3 is no sample: 'colour' is an unknown key in the line"),
+        ({name: sample[name] for name in sample if name != "right"}, "3 is no sample: 'right' is missing in the line"),
+        (sample | {"option": 10**9}, "3 is no sample: 'option' and 'picked' must be from -1 to 9999"),
+    ):
+        text = line if isinstance(line, bytes) else json.dumps(line).encode()
+        path.write_bytes(b"\n".join([head, first, text, *rest]))
+        with pytest.raises(UserError) as caught:
+            read_samples(path)
+        assert f"{path}:{told}" in str(caught.value)
+
+
+def test_samples_are_written_as_pythons_json_writes_them_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "direct.jsonl"
+    odd = [
+        {"score": 1},
+        {"score": math.inf, "reply": "half a pair: \ud83d", "buckets": ("é", "")},
+        {"right": None, "answer": None, "calls": {"crop": 2, "\ud83d": 1}, "option": 3, "tokens_in": 10**25},
+    ]
+    found = stored("+-+")
+    found = replace(found, samples=tuple(replace(one, **more) for one, more in zip(found.samples, odd, strict=True)))
+    write_samples(path, found)
+    assert read_samples(path) == found
+    lines = path.read_bytes().splitlines()
+    assert lines == [json.dumps(json.loads(line)).encode() for line in lines]
+    write_samples(path, read_samples(path))
+    assert path.read_bytes().splitlines() == lines

@@ -27,6 +27,8 @@ class Form:
     """Fields whose own fields are written in their place."""
     apart: tuple[str, ...] = ()
     """Fields that are not written."""
+    is_closed: bool = False
+    """No key but its own may be there, and none may be missing but sparse ones."""
     tag: tuple[str, str | int] | None = None
     """First key and its value, by which the classes of a union are told apart, or versions of one."""
     is_list: bool = False
@@ -88,7 +90,8 @@ class Mirrors:
             # Loaded with the first record: the viewer starts without.
             import msgspec
 
-            tag_field, tag = self.form(kind).tag or (None, None)
+            form = self.form(kind)
+            tag_field, tag = form.tag or (None, None)
             members = list(self._mirrored(kind))
             self._made[kind] = msgspec.defstruct(
                 kind.__name__,
@@ -97,15 +100,17 @@ class Mirrors:
                 rename={name: key for key, name, *_ in members},
                 tag_field=tag_field,
                 tag=tag,
+                forbid_unknown_fields=form.is_closed,
             )
         return self._made[kind]
 
     def _mirrored(self, kind: type) -> Iterator[tuple[Any, ...]]:
         """Key, name and annotation of each field, and None where it may be missing: if it is sparse, or may be None."""
+        is_closed = self.form(kind).is_closed
         for one in self.members(kind):
             if one.is_flat:
                 yield from self._mirrored(one.annotation)
-            elif one.is_sparse or type(None) in typing.get_args(one.annotation):
+            elif one.is_sparse or (type(None) in typing.get_args(one.annotation) and not is_closed):
                 yield one.key, one.name, self.wire(one.annotation) | None, None
             else:
                 yield one.key, one.name, self.wire(one.annotation)

@@ -24,6 +24,7 @@ _PLACE = re.compile(r"(.*?)(?: - at `(?:key in `)?\$(.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _EXPECTED = re.compile(r"Expected `([^`]*)`(?: of (?:at least )?length (\d+))?")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _WORDS = {
     "int | float": "a number",
     "int": "a whole number",
@@ -46,6 +47,8 @@ def broken_record(error: Exception, value: object, mirror: Any, name: str) -> Br
     place = path.lstrip(".")
     if missing := _MISSING.match(what):
         return BrokenRecordError(f"{missing[1]!r} is missing in {place or name}")
+    if unknown := _UNKNOWN.match(what):
+        return BrokenRecordError(f"{shortened(unknown[1])} is an unknown key in {place or name}")
     expected = _expected(what, mirror)
     if expected is None:
         return BrokenRecordError(f"{place or name}: {what}")

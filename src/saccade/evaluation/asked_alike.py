@@ -1,8 +1,10 @@
 """What two evaluations were asked otherwise, by name: how, which questions, graded by what, how often."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import attrgetter, ne
 
-from saccade.evaluation.samples import SampleSet, StoredSample
+from saccade.evaluation.samples import SampleHeader, StoredSample
 from saccade.types import Json
 
 _MAX_SHOWN = 90
@@ -10,7 +12,15 @@ _SENT_ANYWAY = ("top_p", "top_k")
 """Fields of a server's requests that stand in what was asked under their own names."""
 
 
-def asked_differences(first: SampleSet, second: SampleSet) -> dict[str, str]:
+Questions = Mapping[str, Sequence[StoredSample]]
+"""Samples by the id of their question."""
+PairedSamples = tuple[Sequence[StoredSample], Sequence[StoredSample]]
+"""The samples of one question in both evaluations."""
+
+
+def asked_differences(
+    first: SampleHeader, second: SampleHeader, of_first: Questions, of_second: Questions
+) -> dict[str, str]:
     """Each difference by the name under which it can be accepted, with both values."""
     before, after = _asked(first), _asked(second)
     found = {
@@ -18,14 +28,11 @@ def asked_differences(first: SampleSet, second: SampleSet) -> dict[str, str]:
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     }
-    of_first, of_second = _by_question(first), _by_question(second)
-    both = [name for name in of_first if name in of_second]
-
-    def differing(what: Callable[[list[StoredSample]], Hashable]) -> int:
-        return sum(what(of_first[name]) != what(of_second[name]) for name in both)
-
+    both = [(of_first[name], of_second[name]) for name in of_first if name in of_second]
+    are_single = all(len(of) == 1 for questions in (of_first, of_second) for of in questions.values())
+    differing = partial(_differing, both, are_single=are_single)
     said = []
-    if changed := differing(lambda of: frozenset(one.q for one in of)):
+    if changed := differing("q"):
         said.append(
             f"{changed:,} of {len(both):,} questions with the same id have different words, options or pictures"
         )
@@ -34,30 +41,31 @@ def asked_differences(first: SampleSet, second: SampleSet) -> dict[str, str]:
     if said:
         found["questions"] = "; ".join(said)
     # Older samples and imported ones do not say by what they were graded.
-    says_grading = all(one.graded for of in (first, second) for one in of.samples)
-    if graded := differing(lambda of: frozenset(one.gold for one in of)):
+    says_grading = all(one.graded for of in (of_first, of_second) for samples in of.values() for one in samples)
+    if graded := differing("gold"):
         found["answers"] = f"{graded:,} of {len(both):,} questions have a different right answer"
-    elif says_grading and (graded := differing(lambda of: frozenset(one.graded for one in of))):
+    elif says_grading and (graded := differing("graded")):
         found["answers"] = f"{graded:,} of {len(both):,} questions are graded by a different kind, tolerance or metric"
-    if uneven := differing(lambda of: frozenset(one.sample for one in of)):
+    if uneven := differing("sample"):
         found.setdefault("samples", f"{uneven:,} of {len(both):,} questions have different samples")
     return found
 
 
-def _asked(found: SampleSet) -> Mapping[str, Json]:
+def _differing(pairs: Sequence[PairedSamples], field: str, *, are_single: bool) -> int:
+    """How many questions have other values of this field in their samples, of which each has one alone or not."""
+    value = attrgetter(field)
+    if are_single:
+        return sum(map(ne, [value(early[0]) for early, _ in pairs], [value(late[0]) for _, late in pairs]))
+    return sum(frozenset(map(value, early)) != frozenset(map(value, late)) for early, late in pairs)
+
+
+def _asked(header: SampleHeader) -> Mapping[str, Json]:
     """What was asked, and what a server was sent beside it."""
-    body = found.header.model.get("extra_body")
+    body = header.model.get("extra_body")
     sent = (
         {name: value for name, value in body.items() if name not in _SENT_ANYWAY} if isinstance(body, Mapping) else {}
     )
-    return {**found.header.asked, **({"extra_body": sent} if sent else {})}
-
-
-def _by_question(found: SampleSet) -> dict[str, list[StoredSample]]:
-    questions: dict[str, list[StoredSample]] = {}
-    for one in found.samples:
-        questions.setdefault(one.id, []).append(one)
-    return questions
+    return {**header.asked, **({"extra_body": sent} if sent else {})}
 
 
 def _shown(value: Json) -> str:

@@ -8,9 +8,13 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saccade.errors import UserError
-from saccade.evaluation.asked_alike import asked_differences
-from saccade.evaluation.samples import SampleSet, StoredSample
+from saccade.evaluation.asked_alike import PairedSamples, asked_differences
+from saccade.evaluation.grouped_means import GroupedMeans
+from saccade.evaluation.samples import SampleSet, StoredSample, by_question
 from saccade.evaluation.statistics import (
     ClusteredMean,
     clustered_error,
@@ -23,21 +27,14 @@ from saccade.types import Json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairedQuestion:
-    """A question with the shares of right samples of both models."""
+class FlippedQuestion:
+    """A question that one model answered right and the other wrong, with the shares of right samples of both."""
 
     id: str
     before: float
     after: float
-    cluster: str
-    groups: tuple[str, ...]
     answers: tuple[str | None, str | None]
     gold: str
-
-    @property
-    def has_flipped(self) -> bool:
-        """By the majority of its samples, right for one and wrong for the other."""
-        return (self.before > 0.5) != (self.after > 0.5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +61,7 @@ class PairedResult:
     """The smallest true difference that this comparison shows with 80 % power."""
     categories: Mapping[str, ClusteredMean]
     """The difference by category."""
-    flipped: tuple[PairedQuestion, ...]
+    flipped: tuple[FlippedQuestion, ...]
     left_out: int
     """Questions of which the machine failed a sample of one of them: in no figure."""
     accepted: tuple[str, ...] = ()
@@ -129,40 +126,69 @@ def with_holm(results: Sequence[PairedResult]) -> list[PairedResult]:
 
 
 def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], although: Collection[str]) -> PairedResult:
-    differences = asked_differences(first, second)
+    of_first, of_second = by_question(first.samples), by_question(second.samples)
+    differences = asked_differences(first.header, second.header, of_first, of_second)
     if refused := {name: how for name, how in differences.items() if name not in although}:
         listed = "\n".join(f"  {name}: {how}" for name, how in refused.items())
         raise UserError(
             f"{labels[0]} and {labels[1]} were asked differently and cannot be compared:\n{listed}\nAsk both in the "
             f"same way, or accept the difference by --although {' --although '.join(refused)}"
         )
-    pairs, left_out = _pairs(first, second)
+    both = [(early, late) for name, early in of_first.items() if (late := of_second.get(name)) is not None]
+    pairs = [pair for pair in both if all(one.right is not None for of in pair for one in of)]
     if not pairs:
         raise UserError(f"{labels[0]} and {labels[1]} have no question in common that both answered")
-    clusters = [pair.cluster for pair in pairs]
-    before, after = [pair.before for pair in pairs], [pair.after for pair in pairs]
-    changes = [late - early for early, late in zip(before, after)]
-    only_before = sum(pair.has_flipped and pair.before > pair.after for pair in pairs)
-    only_after = sum(pair.has_flipped and pair.after > pair.before for pair in pairs)
-    p_mcnemar, error = exact_mcnemar(only_before, only_after), clustered_error(changes, clusters)
-    is_simple = len(set(clusters)) == len(pairs) and set(before + after) <= {0.0, 1.0}
-    p_value = p_mcnemar if is_simple else _two_sided(math.fsum(changes) / len(changes), error)
+    asked = [early[0] for early, _ in pairs]
+    before, after = (np.array([_share_right(pair[side]) for pair in pairs]) for side in (0, 1))
+    changes = GroupedMeans(after - before, [one.cluster for one in asked], is_share=False)
+    flipped = _flipped(pairs, before, after)
+    only_before = sum(one.before > one.after for one in flipped)
+    p_mcnemar = exact_mcnemar(only_before, len(flipped) - only_before)
+    error = clustered_error(changes.values, changes.clusters)
+    difference = changes.mean()
+    is_simple = difference.clusters == len(pairs) and not np.setdiff1d([before, after], [0.0, 1.0]).size
+    p_value = p_mcnemar if is_simple else _two_sided(difference.mean or 0.0, error)
     return PairedResult(
         name=second.header.name,
         models=labels,
-        before=clustered_mean(before, clusters),
-        after=clustered_mean(after, clusters),
-        difference=clustered_mean(changes, clusters, is_share=False),
+        before=clustered_mean(before, changes.clusters),
+        after=clustered_mean(after, changes.clusters),
+        difference=difference,
         only_before=only_before,
-        only_after=only_after,
+        only_after=len(flipped) - only_before,
         p_mcnemar=p_mcnemar,
         p_value=p_value,
         p_holm=p_value,
         smallest=smallest_difference(error),
-        categories=_by_category(pairs),
-        flipped=tuple(pair for pair in pairs if pair.has_flipped),
-        left_out=left_out,
+        categories=changes.by_category(asked),
+        flipped=flipped,
+        left_out=len(both) - len(pairs),
         accepted=tuple(f"{name}: {how}" for name, how in differences.items()),
+    )
+
+
+def _share_right(samples: Sequence[StoredSample]) -> float:
+    if len(samples) == 1:
+        return 1.0 if samples[0].right else 0.0
+    return sum(bool(one.right) for one in samples) / len(samples)
+
+
+def _flipped(
+    pairs: Sequence[PairedSamples], before: NDArray[np.float64], after: NDArray[np.float64]
+) -> tuple[FlippedQuestion, ...]:
+    """By the majority of its samples, right for one and wrong for the other."""
+    places = np.flatnonzero((before > 0.5) != (after > 0.5)).tolist()
+    return tuple(
+        FlippedQuestion(
+            id=early[0].id,
+            before=share_before,
+            after=share_after,
+            answers=(early[0].answer, late[0].answer),
+            gold=early[0].gold,
+        )
+        for (early, late), share_before, share_after in zip(
+            [pairs[place] for place in places], before[places].tolist(), after[places].tolist(), strict=True
+        )
     )
 
 
@@ -170,52 +196,6 @@ def _two_sided(mean: float, error: float) -> float:
     if error == 0:
         return 1.0 if mean == 0 else 0.0
     return math.erfc(abs(mean) / error / math.sqrt(2))
-
-
-def _pairs(first: SampleSet, second: SampleSet) -> tuple[list[PairedQuestion], int]:
-    """Questions that both answered in all their samples, in the first one's order, and how many are left out."""
-    of_second = _by_question(second.samples)
-    pairs, left_out = [], 0
-    for question, early in _by_question(first.samples).items():
-        late = of_second.get(question)
-        if late is None:
-            continue
-        if any(one.right is None for one in (*early, *late)):
-            left_out += 1
-            continue
-        one = early[0]
-        pairs.append(
-            PairedQuestion(
-                id=one.id,
-                before=sum(bool(sample.right) for sample in early) / len(early),
-                after=sum(bool(sample.right) for sample in late) / len(late),
-                cluster=one.cluster,
-                groups=tuple(dict.fromkeys((one.family, *one.buckets))),
-                answers=(one.answer, late[0].answer),
-                gold=one.gold,
-            )
-        )
-    return pairs, left_out
-
-
-def _by_question(samples: Sequence[StoredSample]) -> dict[str, list[StoredSample]]:
-    found: dict[str, list[StoredSample]] = {}
-    for one in samples:
-        found.setdefault(one.id, []).append(one)
-    return found
-
-
-def _by_category(pairs: Sequence[PairedQuestion]) -> dict[str, ClusteredMean]:
-    found: dict[str, list[PairedQuestion]] = {}
-    for pair in pairs:
-        for name in pair.groups:
-            found.setdefault(name, []).append(pair)
-    if len(found) < 2:
-        return {}
-    return {
-        name: clustered_mean([one.after - one.before for one in of], [one.cluster for one in of], is_share=False)
-        for name, of in sorted(found.items())
-    }
 
 
 def _points(change: ClusteredMean) -> str:

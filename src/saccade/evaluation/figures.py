@@ -7,9 +7,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.prices import Price
 from saccade.evaluation.repeats import Repeats, repeats
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
@@ -139,10 +141,12 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     samples = found.samples
     scored = [one for one in samples if one.right is not None]
     repeated = repeats(samples)
-    error_kinds = Counter(kind for one in scored for kind in one.errors)
+    means = GroupedMeans([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
+    error_kinds = Counter(chain.from_iterable(one.errors for one in scored))
     tools: Counter[str] = Counter()
     for one in samples:
-        tools.update(one.calls)
+        for name, count in one.calls.items():
+            tools[name] += count
     return EvaluationFigures(
         header=found.header,
         failed=len(samples) - len(scored),
@@ -151,14 +155,14 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
         repeats=repeated,
         chance=chance(scored),
         smallest_difference=planned_difference(max(1, repeated.avg.clusters), share=_share_of(repeated.avg.mean)),
-        categories=_categories(scored),
-        by_turns=_grouped(scored, lambda one: f"{MOST_TURNS}+" if one.turns >= MOST_TURNS else str(one.turns)),
-        by_pixels=_grouped(scored, _pixel_band),
+        categories=means.by_category(scored),
+        by_turns=_in_order(means.by(_bands([one.turns for one in scored], _turn_band))),
+        by_pixels=_in_order(means.by(_bands([one.pixels for one in scored], _pixel_band))),
         by_option=_by_option(scored),
         all_cycles=_all_cycles(scored) if found.header.asked.get("probe") == "cycled" else None,
         errors=dict(sorted(error_kinds.items())),
         tools=dict(tools.most_common()),
-        spending=_spending(samples, times, price),
+        spending=_spending(samples, sum(tools.values()), times, price),
     )
 
 
@@ -169,9 +173,9 @@ def chance(samples: Sequence[StoredSample]) -> float | None:
     """
     if not any(one.choices or one.gold.strip() for one in samples):
         return None
-    free = Counter(one.gold.strip().casefold() for one in samples if not one.choices)
+    free = Counter([one.gold.strip().casefold() for one in samples if not one.choices])
     likeliest = max(free.values()) if free else 0
-    return (math.fsum(1 / one.choices for one in samples if one.choices) + likeliest) / len(samples)
+    return (math.fsum([1 / one.choices for one in samples if one.choices]) + likeliest) / len(samples)
 
 
 def _share_of(mean: float | None) -> float:
@@ -179,24 +183,8 @@ def _share_of(mean: float | None) -> float:
     return 0.5 if mean is None else min(0.95, max(0.05, mean))
 
 
-def mean_right(samples: Sequence[StoredSample]) -> ClusteredMean:
-    """The accuracy of scored samples, with its interval over clusters."""
-    return clustered_mean([float(bool(one.right)) for one in samples], [one.cluster for one in samples])
-
-
-def _categories(samples: Sequence[StoredSample]) -> dict[str, ClusteredMean]:
-    found: dict[str, list[StoredSample]] = {}
-    for one in samples:
-        for name in dict.fromkeys((one.family, *one.buckets)):
-            found.setdefault(name, []).append(one)
-    return {name: mean_right(found[name]) for name in sorted(found)} if len(found) > 1 else {}
-
-
-def _grouped(samples: Sequence[StoredSample], name: Callable[[StoredSample], str]) -> dict[str, ClusteredMean]:
-    found: dict[str, list[StoredSample]] = {}
-    for one in samples:
-        found.setdefault(name(one), []).append(one)
-    return {band: mean_right(found[band]) for band in sorted(found, key=_band_order)}
+def _in_order(bands: Mapping[str, ClusteredMean]) -> dict[str, ClusteredMean]:
+    return {band: bands[band] for band in sorted(bands, key=_band_order)}
 
 
 def _band_order(band: str) -> tuple[float, str]:
@@ -204,26 +192,40 @@ def _band_order(band: str) -> tuple[float, str]:
     return (float(number) if number.replace(".", "").isdigit() else -1.0), band
 
 
-def _pixel_band(sample: StoredSample) -> str:
-    if not sample.pixels:
+def _turn_band(turns: int) -> str:
+    return f"{MOST_TURNS}+" if turns >= MOST_TURNS else str(turns)
+
+
+def _pixel_band(pixels: int) -> str:
+    if not pixels:
         return "no picture"
-    low = max(bound for bound in MEGAPIXEL_BOUNDS if bound <= sample.pixels / 1e6)
+    low = max(bound for bound in MEGAPIXEL_BOUNDS if bound <= pixels / 1e6)
     return f"from {low:g} MP"
 
 
+def _bands(numbers: Sequence[int], band: Callable[[int], str]) -> list[str]:
+    """The band of each number: there are fewer numbers than samples."""
+    bands = {number: band(number) for number in set(numbers)}
+    return [bands[number] for number in numbers]
+
+
 def _by_option(samples: Sequence[StoredSample]) -> dict[str, Json]:
-    asked = [one for one in samples if one.option >= 0]
+    asked = [(one.option, one.picked, bool(one.right)) for one in samples if one.option >= 0]
     if not asked:
         return {}
-    picks = Counter(one.picked for one in asked)
-    places = range(1 + max(max(one.option, one.picked) for one in asked))
+    counts = Counter(asked)
     found: dict[str, Json] = {}
-    for place in places:
-        right = [bool(one.right) for one in asked if one.option == place]
-        share = sum(right) / len(right) if right else None
-        found[LETTERS[place % 26]] = {"n": len(right), "accuracy": share, "picked": picks[place] / len(asked)}
-    found["none"] = {"n": 0, "accuracy": None, "picked": picks[-1] / len(asked)}
+    for place in range(1 + max(max(option, picked) for option, picked, _ in counts)):
+        n = sum(count for (option, _, _), count in counts.items() if option == place)
+        right = sum(count for (option, _, is_right), count in counts.items() if option == place and is_right)
+        share = right / n if n else None
+        found[LETTERS[place % 26]] = {"n": n, "accuracy": share, "picked": _picked(place, counts) / len(asked)}
+    found["none"] = {"n": 0, "accuracy": None, "picked": _picked(-1, counts) / len(asked)}
     return found
+
+
+def _picked(place: int, counts: Mapping[tuple[int, int, bool], int]) -> int:
+    return sum(count for (_, picked, _), count in counts.items() if picked == place)
 
 
 def _all_cycles(samples: Sequence[StoredSample]) -> ClusteredMean:
@@ -234,13 +236,15 @@ def _all_cycles(samples: Sequence[StoredSample]) -> ClusteredMean:
     return clustered_mean(right, [of[0].cluster for of in questions.values()])
 
 
-def _spending(samples: Sequence[StoredSample], times: Sequence[SampleTimes], price: Price | None) -> Spending:
+def _spending(
+    samples: Sequence[StoredSample], calls: int, times: Sequence[SampleTimes], price: Price | None
+) -> Spending:
     tokens_in, tokens_out = sum(one.tokens_in for one in samples), sum(one.tokens_out for one in samples)
     return Spending(
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         images=sum(one.images for one in samples),
-        calls=sum(sum(one.calls.values()) for one in samples),
+        calls=calls,
         samples=len(samples),
         wall_s=_quantiles([one.wall_s for one in times]),
         tool_s=_quantiles([one.tool_s for one in times]),

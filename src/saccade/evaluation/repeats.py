@@ -25,6 +25,8 @@ def majority_is_right(answers: Sequence[str | None], rights: Sequence[bool]) -> 
 
     Answers are equal without regard to case and outer space. No answer is an answer too, and never right.
     """
+    if len(set(rights)) == 1:
+        return float(rights[0])
     counts = Counter(_plain(answer) for answer in answers)
     most = max(counts.values())
     of_answer = {_plain(answer): right for answer, right in zip(answers, rights)}
@@ -73,6 +75,8 @@ def repeats(samples: Sequence[StoredSample]) -> Repeats:
         questions.setdefault((sample.id, sample.q), []).append(sample)
     k = max(map(len, questions.values()), default=1)
     scored = [[one for one in of if one.right is not None] for of in questions.values()]
+    if k == 1:
+        return _single([of[0] for of in scored if of], len(questions))
     shares = [(sum(bool(one.right) for one in of) / len(of), of[0].cluster) for of in scored if of]
     whole = [of for of in scored if len(of) == k]
     rights = [sum(bool(one.right) for one in of) for of in whole]
@@ -82,7 +86,18 @@ def repeats(samples: Sequence[StoredSample]) -> Repeats:
     return Repeats(
         k=k,
         avg=clustered_mean([share for share, _ in shares], [cluster for _, cluster in shares]),
-        passed={j: clustered_mean([pass_at_k(k, right, j) for right in rights], clusters) for j in sizes},
+        passed={j: clustered_mean(_passed(rights, k, j), clusters) for j in sizes},
         majority=clustered_mean(votes, clusters),
         incomplete=len(questions) - len(whole),
     )
+
+
+def _passed(rights: Sequence[int], n: int, k: int) -> list[float]:
+    chances = {right: pass_at_k(n, right, k) for right in set(rights)}
+    return [chances[right] for right in rights]
+
+
+def _single(scored: Sequence[StoredSample], questions: int) -> Repeats:
+    """Where each question was played once, the three measures are one."""
+    mean = clustered_mean([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
+    return Repeats(k=1, avg=mean, passed={1: mean}, majority=mean, incomplete=questions - len(scored))

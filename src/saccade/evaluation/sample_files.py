@@ -8,10 +8,14 @@ which no two runs share, stand in ``samples/NAME.times.jsonl``.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.atomic import disk_errors, write_bytes_atomic
+from saccade.codec.codecs import Codec
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
 from saccade.types import Json
@@ -21,17 +25,45 @@ _TIMES = ".times.jsonl"
 _VERSION = 1
 _DIGEST = "sha256"
 
+_MOST_OPTIONS = 10_000
+
+
+def _check(sample: StoredSample) -> None:
+    if not (-1 <= sample.option < _MOST_OPTIONS and -1 <= sample.picked < _MOST_OPTIONS):
+        raise ValueError(f"'option' and 'picked' must be from -1 to {_MOST_OPTIONS - 1}")
+    if sample.choices < 0 or sample.turns < 0 or sample.pixels < 0:
+        raise ValueError("'choices', 'turns' and 'pixels' must not be negative")
+
+
+STORED = Codec(
+    {
+        StoredSample: Form(
+            is_closed=True,
+            sparse=(
+                *("buckets", "choices", "option", "picked", "turns", "calls", "calls_ok", "errors"),
+                *("tokens_in", "tokens_out", "images", "pixels", "failure", "graded"),
+            ),
+            check=_check,
+        ),
+        SampleTimes: Form(is_closed=True),
+    }
+)
+"""Lines of these files. A sample without its verdict is none: it is not taken for one that the machine failed."""
+
+Line = TypeVar("Line", StoredSample, SampleTimes)
+
 
 def write_samples(path: Path, found: SampleSet) -> None:
     """Writes ``NAME.jsonl``, whole or not at all."""
     head: dict[str, Json] = {"kind": "header", "version": _VERSION, **asdict(found.header)}
-    samples = _lines_of(map(_sample_json, found.samples))
-    _write(path, _lines_of([{**head, _DIGEST: _digest(head, samples)}]) + samples)
+    samples = _text(found.samples)
+    signed = {**head, _DIGEST: _digest(head, memoryview(samples))}
+    _write(path, json.dumps(signed).encode("ascii") + b"\n" + samples)
 
 
 def write_times(path: Path, times: Iterable[SampleTimes]) -> None:
     """Writes the seconds beside the samples in ``path``."""
-    _write(times_path(path), _lines_of(map(asdict, times)))
+    _write(times_path(path), _text(times))
 
 
 def times_path(path: Path) -> Path:
@@ -44,16 +76,12 @@ def read_samples(path: Path) -> SampleSet:
     Files of other programs may lack the digest.
     """
     content = _content(path)
-    lines = _lines(path, content)
-    _, head = next(lines, (1, {}))
-    if head.get("kind") != "header" or head.get("version") != _VERSION:
-        raise UserError(f"{path}:1 is no header of samples of version {_VERSION}; give a file that saccade eval wrote")
-    name, model, asked = head.get("name"), head.get("model"), head.get("asked")
-    if not isinstance(name, str) or not isinstance(model, Mapping) or not isinstance(asked, Mapping):
-        raise UserError(f"{path}:1: the header lacks name, model or asked")
-    header = SampleHeader(name=name, model=model, asked=asked)
-    found = SampleSet(header=header, samples=tuple(_sample_from(path, number, line) for number, line in lines))
-    if _DIGEST in head and head[_DIGEST] != _digest(head, content.partition(b"\n")[2]):
+    first, *lines = content.splitlines() or [b"{}"]
+    head = _head(path, first)
+    found = SampleSet(header=_header(path, head), samples=tuple(_objects(path, lines, 2, StoredSample)))
+    if _DIGEST in head and head[_DIGEST] != _digest(
+        head, memoryview(content)[content.find(b"\n") + 1 or len(content) :]
+    ):
         raise UserError(
             f"{path} was cut or changed after it was written: its lines do not match the digest in its header. Copy "
             "it from the run again, or measure into another --out with --reuse RUN_DIR, which replays no kept sample"
@@ -65,12 +93,8 @@ def read_samples(path: Path) -> SampleSet:
 
 def read_times(path: Path) -> tuple[SampleTimes, ...]:
     """The seconds beside the samples in ``path``; none where they were not kept."""
-    if not times_path(path).exists():
-        return ()
-    try:
-        return tuple(SampleTimes(**line) for _, line in _lines(times_path(path), _content(times_path(path))))  # type: ignore[arg-type]
-    except TypeError as error:
-        raise UserError(f"{times_path(path)}: {error}") from None
+    beside = times_path(path)
+    return tuple(_objects(beside, _content(beside).splitlines(), 1, SampleTimes)) if beside.exists() else ()
 
 
 def sample_files(run: Path) -> dict[str, Path]:
@@ -86,52 +110,6 @@ def sample_files(run: Path) -> dict[str, Path]:
     return found
 
 
-def _sample_json(sample: StoredSample) -> dict[str, Json]:
-    """Without fields that say nothing; not by ``asdict``, which copies all that is in them."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name in _FIELDS
-        if (value := getattr(sample, name)) != _DEFAULTS.get(name, _NO_DEFAULT)
-    }
-
-
-_NO_DEFAULT = object()
-_FIELDS = tuple(one.name for one in fields(StoredSample))
-_TUPLES = ("buckets", "errors")
-_TEXTS = ("id", "q", "gold", "family", "cluster")
-_DEFAULTS: Mapping[str, object] = {
-    "buckets": (),
-    "choices": 0,
-    "option": -1,
-    "picked": -1,
-    "turns": 0,
-    "calls": {},
-    "calls_ok": 0,
-    "errors": (),
-    "tokens_in": 0,
-    "tokens_out": 0,
-    "images": 0,
-    "pixels": 0,
-    "failure": "",
-    "graded": "",
-}
-
-
-def _sample_from(path: Path, number: int, line: dict[str, Json]) -> StoredSample:
-    try:
-        for name in _TUPLES:
-            if name in line:
-                line[name] = tuple(line[name])  # type: ignore[arg-type]
-        sample = StoredSample(**line)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise UserError(f"{path}:{number} is no sample: {error}") from None
-    if not (sample.right is None or isinstance(sample.right, bool)):
-        raise UserError(f"{path}:{number} is no sample: right must be true, false or null")
-    if type(sample.sample) is not int or not all(isinstance(getattr(sample, name), str) for name in _TEXTS):
-        raise UserError(f"{path}:{number} is no sample: {', '.join(_TEXTS)} must be texts, sample a whole number")
-    return sample
-
-
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -139,25 +117,51 @@ def _content(path: Path) -> bytes:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _lines(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, Json]]]:
-    for number, line in enumerate(content.splitlines(), start=1):
+def _head(path: Path, line: bytes) -> Mapping[str, Json]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _no_json(path, 1, error) from None
+    if not isinstance(value, dict):
+        raise UserError(f"{path}:1: a line must be a JSON object")
+    return value
+
+
+def _header(path: Path, head: Mapping[str, Json]) -> SampleHeader:
+    if head.get("kind") != "header" or head.get("version") != _VERSION:
+        raise UserError(f"{path}:1 is no header of samples of version {_VERSION}; give a file that saccade eval wrote")
+    name, model, asked = head.get("name"), head.get("model"), head.get("asked")
+    if not isinstance(name, str) or not isinstance(model, Mapping) or not isinstance(asked, Mapping):
+        raise UserError(f"{path}:1: the header lacks name, model or asked")
+    return SampleHeader(name=name, model=model, asked=asked)
+
+
+def _objects(path: Path, lines: Iterable[bytes], first: int, kind: type[Line]) -> Iterator[Line]:
+    """The objects of lines, of which the first has this number in the file."""
+    read = STORED.reader(kind).from_text
+    for number, line in enumerate(lines, start=first):
         try:
-            value = json.loads(line)
+            yield read(line, "the line")
+        except BrokenRecordError as error:
+            raise UserError(f"{path}:{number} is no sample: {error}") from None
         except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}:{number}: not JSON ({error}); was the file cut?") from None
-        if not isinstance(value, dict):
-            raise UserError(f"{path}:{number}: a line must be a JSON object")
-        yield number, value
+            raise _no_json(path, number, error) from None
 
 
-def _digest(head: Mapping[str, Json], samples: bytes) -> str:
+def _no_json(path: Path, number: int, error: Exception) -> UserError:
+    return UserError(f"{path}:{number}: not JSON ({error}); was the file cut?")
+
+
+def _digest(head: Mapping[str, Json], samples: memoryview) -> str:
     """Of a header, but for its own digest, and the lines below it."""
     said = json.dumps({name: value for name, value in head.items() if name != _DIGEST}, sort_keys=True)
-    return hashlib.sha256(said.encode("ascii") + samples).hexdigest()
+    whole = hashlib.sha256(said.encode("ascii"))
+    whole.update(samples)
+    return whole.hexdigest()
 
 
-def _lines_of(values: Iterable[Mapping[str, object]]) -> bytes:
-    return "".join(json.dumps(one) + "\n" for one in values).encode("ascii")
+def _text(objects: Iterable[StoredSample | SampleTimes]) -> bytes:
+    return "".join([f"{STORED.text(one)}\n" for one in objects]).encode("ascii")
 
 
 def _write(path: Path, content: bytes) -> None:

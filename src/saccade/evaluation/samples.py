@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saccade.evaluation.errors import rule_errors
@@ -88,6 +88,14 @@ class SampleSet:
 
     header: SampleHeader
     samples: tuple[StoredSample, ...]
+
+
+def by_question(samples: Iterable[StoredSample]) -> dict[str, list[StoredSample]]:
+    """The samples of each question, by its id, in the order of the first ones."""
+    questions: dict[str, list[StoredSample]] = {}
+    for one in samples:
+        questions.setdefault(one.id, []).append(one)
+    return questions
 
 
 def question_hash(task: Task) -> str:

@@ -136,13 +136,19 @@ class ClusteredMean:
         return "nothing scored" if self.mean is None else f"{self.mean:.1%} ({low:.1%} to {high:.1%})"
 
 
+Values = Sequence[float] | NDArray[np.float64]
+Clusters = Sequence[str] | NDArray[np.int64]
+"""The name of each value's cluster, or its number by ``cluster_numbers``."""
+
+
+def cluster_numbers(names: Sequence[str]) -> NDArray[np.int64]:
+    """The clusters as numbers from 0, for several figures of the same values."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.fromiter(map(numbers.__getitem__, names), np.int64, len(names))
+
+
 def clustered_mean(
-    values: Sequence[float],
-    clusters: Sequence[str],
-    *,
-    seed: int = 0,
-    is_share: bool = True,
-    resamples: int = 10_000,
+    values: Values, clusters: Clusters, *, seed: int = 0, is_share: bool = True, resamples: int = 10_000
 ) -> ClusteredMean:
     """The mean of all values with a percentile bootstrap over whole clusters.
 
@@ -152,23 +158,24 @@ def clustered_mean(
     """
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values do not fit {len(clusters)} clusters")
-    if not values:
+    if len(values) == 0:
         return ClusteredMean(mean=None, ci95=(0.0, 1.0), n=0, clusters=0)
-    totals = _cluster_totals(values, clusters)
-    mean = math.fsum(values) / len(values)
-    if is_share and min(values) == max(values) and mean in (0.0, 1.0):
+    weights = np.asarray(values, dtype=np.float64)
+    totals = _cluster_totals(weights, clusters)
+    mean = math.fsum(weights.tolist()) / len(weights)
+    if is_share and weights.min() == weights.max() and mean in (0.0, 1.0):
         ci95 = wilson_interval(round(mean) * len(totals), len(totals))
     else:
         ci95 = _bootstrapped(totals, generator_for(seed, "cluster bootstrap"), resamples)
-    return ClusteredMean(mean=mean, ci95=ci95, n=len(values), clusters=len(totals))
+    return ClusteredMean(mean=mean, ci95=ci95, n=len(weights), clusters=len(totals))
 
 
-def _cluster_totals(values: Sequence[float], clusters: Sequence[str]) -> NDArray[np.float64]:
-    """Sum and count of each cluster."""
-    numbers: dict[str, int] = {}
-    places = np.fromiter((numbers.setdefault(name, len(numbers)) for name in clusters), np.int64, len(clusters))
-    weights = np.asarray(values, dtype=np.float64)
-    return np.stack([np.bincount(places, weights), np.bincount(places).astype(np.float64)], axis=1)
+def _cluster_totals(weights: NDArray[np.float64], clusters: Clusters) -> NDArray[np.float64]:
+    """Sum and count of each cluster that has a value."""
+    numbers = clusters if isinstance(clusters, np.ndarray) else cluster_numbers(clusters)
+    counts = np.bincount(numbers)
+    totals = np.stack([np.bincount(numbers, weights), counts.astype(np.float64)], axis=1)
+    return totals[counts > 0]
 
 
 def _bootstrapped(totals: NDArray[np.float64], generator: np.random.Generator, resamples: int) -> tuple[float, float]:
@@ -183,12 +190,12 @@ def _bootstrapped(totals: NDArray[np.float64], generator: np.random.Generator, r
     return float(low), float(high)
 
 
-def clustered_error(values: Sequence[float], clusters: Sequence[str]) -> float:
+def clustered_error(values: Values, clusters: Clusters) -> float:
     """The cluster-robust standard error of the mean: the root of the summed squares of cluster residuals, over n.
 
     With one value for each cluster it is the standard error of independent values (with n in the denominator).
     """
-    totals = _cluster_totals(values, clusters)
+    totals = _cluster_totals(np.asarray(values, dtype=np.float64), clusters)
     mean = totals[:, 0].sum() / totals[:, 1].sum()
     residuals = totals[:, 0] - mean * totals[:, 1]
     return float(np.sqrt(np.square(residuals).sum()) / totals[:, 1].sum())
