@@ -1,6 +1,7 @@
 """One thread everywhere, since the machines that run the tests share their cores; no test depends on their speed."""
 
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +13,22 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
+from warm import WarmProcess
+
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
 
 HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def warm_engines() -> Iterator[None]:
+    """Engines in processes of their own begin with their imports made, for tests that are not about their start."""
+    from saccade.engines import process_connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process_connection, "Popen", WarmProcess)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -20,6 +20,7 @@ from saccade.curation.ivgr.cold_start import read_cold_start
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
 from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply
+from warm import WarmProcess
 
 COUNT = 6
 
@@ -58,7 +59,7 @@ def test_a_curation_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Pat
         arguments = rewrite(server, data, out, "--set", "questions_at_once=1")
         full = [sys.executable, "-m", "saccade", *arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        with subprocess.Popen(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
+        with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
             end = time.monotonic() + 60
             while len(server.received) < 4 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)

@@ -18,6 +18,8 @@ from saccade.models.loading import LoadSettings
 from saccade.models.vlm import load_weights
 from saccade.types import Message, VersionSpan
 
+pytestmark = pytest.mark.usefixtures("warm_engines")
+
 SAMPLINGS = [Sampling(seed=seed, max_tokens=8) for seed in range(4)]
 QUESTION = "What is on the red plate?"
 STEPS = 5

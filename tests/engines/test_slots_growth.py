@@ -1,7 +1,8 @@
 """Memory of the cache on a CPU, seen by the peak of a process of its own: what rows hold, and nothing else."""
 
-import subprocess
 import sys
+
+from warm import run_warm
 
 COMMON = """
 import torch
@@ -46,7 +47,7 @@ print(held, moved, mib("VmRSS") - before)
 
 
 def printed(program: str) -> list[int]:
-    done = subprocess.run([sys.executable, "-c", COMMON + program], capture_output=True, text=True, check=True)
+    done = run_warm([sys.executable, "-c", COMMON + program], check=True)
     return [int(number) for number in done.stdout.split()]
 
 

@@ -1,6 +1,5 @@
 """Precision of training: fp32 masters of half-precision weights, offload, moments in 8 bits."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from saccade.learner.eight_bit import EightBitAdamW, code_values, dequantize, qu
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.optimizer import MasterOptimizer
 from saccade.models.vlm import VisionLanguageModel
+from warm import run_warm
 
 RATE = 1e-5
 """A step of this size is below the rounding of a bf16 weight of 0.01 or more."""
@@ -233,5 +233,5 @@ print((kib("VmHWM") - before) // 1024)
 
 
 def test_restored_codes_are_never_as_large_as_the_weights() -> None:
-    done = subprocess.run([sys.executable, "-c", LOADED_STATE], capture_output=True, text=True, check=True)
+    done = run_warm([sys.executable, "-c", LOADED_STATE], check=True)
     assert int(done.stdout) < 40

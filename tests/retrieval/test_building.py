@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from saccade.retrieval.layout import IndexEntry
 from saccade.retrieval.pdf import PdfReader
 from saccade.retrieval.sources import NewPages
 from saccade.testing.color_encoder import ColorEncoder
+from warm import run_warm
 
 BLOCKS = IndexSettings(block_pages=2)
 
@@ -213,7 +213,7 @@ def test_a_killed_build_ends_with_the_bytes_of_one_that_was_left_alone(folder: P
     build_index(folder, ColorEncoder(), tmp_path / "whole", BLOCKS)
     cut = tmp_path / "cut"
     for pages in (0, 2, 2):
-        ended = subprocess.run([sys.executable, "-c", KILLED, folder, cut, str(pages)], check=False)
+        ended = run_warm([sys.executable, "-c", KILLED, str(folder), str(cut), str(pages)])
         assert ended.returncode == -signal.SIGKILL
     assert len(open_index(cut)) == 4
     # As if it had been killed while it wrote, too.

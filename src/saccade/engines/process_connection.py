@@ -5,7 +5,6 @@ import itertools
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import weakref
@@ -13,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL, Popen, TimeoutExpired
 
 import saccade
 from saccade.engines.engine import EngineLostError
@@ -37,7 +37,7 @@ class ProcessConnection:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: Popen[bytes],
         ours: socket.socket,
         *,
         what: str = "the engine's process",
@@ -78,9 +78,9 @@ class ProcessConnection:
         if python is not None:
             environment["PYTHONPATH"] = str(Path(saccade.__file__).parent.parent)
         with theirs:
-            process = subprocess.Popen(
+            process = Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=DEVNULL,
                 stdout=STDERR,
                 pass_fds=(theirs.fileno(),),
                 close_fds=True,
@@ -120,7 +120,7 @@ class ProcessConnection:
             self._socket.shutdown(socket.SHUT_RDWR)
         try:
             self._process.wait(END_WITHIN_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self._process.kill()
         self._reader.join()
         self._kill_at_exit.detach()
@@ -146,7 +146,7 @@ class ProcessConnection:
     def _lose(self) -> None:
         try:
             status = self._process.wait(END_WITHIN_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             # A process that closed its connection is of no use.
             self._process.kill()
             status = self._process.wait()

@@ -19,6 +19,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.points import find_points
 from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply
 from saccade.testing.tiny_specialists import save_tiny
+from warm import WarmProcess
 
 COLOURS = ("red", "green", "blue", "white")
 NUMBERED = {"green": 30, "red": 10, "blue": 50, "white": 70}
@@ -141,7 +142,7 @@ def test_a_curation_that_was_killed_ends_with_the_same_bytes(tmp_path: Path) -> 
         arguments = curating(server, data, out, "--sets", "--set", "questions_at_once=1")
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         full = [sys.executable, "-m", "saccade", *arguments]
-        with subprocess.Popen(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
+        with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
             end = time.monotonic() + 60
             while len(server.received) < 3 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)

@@ -22,6 +22,7 @@ from saccade.protocols import LinguisticToolbox
 from saccade.runs.checkpoints import save_checkpoint
 from saccade.runs.position import Position
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
+from warm import WarmProcess
 
 STEPS = ("find_row", "read_cell", "compare")
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
@@ -92,7 +93,7 @@ def test_a_curation_that_was_killed_ends_with_the_same_bytes(run: Path, tmp_path
         arguments = served(run, out, server)
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         full = [sys.executable, "-m", "saccade", *arguments]
-        with subprocess.Popen(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
+        with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
             end = time.monotonic() + 60
             while len(server.received) < 4 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)
