@@ -1,31 +1,32 @@
-"""Ticks, grids and names of axes in matplotlib's styles, each kind as one artist.
+"""Ticks, grids, names of axes, titles and legends in matplotlib's styles, each kind as one artist. Imports matplotlib.
 
 matplotlib makes five artists for each tick, whose making and drawing is two thirds of a chart's time. Here the marks of
-an axis are one line, its grid is one more, and only what is written are texts of their own, where matplotlib has them.
+an axis are one line, its grid is one more, and all that is written stands where matplotlib has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.backend_bases import RendererBase
+from saccade.gym.looks.matplotlib_letters import PxBox
+from saccade.gym.looks.matplotlib_plot import PX, Plot
 
 Which = Literal["x", "y"]
-_GRID_ZORDER = 0.5
+GRID = 0.5
+"""Order of grids and ticks: below all else."""
 FALL_PX = 2
 """Room for what hangs below labels, which are measured by their ink."""
 
 _REACH = {"out": 1.0, "inout": 0.5, "in": 0.0}
+_HANDLE_LENGTH, _HANDLE_PAD, _COLUMN_GAP, _LEGEND_PAD, _HANDLE_HEIGHT = 2.0, 0.8, 2.0, 0.9, 0.7
+"""Of legends, in sizes of letters: matplotlib's own."""
 
 
 def draw_ticks(
-    axes: Axes,
+    plot: Plot,
     which: Which,
     places: Sequence[float],
     words: Sequence[str],
@@ -33,119 +34,104 @@ def draw_ticks(
     has_grid: bool = False,
     turn: int = 0,
     is_far: bool = False,
-) -> list[Artist]:
-    """Marks at places of an axis with words beside them; ``is_far`` puts them at the right."""
-    import matplotlib
-    from matplotlib.lines import Line2D
-
-    from saccade.gym.looks.matplotlib_letters import add_words
-
-    said = matplotlib.rcParams
-    (axes.xaxis if which == "x" else axes.yaxis).set_visible(False)
+) -> list[PxBox]:
+    """Marks at places of an axis with words beside them, and where these are; ``is_far`` puts them at the right."""
     tick = f"{which}tick"
-    direction, size = said[f"{tick}.direction"], said[f"{tick}.major.size"]
-    line = axes.get_xaxis_transform if which == "x" else axes.get_yaxis_transform
+    direction, size = plot.word(f"{tick}.direction"), plot.number(f"{tick}.major.size")
+    left, low, right, high = plot.window
+    along = plot.spots(places, 0.0)[:, 0] if which == "x" else plot.spots(0.0, places)[:, 1]
+    gap = np.full(len(places), np.nan)
     if has_grid:
-        along = np.column_stack([places, places, np.full(len(places), np.nan)]).ravel()
-        across = np.tile([0.0, 1.0, np.nan], len(places))
-        xs, ys = (along, across) if which == "x" else (across, along)
-        look = {"color": said["grid.color"], "linestyle": said["grid.linestyle"], "linewidth": said["grid.linewidth"]}
-        axes.add_artist(Line2D(xs, ys, transform=line("grid"), zorder=_GRID_ZORDER, alpha=0.5, **look))
-    if size and (is_far or said[f"{tick}.{'bottom' if which == 'x' else 'left'}"]):
-        edge = np.full(len(places), 1.0 if is_far else 0.0)
-        xs, ys = (np.asarray(places), edge) if which == "x" else (edge, np.asarray(places))
-        mark = {"x": (3, 2), "y": (0, 1)}[which][(direction == "in") != is_far]  # matplotlib's TICKDOWN, TICKUP, ...
-        axes.add_artist(
-            Line2D(
-                xs,
-                ys,
-                transform=line("tick2" if is_far else "tick1"),
-                linestyle="none",
-                marker="|" if direction == "inout" and which == "x" else "_" if direction == "inout" else mark,
-                markersize=size,
-                markeredgewidth=said[f"{tick}.major.width"],
-                color=said[f"{tick}.color"],
-                zorder=_GRID_ZORDER,
-                clip_on=False,
-            )
+        ends = (low, high) if which == "x" else (left, right)
+        across = np.tile([*ends, np.nan], len(places))
+        lengthwise = np.column_stack([along, along, gap]).ravel()
+        grid = np.column_stack([lengthwise, across] if which == "x" else [across, lengthwise])
+        plot.line(
+            grid,
+            GRID,
+            color=plot.word("grid.color"),
+            linestyle=plot.word("grid.linestyle"),
+            linewidth=plot.number("grid.linewidth"),
+            alpha=0.5,
         )
-    pad = said[f"{tick}.major.pad"] + size * _REACH[direction]
-    vertical: str
-    horizontal: str
-    if which == "x":
-        transform, vertical, horizontal = axes.get_xaxis_text1_transform(pad)
-    elif is_far:
-        transform, vertical, horizontal = axes.get_yaxis_text2_transform(pad)
-    else:
-        transform, vertical, horizontal = axes.get_yaxis_text1_transform(pad)
-    ink, spots = said[f"{tick}.labelcolor"], [(place, 0.0) if which == "x" else (0.0, place) for place in places]
-    if is_far:
-        spots = [(1.0, place) for place in places]
+    edge = right if is_far else left if which == "y" else low
+    if size and (is_far or plot.styled.settings[f"{tick}.{'bottom' if which == 'x' else 'left'}"]):
+        side = np.full(len(places), edge)
+        mark = {"x": (3, 2), "y": (0, 1)}[which][(direction == "in") != is_far]  # matplotlib's TICKDOWN, TICKUP, ...
+        plot.line(
+            np.column_stack([along, side] if which == "x" else [side, along]),
+            GRID,
+            is_clipped=False,
+            linestyle="none",
+            marker="|" if direction == "inout" and which == "x" else "_" if direction == "inout" else mark,
+            markersize=size,
+            markeredgewidth=plot.number(f"{tick}.major.width"),
+            color=plot.word(f"{tick}.color"),
+        )
+    away = (plot.number(f"{tick}.major.pad") + size * _REACH[direction]) * PX
+    ink = plot.word(f"{tick}.labelcolor")
+    colour = plot.word(f"{tick}.color") if ink == "inherit" else ink
+    spots = [
+        (at, edge - away) if which == "x" else (edge + (away if is_far else -away), at) for at in map(float, along)
+    ]
+    beside = "left" if is_far else "right"
     return [
-        add_words(
-            axes,
-            *spot,
+        plot.words.write(
+            spot,
             word,
-            transform=transform,
-            size_pt=size_of(f"{tick}.labelsize"),
-            colour=said[f"{tick}.color"] if ink == "inherit" else ink,
-            across="right" if turn else horizontal,
-            up=vertical,
+            size_px=plot.size_px,
+            colour=colour,
+            across=beside if which == "y" or turn else "center",
+            up="top" if which == "x" else "center_baseline",
             turn=turn,
-            zorder=_GRID_ZORDER,
         )
         for spot, word in zip(spots, words)
     ]
 
 
-def size_of(setting: str) -> float:
-    """The points of a size of letters in matplotlib's settings, which may be a word ("large")."""
-    import matplotlib
-    from matplotlib.font_manager import font_scalings
-
-    said = matplotlib.rcParams[setting]
-    return font_scalings[said] * matplotlib.rcParams["font.size"] if isinstance(said, str) else float(said)
-
-
 def name_axis(
-    axes: Axes,
-    which: Which,
-    name: str,
-    labels: Sequence[Artist],
-    renderer: RendererBase,
-    *,
-    colour: str = "",
-    is_far: bool = False,
-) -> Artist:
+    plot: Plot, which: Which, name: str, labels: Sequence[PxBox], *, colour: str = "", is_far: bool = False
+) -> PxBox:
     """The name of an axis, as far from it as its labels reach."""
-    import matplotlib
-    from matplotlib.transforms import IdentityTransform, blended_transform_factory
-
-    from saccade.gym.looks.matplotlib_letters import add_words
-
-    said = matplotlib.rcParams
-    boxes = [label.get_window_extent(renderer) for label in labels]
-    pad = said["axes.labelpad"] * axes.figure.dpi / 72
-    is_bold = said["axes.labelweight"] in ("bold", "heavy", 700)
-    ink, size_pt = colour or said["axes.labelcolor"], size_of("axes.labelsize")
+    pad = plot.number("axes.labelpad") * PX
+    left, low, right, high = plot.window
+    across, up = (left + right) / 2, (low + high) / 2
+    is_bold = plot.word("axes.labelweight") in ("bold", "heavy", "700")
+    size, ink = plot.size_px, colour or plot.word("axes.labelcolor")
     if which == "x":
-        low = min([axes.bbox.y0, *(box.y0 - FALL_PX for box in boxes)]) - pad
-        middle = blended_transform_factory(axes.transAxes, IdentityTransform())
-        return add_words(axes, 0.5, low, name, transform=middle, size_pt=size_pt, colour=ink, up="top", is_bold=is_bold)
-    middle = blended_transform_factory(IdentityTransform(), axes.transAxes)
-    edge = max([axes.bbox.x1, *(box.x1 for box in boxes)]) + pad if is_far else 0.0
-    if not is_far:
-        edge = min([axes.bbox.x0, *(box.x0 for box in boxes)]) - pad
-    return add_words(
-        axes,
-        edge,
-        0.5,
-        name,
-        transform=middle,
-        size_pt=size_pt,
-        colour=ink,
-        up="top" if is_far else "bottom",
-        turn=90,
-        turns_last=True,
-        is_bold=is_bold,
+        below = min([low, *(box[1] - FALL_PX for box in labels)]) - pad
+        return plot.words.write((across, below), name, size_px=size, colour=ink, up="top", is_bold=is_bold)
+    if is_far:
+        edge, side = max([right, *(box[2] for box in labels)]) + pad, "top"
+    else:
+        edge, side = min([left, *(box[0] for box in labels)]) - pad, "bottom"
+    return plot.words.write(
+        (edge, up), name, size_px=size, colour=ink, up=side, turn=90, turns_last=True, is_bold=is_bold
     )
+
+
+def write_title(plot: Plot, title: str) -> PxBox:
+    """The title above the axes, two points larger than other letters."""
+    left, _, right, high = plot.window
+    ink = plot.word("axes.titlecolor")
+    return plot.words.write(
+        ((left + right) / 2, high + plot.number("axes.titlepad") * PX),
+        title,
+        size_px=plot.size_px + 2 * PX,
+        colour=plot.word("text.color") if ink == "auto" else ink,
+        is_bold=plot.word("axes.titleweight") in ("bold", "heavy", "700"),
+    )
+
+
+def draw_legend(plot: Plot, draw_handle: Callable[[int, PxBox], None]) -> None:
+    """The names of the measures in a row below the axes, each behind the handle that is drawn in a box."""
+    size = plot.size_px
+    left, low, _, high = plot.window
+    x = left + _LEGEND_PAD * size
+    base = low - 0.1 * (high - low) - (_LEGEND_PAD + _HANDLE_HEIGHT) * size
+    for which, measure in enumerate(plot.state.measures):
+        draw_handle(which, (x, base, x + _HANDLE_LENGTH * size, base + _HANDLE_HEIGHT * size))
+        x += (_HANDLE_LENGTH + _HANDLE_PAD) * size
+        box = plot.words.write((x, base), measure.name, size_px=size, colour=plot.word("text.color"), across="left")
+        plot.boxes[f"measure:{which}"] = box
+        x = box[2] + _COLUMN_GAP * size

@@ -1,23 +1,20 @@
 """Words in matplotlib's charts as outlines of letters, which take less time than its texts. Imports matplotlib.
 
-They stand where matplotlib's own would, to a pixel; their letters are not fitted to pixels.
+They stand where matplotlib's own would, to a pixel; their letters are not fitted to pixels. Words of one ink are one
+artist.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
-import matplotlib
+import numpy as np
 from matplotlib.patches import PathPatch
-from matplotlib.transforms import Affine2D, Bbox, ScaledTranslation
+from matplotlib.path import Path
+from numpy.typing import NDArray
 
-from saccade.gym.looks.fonts import FACES
 from saccade.gym.looks.svg_letters import lettering
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.backend_bases import RendererBase
-    from matplotlib.transforms import Affine2DBase, Transform
+PxBox = tuple[float, float, float, float]
+"""Left, bottom, right and top in pixels, y up."""
 
 RISE, FALL = 0.76, 0.236
 """How far a line of DejaVu reaches above and below its baseline, in sizes: by its "l" and its "p"."""
@@ -32,60 +29,58 @@ _LIFTS = {
 }
 
 
-class LetteredPatch(PathPatch):
-    """Words, whose extent is that of their outlines' control points: letters reach as far as these, and no curve is
-    searched for its farthest point.
-    """
+class ChartWords:
+    """Words in one face, collected until they are drawn."""
 
-    def get_window_extent(self, renderer: RendererBase | None = None) -> Bbox:
-        """In pixels, y up."""
-        places = self.get_transform().transform(self.get_path().vertices)
-        return Bbox([places.min(axis=0), places.max(axis=0)])
+    def __init__(self, face: str) -> None:
+        self._face = face
+        self._outlines: dict[str, list[tuple[NDArray[np.float64], NDArray[np.uint8]]]] = {}
 
+    def write(
+        self,
+        place: tuple[float, float],
+        words: str,
+        *,
+        size_px: float,
+        colour: str,
+        across: str = "center",
+        up: str = "baseline",
+        turn: float = 0.0,
+        turns_last: bool = False,
+        is_bold: bool = False,
+    ) -> PxBox:
+        """Words at a place in pixels, turned by so many degrees: the turned box is aligned, or the words before.
 
-def add_words(
-    axes: Axes,
-    x: float,
-    y: float,
-    words: str,
-    *,
-    transform: Transform,
-    size_pt: float,
-    colour: str,
-    across: str = "center",
-    up: str = "baseline",
-    turn: float = 0.0,
-    turns_last: bool = False,
-    is_bold: bool = False,
-    zorder: float = 3.0,
-) -> LetteredPatch:
-    """Words at a place of a transform, turned by so many degrees: the turned box is aligned, or the words before."""
-    family = matplotlib.rcParams["font.family"][0]
-    face = next((face for face, (name, _) in FACES.items() if name == family), "sans")
-    written = lettering(face, words, is_bold=is_bold)
-    size = size_pt * axes.figure.dpi / 72
-    drawn = Affine2D().scale(size, -size)
-    wide = written.advance * size
-    if turns_last or not turn:
-        drawn.translate(_SHIFTS[across] * wide, _LIFTS[up] * size).rotate_deg(turn)
-    else:
-        drawn.rotate_deg(turn)
-        corners = (
-            Affine2D()
-            .rotate_deg(turn)
-            .transform([(0, -FALL * size), (wide, -FALL * size), (0, RISE * size), (wide, RISE * size)])
-        )
-        (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
-        drawn.translate(-left + _SHIFTS[across] * (right - left), -high if up == "top" else -low)
-    anchor = cast("Affine2DBase", transform)  # it is asked for the place of a point alone
-    patch = LetteredPatch(
-        written.outline,
-        transform=drawn + ScaledTranslation(x, y, anchor),
-        facecolor=colour,
-        linewidth=0,
-        zorder=zorder,
-        clip_on=False,
-    )
-    patch.set_snap(False)
-    axes.add_artist(patch)
-    return patch
+        The box is that of the outlines' control points: letters reach as far as these.
+        """
+        written = lettering(self._face, words, is_bold=is_bold)
+        wide = written.advance * size_px
+        points = np.asarray(written.outline.vertices) * (size_px, -size_px)
+        shift = np.array([_SHIFTS[across] * wide, _LIFTS[up] * size_px])
+        angle = np.radians(turn)
+        turned = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])  # of rows
+        if not turn:
+            points = points + shift
+        elif turns_last:
+            points = (points + shift) @ turned
+        else:
+            corners = np.array([(x, y) for x in (0.0, wide) for y in (-FALL * size_px, RISE * size_px)]) @ turned
+            (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+            points = points @ turned + (-left + _SHIFTS[across] * (right - left), -high if up == "top" else -low)
+        points = points + place
+        if not len(points):
+            return (*place, *place)
+        codes = np.asarray(written.outline.codes, dtype=np.uint8)
+        self._outlines.setdefault(colour, []).append((points, codes))
+        (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
+        return (float(left), float(low), float(right), float(high))
+
+    def artists(self) -> list[PathPatch]:
+        """All that was written: an artist for each ink."""
+        found = []
+        for colour, pieces in self._outlines.items():
+            outline = Path(np.concatenate([points for points, _ in pieces]), np.concatenate([c for _, c in pieces]))
+            patch = PathPatch(outline, facecolor=colour, linewidth=0)
+            patch.set_snap(False)
+            found.append(patch)
+        return found

@@ -68,16 +68,35 @@ class _StyleRule:
         return True
 
 
+_SeenPart = tuple[str, str, frozenset[str], frozenset[str]]
+"""What rules may tell elements apart by: tag, identity, classes, names of attributes."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StyleSheet:
     """All rules of an SVG, found by what their last part asks for."""
 
     rules: Mapping[str, tuple[_StyleRule, ...]] = field(default_factory=dict)
+    identities: frozenset[str] = frozenset()
+    """That rules ask for."""
+    attributes: frozenset[str] = frozenset()
+    """Whose names rules ask for."""
+    _known: dict[tuple[_SeenPart, ...], Mapping[str, str]] = field(default_factory=dict, compare=False)
+    """What was said of chains that no rule tells apart: most marks of a chart are such."""
 
-    def declared(self, chain: Sequence[StyledPart]) -> dict[str, str]:
+    def declared(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
         """What the rules say of the last of a chain of elements, each inside the one before."""
-        if not self.rules:
-            return {}
+        seen = tuple(self._seen(part) for part in chain)
+        known = self._known.get(seen)
+        if known is None:
+            known = self._known[seen] = self._found(chain)
+        return known
+
+    def _seen(self, part: StyledPart) -> _SeenPart:
+        identity = part.identity if part.identity in self.identities else ""
+        return (part.tag, identity, part.classes, self.attributes.intersection(part.attributes))
+
+    def _found(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
         part = chain[-1]
         keys = (*sorted(part.classes), part.tag, "*")
         found = [rule for key in keys for rule in self.rules.get(key, ()) if rule.fits(chain)]
@@ -117,7 +136,12 @@ def _parsed(text: str) -> StyleSheet:
             last = parts[-1]
             key = min(last.classes, default="") or last.tag or "*"
             rules.setdefault(key, []).append(_StyleRule(parts=parts, weight=weight, declared=loose, important=strict))
-    return StyleSheet(rules={key: tuple(found) for key, found in rules.items()})
+    simple = [one for found in rules.values() for rule in found for one in rule.parts]
+    return StyleSheet(
+        rules={key: tuple(found) for key, found in rules.items()},
+        identities=frozenset(one.identity for one in simple),
+        attributes=frozenset(name for one in simple for name in one.attributes),
+    )
 
 
 def declarations(text: str) -> Iterator[tuple[str, str]]:
@@ -128,6 +152,7 @@ def declarations(text: str) -> Iterator[tuple[str, str]]:
             yield name, value.strip()
 
 
+@lru_cache(maxsize=1024)  # charts differ in colours and sizes, not in what has them
 def _parts(selector: str) -> tuple[_Simple, ...] | None:
     """The parts of a selector; None for one that waits for a mouse or a reader."""
     found: list[_Simple] = []
