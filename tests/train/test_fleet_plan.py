@@ -105,6 +105,25 @@ def test_shards_have_constants_of_their_own_run_and_without_one_a_layout_is_said
     assert one.learning(2) == one.learning(1)
 
 
+def test_shards_take_time_for_each_micro_batch_of_a_rank_and_another_number_of_ranks_has_others() -> None:
+    # Two ranks and 3, 4, 4, 6, 6 micro-batches of each; tokens alone would not tell what they take.
+    passes = (3, 4, 4, 6, 6)
+    steps = tuple(
+        replace(
+            step_of(*one, 0.9 + 0.2 * each + 0.002 * one[2] / 2, RATES),
+            micro_batches=2.0 * each,
+        )
+        for one, each in zip(MADE_OF, passes)
+    )
+    found = calibrated(
+        [CalibrationRun(steps=steps, layout=Layout(learners=2, rollouts=1))], weights_bytes=0, rows=2, exponent=1.0
+    )
+    expected = LearningRates(fixed_s=pytest.approx(0.9), pass_s=pytest.approx(0.2), token_s=pytest.approx(0.002))
+    assert found.sharded == expected
+    # Four ranks: 6 micro-batches are 2 of each, the last of them half empty.
+    assert found.learning(4).took_s(steps[0], 4, 1.0) == pytest.approx(0.9 + 0.2 * 2 + 0.002 * 100 / 4)
+
+
 def test_a_constant_that_would_be_negative_is_none_and_the_others_fit_alone() -> None:
     steps = [step_of(*one, 5.0 - 0.001 * one[2], RATES) for one in MADE_OF]
     run = CalibrationRun(steps=tuple(steps), layout=Layout(learners=1, rollouts=0))

@@ -159,12 +159,13 @@ def test_pictures_of_batches_that_were_trained_on_leave_the_memory(tmp_path: Pat
 
 
 def test_metrics_of_a_batch_are_means_over_the_tokens_of_its_updates() -> None:
-    short = {"entropy": 1.0, "action_tokens": 10.0, "forwarded_tokens": 20.0, "skipped": 0.0}
-    long = {"entropy": 2.0, "action_tokens": 30.0, "forwarded_tokens": 50.0, "skipped": 0.0}
-    broken = {"entropy": float("nan"), "action_tokens": 5.0, "forwarded_tokens": 5.0, "skipped": 1.0}
-    expected = {"entropy": 1.75, "action_tokens": 45.0, "forwarded_tokens": 75.0, "skipped": 1.0}
+    short = {"entropy": 1.0, "action_tokens": 10.0, "forwarded_tokens": 20.0, "micro_batches": 2.0, "skipped": 0.0}
+    long = {"entropy": 2.0, "action_tokens": 30.0, "forwarded_tokens": 50.0, "micro_batches": 3.0, "skipped": 0.0}
+    counted = {"action_tokens": 5.0, "forwarded_tokens": 5.0, "micro_batches": 1.0, "skipped": 1.0}
+    broken = {"entropy": float("nan"), **counted}
+    expected = {"entropy": 1.75, "action_tokens": 45.0, "forwarded_tokens": 75.0, "micro_batches": 6.0, "skipped": 1.0}
     assert mean_of_updates([short, long, broken]) == expected
-    assert mean_of_updates([broken]) == {"action_tokens": 5.0, "forwarded_tokens": 5.0, "skipped": 1.0}
+    assert mean_of_updates([broken]) == counted
     assert mean_of_updates([]) == {}
 
 

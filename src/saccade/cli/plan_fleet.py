@@ -104,8 +104,8 @@ def _tell(rates: "Rates") -> None:
     for who, learning in (("one learner", rates.whole), ("several", rates.sharded)):
         if learning is not None:
             click.echo(
-                f"  learning, {who}: {learning.fixed_s:.3f} s + {1e3 * learning.token_s:.4f} ms a token / "
-                f"W^{rates.exponent:g}"
+                f"  learning, {who}: {learning.fixed_s:.3f} s + {1e3 * learning.pass_s:.2f} ms a micro-batch / W + "
+                f"{1e3 * learning.token_s:.4f} ms a token / W^{rates.exponent:g}"
             )
     click.echo(f"  handing over {rates.sync_s:.3f} s ({'measured' if rates.is_sync_measured else 'assumed'})")
 

@@ -129,7 +129,8 @@ class Learner:
         self.optimizer.zero_grad()
         before = self.work.tokens
         with memory_errors(self.settings):
-            totals, suspects = self._accumulate(sequences, loss, temperature, entropy_gradient)
+            share = self._share(sequences)
+            totals, suspects = self._accumulate(share, loss, temperature, entropy_gradient)
             settle(self._root)
             self._give_back()
             norm = self.optimizer.clip()
@@ -155,6 +156,7 @@ class Learner:
             "learning_rate": learning_rate,
             metric.ACTION_TOKENS: float(token_count),
             **forwarded,
+            metric.MICRO_BATCHES: float(len(share)),
             metric.SKIPPED: 0.0 if is_finite else 1.0,
         }
 
@@ -170,7 +172,7 @@ class Learner:
 
         The sequences bring the weights of their tokens along (``weighted``).
         """
-        totals, _ = self._accumulate(sequences, loss, temperature, entropy_gradient)
+        totals, _ = self._accumulate(self._share(sequences), loss, temperature, entropy_gradient)
         return totals, sum(sequence.action_count for sequence in sequences)
 
     @torch.no_grad()
@@ -248,13 +250,13 @@ class Learner:
         return deal(sequences, self.ranks.count, self.settings.micro_batch_tokens)[self.ranks.rank]
 
     def _accumulate(
-        self, sequences: Sequence[TrainingSequence], loss: PolicyLoss, temperature: float, entropy_gradient: bool
+        self, share: Sequence[MicroBatch], loss: PolicyLoss, temperature: float, entropy_gradient: bool
     ) -> tuple[dict[str, float], set[int]]:
         """Sums over action tokens, and the sequences whose micro-batch had no finite loss."""
         totals: dict[str, float] = {}
         suspects: set[int] = set()
         with self._training():
-            for batch in self._share(sequences):
+            for batch in share:
                 outputs = self._root(batch.sequences, temperature, entropy_gradient=entropy_gradient)
                 tokens = policy_tokens(batch.sequences, *outputs)
                 result = loss(tokens)

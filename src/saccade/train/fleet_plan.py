@@ -1,14 +1,16 @@
 """A model of a run's steps on other layouts, calibrated by what runs have recorded: nothing here is measured.
 
 Playing a worker's share takes ``batch_s``, ``tick_s`` for each decode step of its batch, ``row_s`` for each token that
-is sampled and ``prefill_s`` for each that is shown; learning takes ``fixed_s`` and ``token_s`` for each token that is
-forwarded, over ranks that divide the tokens by W ** exponent. Shards have constants of their own: they gather weights,
-add gradients, wait for each other and run other kernels, of which a run of one process tells nothing. Between the two
-weights and shares are handed over in ``sync_s``. The batches are those of a run, group by group, with the lengths that
-they had. A simulation of events plays and learns them one after the other, as the trainer orders them.
+is sampled and ``prefill_s`` for each that is shown; learning takes ``fixed_s``, ``pass_s`` for each micro-batch that a
+rank works on (shards gather all weights and add gradients in each), and ``token_s`` for each token that is forwarded,
+over ranks that divide the micro-batches by W and the tokens by W ** exponent. Shards have constants of their own: they
+wait for each other and run other kernels, of which a run of one process tells nothing. Between the two weights and
+shares are handed over in ``sync_s``. The batches are those of a run, group by group, with the lengths that they had. A
+simulation of events plays and learns them one after the other, as the trainer orders them.
 """
 
 import heapq
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +28,13 @@ class LearningRates:
     """Constants of learning, in seconds."""
 
     fixed_s: float
+    pass_s: float = 0.0
     token_s: float
+
+    def took_s(self, step: Step, learners: int, exponent: float) -> float:
+        """How long so many learners take for a step."""
+        _, passes, tokens = _learned(step, learners, exponent)
+        return self.fixed_s + self.pass_s * passes + self.token_s * tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,15 +108,16 @@ def calibrated(runs: Sequence[CalibrationRun], *, weights_bytes: int, rows: int,
 
 
 def _learning(runs: Sequence[CalibrationRun], exponent: float) -> LearningRates | None:
-    parts = [
-        ((1.0, step.forwarded_tokens / run.layout.learners**exponent), step.learned_s)
-        for run in runs
-        for step in run.steps
-    ]
+    parts = [(_learned(step, run.layout.learners, exponent), step.learned_s) for run in runs for step in run.steps]
     if not parts:
         return None
-    fixed_s, token_s = _fitted([part for part, _ in parts], [took_s for _, took_s in parts])
-    return LearningRates(fixed_s=fixed_s, token_s=token_s)
+    fixed_s, pass_s, token_s = _fitted([part for part, _ in parts], [took_s for _, took_s in parts])
+    return LearningRates(fixed_s=fixed_s, pass_s=pass_s, token_s=token_s)
+
+
+def _learned(step: Step, learners: int, exponent: float) -> tuple[float, float, float]:
+    """What learning is made of: itself, micro-batches of a rank, and tokens of a rank."""
+    return 1.0, float(math.ceil(step.micro_batches / learners)), step.forwarded_tokens / learners**exponent
 
 
 def modelled(steps: Sequence[Step], rates: Rates, layout: Layout, *, count: int = 200) -> Modelled:
@@ -134,7 +143,7 @@ def modelled(steps: Sequence[Step], rates: Rates, layout: Layout, *, count: int 
         if not layout.overlaps:
             learners_free = max(learners_free, players_free)
         step = steps[number % len(steps)]
-        took_s = own.fixed_s + own.token_s * step.forwarded_tokens / layout.learners**rates.exponent
+        took_s = own.took_s(step, layout.learners, rates.exponent)
         learners_free = max(learners_free, played[number]) + took_s + (rates.sync_s if layout.rollouts else 0.0)
         busy_learning += took_s
         published.append(learners_free)

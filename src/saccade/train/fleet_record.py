@@ -38,6 +38,8 @@ class Step:
     shown: tuple[float, ...] = ()
     """Tokens of each question that were shown: its prompt once, and observations."""
     forwarded_tokens: float
+    micro_batches: float = 0.0
+    """Of all ranks together; 0 where the run did not record them."""
     played_s: float
     """Of the busiest worker, and rewards."""
     learned_s: float
@@ -54,7 +56,7 @@ def recorded_steps(run: Path, *, by_processor: bool = False) -> list[Step]:
     """
     paths = RunPaths(root=run)
     read_json_object(paths.info)
-    steps = []
+    learners, steps = layout_of(run).learners, []
     for position, values in read_metrics(paths.metrics):
         is_measured_too = any(name.startswith(metric.HELD_OUT_PREFIX) for name in values)
         file = paths.trajectories(position)
@@ -77,6 +79,7 @@ def recorded_steps(run: Path, *, by_processor: bool = False) -> list[Step]:
                 groups=tuple(map(tuple, groups.values())),
                 shown=tuple(shown.values()),
                 forwarded_tokens=values.get(metric.FORWARDED_TOKENS, 0.0),
+                micro_batches=values.get(metric.MICRO_BATCHES, 0.0) * learners,
                 played_s=played_s,
                 learned_s=learned_s,
                 step_s=step_s,

@@ -289,7 +289,7 @@ def mean_of_updates(reports: Sequence[Mapping[str, float]]) -> Mapping[str, floa
 
     A skipped step has no finite means: it is counted and enters nothing else.
     """
-    added = (metric.SKIPPED, metric.ACTION_TOKENS, metric.FORWARDED_TOKENS)
+    added = (metric.SKIPPED, metric.ACTION_TOKENS, metric.FORWARDED_TOKENS, metric.MICRO_BATCHES)
     told = [report for report in reports if not report[metric.SKIPPED]]
     tokens = math.fsum(report[metric.ACTION_TOKENS] for report in told)
     sums = {name: math.fsum(report[name] for report in reports) for name in added if reports}
