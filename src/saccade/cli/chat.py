@@ -80,7 +80,7 @@ def chat(
     from saccade.playground.routes import PlaygroundOffer
     from saccade.playground.serving import Playground, picture_bytes, serve_playground
     from saccade.recipes.serving import served_policy
-    from saccade.viewer.app.server import token_from
+    from saccade.viewer.app.door import token_from
 
     token = token_from(token_env)
     for picture in pictures:

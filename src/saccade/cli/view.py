@@ -68,15 +68,23 @@ def view(
         return
     if query:
         raise UserError(f"--filter {query!r} chooses what --export writes; add --export OUT.html")
-    from saccade.viewer.app.server import serve_view, token_from
-
-    def ready(address: str) -> None:
-        click.echo(f"Viewer: {address}")
-        if not no_open:
-            click.launch(address)
-
     named = _field_map(fields)
-    serve_view(paths, host=host, port=port, token=token_from(token_env), on_ready=ready, fields=named)
+    from saccade.viewer.app.door import open_door, token_from
+
+    door = open_door(host, port, token_from(token_env))
+
+    def announce() -> None:
+        click.echo(f"Viewer: {door.address}")
+        if not no_open:
+            click.launch(door.address)
+
+    # Folders are looked into, whatever they hold: the browser may start while the server is imported.
+    is_early = all(path.is_dir() for path in paths)
+    if is_early:
+        announce()
+    from saccade.viewer.app.server import serve_view
+
+    serve_view(paths, door=door, on_ready=(lambda: None) if is_early else announce, fields=named)
 
 
 def _field_map(pairs: tuple[str, ...]) -> "FieldMap":

@@ -15,6 +15,7 @@ from saccade.runs.directory import RunDirectory
 from saccade.serving.agent import Agent
 from saccade.serving.pictures import PicturesInUse
 from saccade.viewer.app.application import RunsViewer
+from saccade.viewer.app.door import open_door
 from saccade.viewer.app.server import serve_view
 
 MAX_FILE_BYTES = 32 << 20
@@ -67,14 +68,13 @@ def serve_playground(
             for talk in talks:
                 await talk.close()
 
+        door = open_door(host, port, token)
         playground.agent.start()
         try:
             serve_view(
                 (playground.out,),
-                host=host,
-                port=port,
-                token=token,
-                on_ready=lambda address: on_ready(f"{address}#/chat"),
+                door=door,
+                on_ready=lambda: on_ready(f"{door.address}#/chat"),
                 add=add,
                 on_end=end,
             )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from saccade.errors import UserError
-from saccade.services.http.guards import is_loopback
+from saccade.services.http.hosts import is_loopback
 from saccade.tools.catalogue.catalogue import entry_of
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile
 from saccade.types import Json

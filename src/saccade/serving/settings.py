@@ -5,7 +5,7 @@ from typing import Literal
 
 from saccade.errors import UserError
 from saccade.media.decode import ImageLimits
-from saccade.services.http.guards import is_loopback
+from saccade.services.http.hosts import is_loopback
 
 ReplyForm = Literal["answer", "transcript"]
 """The final answer alone, or all turns with what the tools said."""

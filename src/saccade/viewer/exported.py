@@ -46,7 +46,7 @@ def exported_page(title: str, carried: Carried, *, report: str = "", links: Sequ
         scripts=scripts,
         styles=styles,
         policy=_policy(scripts, styles),
-        carried=_block(carried),
+        carried=in_script(json.dumps(asdict(carried), allow_nan=False)),
         report=report,
         pages=links,
     )
@@ -102,6 +102,6 @@ def source_of(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
-def _block(carried: Carried) -> str:
+def in_script(json_text: str) -> str:
     """JSON that cannot end its script element, whatever a model wrote."""
-    return json.dumps(asdict(carried), allow_nan=False).replace("<", "\\u003c")
+    return json_text.replace("<", "\\u003c")

@@ -6,6 +6,7 @@ Escaping is left to the template.
 import math
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -19,6 +20,7 @@ _MAX_MARKS = 3
 """Combining marks in a row; more would climb over the lines above."""
 
 
+@cache
 def page_template(name: str) -> Template:
     """A page's template. Text of models, tasks and settings is escaped by it, markup is our own."""
     environment = Environment(
@@ -60,6 +62,8 @@ def readable(name: str) -> str:
 
 def visible(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
     """The text with invisible and direction-changing characters spelled out, cut with a note where it is long."""
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
     shown: list[str] = []
     marks = 0
     for character in text[:limit]:

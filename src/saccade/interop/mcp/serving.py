@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from saccade.errors import UserError, missing_extra
 from saccade.interop.mcp.images import SERVER_LIMITS
 from saccade.services.http.connections import HEADERS_WITHIN_S, protocol_within
-from saccade.services.http.guards import OriginGuard, UploadGuard, UploadLimits, is_loopback
+from saccade.services.http.guards import OriginGuard, UploadGuard, UploadLimits
+from saccade.services.http.hosts import is_loopback
 
 try:
     import uvicorn

@@ -7,14 +7,13 @@ which browsers add and programs leave out, must be the server's own.
 
 import asyncio
 import hmac
-import ipaddress
 import json
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from saccade.services.http.hosts import is_loopback, is_own_name
 from saccade.types import Json
 
 OPEN_PATHS = frozenset({"/health", "/ready"})
@@ -181,28 +180,6 @@ class OriginGuard:
             if name == b"sec-fetch-site" and text not in ("none", "same-origin"):
                 return "requests by pages of other sites are refused"
         return None
-
-
-def is_own_name(name: str, listening_on: str) -> bool:
-    """Whether a request under this name can only be meant for the server that listens there."""
-    if name in ("localhost", listening_on.lower()):
-        return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        # A page sent here under a foreign name does not have this machine's.
-        return not is_loopback(listening_on) and name in (socket.gethostname().lower(), socket.getfqdn().lower())
-    return address.is_loopback or not is_loopback(listening_on)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens there."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _name(host: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from saccade.errors import UserError, missing_extra
-from saccade.services.http.guards import is_loopback
+from saccade.services.http.hosts import is_loopback
 
 try:
     import uvicorn

@@ -12,12 +12,15 @@ MEDIA_TYPE = "application/json"
 
 
 def reply(value: Mapping[str, Json], status: int = 200) -> Response:
+    return Response(json_text(value).encode("ascii"), status, media_type=MEDIA_TYPE)
+
+
+def json_text(value: Mapping[str, Json]) -> str:
     """ASCII, finite numbers: NaN becomes null, and what came from a model stays escaped."""
     try:
-        text = json.dumps(value, allow_nan=False)
+        return json.dumps(value, allow_nan=False)
     except ValueError:
-        text = json.dumps(finite(value), allow_nan=False)
-    return Response(text.encode("ascii"), status, media_type=MEDIA_TYPE)
+        return json.dumps(finite(value), allow_nan=False)
 
 
 def refusal(status: int, kind: str, message: str) -> Response:

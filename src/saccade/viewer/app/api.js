@@ -5,11 +5,15 @@ import { h, onLeave } from "./dom.js";
 import { answerFrom } from "./offline.js";
 
 /** @type {import("./types").ExportData | null} */
-export const carried = readCarried();
+export const carried = blockOf("export");
 
-function readCarried() {
-  const element = document.getElementById("export");
-  return element ? JSON.parse(element.textContent ?? "null") : null;
+/** What the page that is drawn first would ask for; later it may have changed. @type {Record<string, any> | null} */
+let first = blockOf("first");
+setTimeout(() => { first = null; });
+
+/** @param {string} id */
+function blockOf(id) {
+  return JSON.parse(document.getElementById(id)?.textContent ?? "null");
 }
 
 /** The way to a run's own page; nothing in a file that does not carry it. @param {string} run */
@@ -35,7 +39,7 @@ export async function api(path) {
     if (answer === undefined) throw new Refused("This file does not carry that; the run's folder has it.", 404);
     return answer;
   }
-  return answered(await reached(path, {}));
+  return first?.[path] ?? answered(await reached(path, {}));
 }
 
 /** @param {string} path @param {unknown} body @returns {Promise<any>} */
@@ -85,8 +89,8 @@ function listening(run, handlers) {
   }
   const lost = h("p.note", { role: "status" }, `${SILENT} This page goes on when it is back.`);
   source.onerror = () => lost.isConnected || document.getElementById("view")?.prepend(lost);
+  // What came between the page's answer and now was told to nobody.
   source.onopen = () => {
-    if (!lost.isConnected) return;
     lost.remove();
     handlers.step?.({});
   };

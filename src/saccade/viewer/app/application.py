@@ -1,10 +1,8 @@
 """The viewer's application: the shell, its modules, pictures, JSON and events over a collection."""
 
-import hashlib
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,19 +12,19 @@ from starlette.routing import Route
 
 from saccade.errors import MachineError, UserError
 from saccade.services.http.guards import OriginGuard
-from saccade.viewer.app.answers import refusal, reply
+from saccade.viewer.app.answers import json_text, refusal, reply
 from saccade.viewer.app.asked import number_of, text_of
+from saccade.viewer.app.assets import addresses, serve_asset
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.guards import SafeAnswers, TokenCookie, WriteGuard
 from saccade.viewer.app.lists import search_json
 from saccade.viewer.app.marks_page import SUBJECTS
+from saccade.viewer.exported import in_script
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.searching import Search, Searches
 from saccade.viewer.words import page_template
 
-FOLDER = Path(__file__).parent
-_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 MAX_BODY_BYTES = 32 << 20
 
 
@@ -102,11 +100,16 @@ def _add_errors(app: Starlette) -> None:
 
 
 def _pages(viewer: RunsViewer) -> list[Route]:
-    modules = sorted(path.name for path in FOLDER.glob("*.js"))
-
     def shell(_: Request) -> Response:
+        from saccade.viewer.app.first_answers import first_answers
+
         page = page_template("app/shell.html.jinja").render(
-            title="Viewer", csrf=viewer.csrf, has_chat=viewer.has_chat, subjects=SUBJECTS, modules=modules
+            title="Viewer",
+            csrf=viewer.csrf,
+            has_chat=viewer.has_chat,
+            subjects=SUBJECTS,
+            first=in_script(json_text(first_answers(viewer))),
+            **addresses(),
         )
         return Response(page, media_type="text/html; charset=utf-8", headers={"cache-control": "no-store"})
 
@@ -130,21 +133,7 @@ def _pages(viewer: RunsViewer) -> list[Route]:
 
     return [
         Route("/", shell),
-        Route("/app/{name:path}", _module),
+        Route("/app/{name:path}", serve_asset),
         Route("/media/{run}/{name}.png", picture),
         Route("/api/events", events),
     ]
-
-
-def _module(request: Request) -> Response:
-    name = request.path_params["name"]
-    path = FOLDER / name
-    is_ours = path.suffix in _TYPES and path.resolve().is_relative_to(FOLDER.resolve()) and path.is_file()
-    if not is_ours:
-        raise GoneError(f"there is no page part {name[:80]!r}")
-    content = path.read_bytes()
-    tag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-    headers = {"etag": tag, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=_TYPES[path.suffix], headers=headers)

@@ -65,6 +65,7 @@ export function chart(title, lines, look) {
   }
 
   function build() {
+    if (!("uPlot" in window)) return addEventListener("load", build, { once: true });
     plot?.destroy();
     points = joined(shownLines);
     const isSmooth = shownLook.smoothing > 0;

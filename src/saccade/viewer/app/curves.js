@@ -50,7 +50,7 @@ export function curvesView(sources) {
       const [key, known] = [metrics.join(), drawn.get(stage)];
       if (known?.key === key) continue;
       const [first, others] = [metrics.slice(0, OPEN), metrics.slice(OPEN)];
-      const more = h("details.more-curves", { open: known?.element.querySelector("details")?.open }, h("summary", `${others.length} more, by group`));
+      const more = h("details", { open: known?.element.querySelector("details")?.open }, h("summary", `${others.length} more, by group`));
       more.addEventListener("toggle", () => more.children.length === 1 && more.append(...grouped(stage, others)), { once: true });
       const element = h("section", h("h2", readable(stage)), h("div.curves", first.map((metric) => made(stage, metric))), others.length > 0 && more);
       if (known) known.element.replaceWith(element);

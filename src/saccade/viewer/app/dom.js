@@ -5,6 +5,8 @@
 
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
+/** What most texts are made of: the classes above take a browser some milliseconds to make. */
+const PLAIN = /^[ -~\n\t\u00a0–…✓✗·]*$/;
 const MAX_MARKS = 3;
 
 export const VERDICT_WORDS = { right: "✓ right", wrong: "✗ wrong", failed: "! failed", unknown: "? no verdict" };
@@ -83,7 +85,7 @@ export function choice(attributes, options, chosen, act) {
 
 /** The text with invisible and direction-changing characters spelled out. @param {string} text @returns {Node} */
 export function shown(text) {
-  if (!HIDDEN_CHARACTERS.test(text.replace(/[\n\t]/g, "")) && !/\p{M}{4}/u.test(text)) return document.createTextNode(text);
+  if (PLAIN.test(text) || (!HIDDEN_CHARACTERS.test(text.replace(/[\n\t]/g, "")) && !/\p{M}{4}/u.test(text))) return document.createTextNode(text);
   const all = document.createDocumentFragment();
   let plain = "";
   let marks = 0;
@@ -121,7 +123,7 @@ export function percentText(share) {
 
 /** `1,024`. @param {number} number */
 export function many(number) {
-  return number.toLocaleString("en");
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** Does something; words about what went wrong go to a place. @param {HTMLElement} place @param {() => Promise<void>} act */

@@ -97,7 +97,7 @@ function sceneWords(scene) {
 /** @param {Scene[]} scenes @param {string | null} other */
 function compareTwo(scenes, other) {
   if (scenes.length < 2) return null;
-  const result = h("div.diff");
+  const result = h("div");
   const named = (/** @type {Scene} */ scene) => `${scenes.indexOf(scene) + 1}: ${VERDICT_WORDS[scene.verdict]} ${(scene.answer ?? "no answer").slice(0, 30)}`;
   const pick = (/** @type {string} */ label, /** @type {number} */ at) => h("select", { "aria-label": label, onchange: draw }, scenes.map((scene, index) => h("option", { value: index, selected: index === at }, named(scene))));
   const [a, b] = [pick("first trajectory", 0), pick("second trajectory", Math.max(scenes.findIndex((scene) => scene.id === other), 1))];

@@ -1,7 +1,7 @@
 // @ts-check
 /** Words and places that belong together: what is pointed at, focused or tapped lights up on both sides. */
 
-/** @typedef {{ light: (region: string | null) => void, onLit: (act: (region: string | null) => void) => void, pinned: () => string | null }} Link */
+/** @typedef {{ onLit: (act: (region: string | null) => void) => void, pinned: () => string | null }} Link */
 
 /** All elements below `root` with one `data-region` are lit together. @param {HTMLElement} root @returns {Link} */
 export function linked(root) {
@@ -48,5 +48,5 @@ export function linked(root) {
       event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     }
   });
-  return { light, onLit: (act) => void acts.push(act), pinned: () => pinned };
+  return { onLit: (act) => void acts.push(act), pinned: () => pinned };
 }

@@ -137,7 +137,8 @@ function virtualRows(run, filter) {
   let focus = -1;
   /** The row that has the focus is still being asked for. */
   let isOwed = false;
-  let drawn = "";
+  /** @type {Map<number, { row: Row | null, item: HTMLElement }>} */
+  let drawn = new Map();
   let asked = 0;
 
   const height = () => Math.min(matched * ROW_PX, MAX_SCROLL_PX);
@@ -165,35 +166,30 @@ function virtualRows(run, filter) {
     if (mine !== asked) return;
     if (!answer) return void pages.delete(page);
     pages.set(page, answer.rows);
-    draw(true);
+    draw();
   }
 
-  /** @param {boolean} [anew] */
-  function draw(anew = false) {
+  /** Rows that are in the page already stay as they are: of those that come into sight alone elements are made. */
+  function draw() {
     const first = firstInSight();
     const from = Math.max(Math.floor(first) - 4, 0);
     const to = Math.min(Math.ceil(first + element.clientHeight / ROW_PX) + 4, matched);
-    const key = `${from} ${to}`;
-    const top = element.scrollTop - (first - from) * ROW_PX;
-    if (!anew && drawn === key) {
-      for (const child of list.children) place(/** @type {HTMLElement} */ (child), top, from);
-      return;
-    }
-    drawn = key;
+    const top = matched * ROW_PX > MAX_SCROLL_PX ? element.scrollTop - first * ROW_PX : 0;
     const hadFocus = list.contains(document.activeElement) || (isOwed && document.activeElement === document.body);
     const query = filter.toString();
-    list.replaceChildren(...Array.from({ length: Math.max(to - from, 0) }, (_, index) => {
-      const row = rowAt(from + index);
-      const item = rowItem(run, row, from + index, matched, query);
-      place(item, top, from);
-      return item;
-    }));
-    if (hadFocus) focusRow(focus);
-  }
-
-  /** @param {HTMLElement} item @param {number} top @param {number} from */
-  function place(item, top, from) {
-    item.style.transform = `translateY(${top + (Number(item.dataset.place) - from) * ROW_PX}px)`;
+    const old = drawn;
+    drawn = new Map();
+    for (let at = from; at < to; at += 1) {
+      const row = rowAt(at);
+      const known = old.get(at);
+      const item = known?.row === row ? known.item : rowItem(run, row, at, matched, query);
+      item.style.transform = `translateY(${top + at * ROW_PX}px)`;
+      drawn.set(at, { row, item });
+    }
+    const items = [...drawn.values()].map((one) => one.item);
+    for (const child of [...list.children]) if (!items.includes(/** @type {HTMLElement} */ (child))) child.remove();
+    items.forEach((item, index) => list.children[index] === item || list.insertBefore(item, list.children[index]));
+    if (hadFocus && !list.contains(document.activeElement)) focusRow(focus);
   }
 
   /** @param {number} at */
@@ -214,14 +210,14 @@ function virtualRows(run, filter) {
       const wanted = focus < first ? focus : focus - inSight + 1;
       element.scrollTop = (wanted / rowsAbove) * whole;
     }
-    draw(true);
+    draw();
     focusRow(focus);
   }
 
   const address = () => `${run}?${filter}`;
   element.addEventListener("scroll", () => {
     LEFT_AT.set(address(), element.scrollTop);
-    requestAnimationFrame(() => draw());
+    requestAnimationFrame(draw);
   }, { passive: true });
   element.addEventListener("focusin", (event) => {
     const place = event.target instanceof Element ? event.target.closest("[data-place]")?.getAttribute("data-place") : null;
@@ -238,7 +234,7 @@ function virtualRows(run, filter) {
   new ResizeObserver(() => {
     if (!isPlaced) element.scrollTop = LEFT_AT.get(address()) ?? 0;
     isPlaced = true;
-    draw(true);
+    draw();
   }).observe(element);
 
   /** @param {Rows} answer @param {boolean} fromTop */
@@ -254,8 +250,8 @@ function virtualRows(run, filter) {
     pages = new Map([[0, answer.rows]]);
     if (fromTop) element.scrollTop = 0;
     else if (grown > 0 && element.scrollTop > 0 && matched * ROW_PX <= MAX_SCROLL_PX) element.scrollTop += grown * ROW_PX;
-    drawn = "";
-    draw(true);
+    drawn = new Map();
+    draw();
   }
 
   return { element, reset };
@@ -271,7 +267,7 @@ function rowItem(run, row, place, matched, query) {
   const verdict = row.status === "failed" ? "failed" : row.right === null ? "unknown" : row.right ? "right" : "wrong";
   item.classList.add(verdict);
   item.append(h("a", { href: `#/run/${run}/t/${row.id}${query && `?${query}`}` }, rowPicture(run, row),
-    h("span.row-words", h("span.row-question", row.question),
+    h("span", h("span.row-question", row.question),
       h("span.row-line", h("span.badge", VERDICT_WORDS[verdict]),
         h("span", row.answer === null ? "no answer" : h("b", row.answer)), row.expected && row.right === false && h("span.small", "expected ", row.expected), h("span.small", `${readable(row.stage)}, step ${row.step}`), h("span.small.wide-only", readable(row.family)),
         row.tools.length > 0 && h("span.small.wide-only", row.tools.join(", ")), row.errors.length > 0 && h("span.small.bad", `✗ ${row.errors.map(readable).join(", ")}`))),
@@ -282,5 +278,5 @@ function rowItem(run, row, place, matched, query) {
 /** @param {string} run @param {Row} row */
 function rowPicture(run, row) {
   const url = row.image ? imageUrl(run, row.image, 128) : "";
-  return url ? h("img.row-picture", { src: url, alt: "", loading: "lazy", width: 64, height: 64 }) : h("span.row-picture.none");
+  return url ? h("img.row-picture", { src: url, alt: "", width: 64, height: 64 }) : h("span.row-picture.none");
 }

@@ -11,12 +11,11 @@ const BINS = 20;
 export function answerFrom(data, path) {
   if (path in data.answers) return data.answers[path];
   const url = new URL(path, "http://file.invalid");
-  const list = url.pathname.match(/^\/api\/runs\/([^/]+)\/trajectories$/);
-  if (list && data.rows[list[1]]) return rowsAnswer(data.rows[list[1]], url.searchParams, data.note ? [data.note] : []);
-  const near = url.pathname.match(/^\/api\/runs\/([^/]+)\/trajectories\/([^/]+)\/neighbours$/);
-  if (near && data.rows[near[1]]) return neighboursOf(matching(data.rows[near[1]], url.searchParams), data.rows[near[1]], near[2]);
-  const group = url.pathname.match(/^\/api\/runs\/([^/]+)\/groups\/([^/]+)$/);
-  if (group && data.rows[group[1]]) return groupAnswer(data.rows[group[1]], group[2]);
+  const [, run, kind, id, near] = url.pathname.match(/^\/api\/runs\/([^/]+)\/(trajectories|groups)(?:\/([^/]+))?(\/neighbours)?$/) ?? [];
+  const rows = data.rows[run];
+  if (rows && !id) return rowsAnswer(rows, url.searchParams, data.note ? [data.note] : []);
+  if (rows && near) return neighboursOf(matching(rows, url.searchParams), rows, id);
+  if (rows && kind === "groups") return groupAnswer(rows, id);
   return data.answers[url.pathname];
 }
 

@@ -60,9 +60,7 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
   function refresh() {
     const zoom = scale();
     drawing.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
-    drawing.style.setProperty("--unit", `${1 / zoom}px`);
     drawing.classList.toggle("pixelated", zoom >= PIXELATED_FROM);
-    for (const mark of drawing.querySelectorAll("text")) mark.setAttribute("font-size", String(MARK_PX / zoom));
     for (const mark of drawing.querySelectorAll("text[data-x]")) placeMark(mark, zoom);
     for (const dot of drawing.querySelectorAll("circle")) dot.setAttribute("r", String(7 / zoom));
     drawLines();
@@ -238,6 +236,7 @@ function placeMark(mark, zoom) {
   const y = Number(mark.getAttribute("data-y"));
   const isInside = y < 18 / zoom;
   const isTarget = mark.parentElement?.classList.contains("target");
+  mark.setAttribute("font-size", String(MARK_PX / zoom));
   mark.setAttribute("x", String(Number(mark.getAttribute("data-x")) + (isInside || isTarget ? 5 : 0) / zoom));
   mark.setAttribute("y", String(isInside || isTarget ? Math.max(y, 0) + 16 / zoom : y - 5 / zoom));
 }
@@ -279,7 +278,7 @@ function legend(regions) {
 
 /** @param {string} run @param {Picture} picture @param {() => void} open */
 export function stripItem(run, picture, open) {
-  const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, loading: "lazy", class: picture.width < 200 ? "pixelated" : "" });
+  const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, class: picture.width < 200 ? "pixelated" : "" });
   return h("li", h("button", { type: "button", class: "thumb", "data-key": picture.key, "data-region": picture.origin?.region, "aria-pressed": "false", onclick: open },
     image, h("span.small", picture.caption, picture.cut, h("span.block", `${picture.width} × ${picture.height} px`))));
 }

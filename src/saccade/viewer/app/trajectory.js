@@ -34,7 +34,7 @@ export function sceneView(scene, { isWhole }) {
   const form = isWhole && !carried ? annotationForm(scene, () => picture.draw()) : null;
   const picture = pictureView(scene.run, scene.pictures, scene.regions, link, (box, of) => form?.drawn(box, of), built(scene.drawn.places));
   picture.element.setAttribute("aria-label", `What was looked at${whose}`);
-  const turns = h("div.said-column");
+  const turns = h("div");
   const heats = heatsOf(scene);
   const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
   render("none");

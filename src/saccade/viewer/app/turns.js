@@ -160,7 +160,7 @@ function tokenWords(turn, token, text) {
 /** Numbers where texts of tokens are not known. @param {Turn} turn @param {Heat} heat */
 function tokenStrip(turn, heat) {
   const values = numbersOf(turn, heat);
-  return h("span.token-strip.small", `${values.length} tokens, their texts are not known. `, values.slice(0, 400).map((value) => {
+  return h("span.small", `${values.length} tokens, their texts are not known. `, values.slice(0, 400).map((value) => {
     const leaf = h("span.block-token", { title: numberText(value) }, " ");
     warm(leaf, value, heat);
     return leaf;

@@ -1,0 +1,205 @@
+"""First rows on the screen of a new tab, and frames a second of a scrolled list, each beside an empty page.
+
+    python benchmarks/viewer_in_browser.py --run FOLDER/run-100000 --cache FOLDER/cache --json RESULT.json
+    ... --python before=OLD/bin/python --python now=NEW/bin/python    # two installations, interleaved
+
+``FOLDER`` is what ``benchmarks/viewer_scale.py`` leaves, index included. A headless Chromium is running. For each
+start, ``saccade view`` is launched, a tab is opened as soon as it prints its address, as its own opening of a browser
+would, and the time runs from the launch until the second frame after the first row is there. The floor is the same for
+``python -m http.server`` and a page of one line. Then the wheel turns over the list of trajectories, and over an empty
+list of the same height. CPU seconds are of the server, and of the browser with all its processes.
+"""
+
+import argparse
+import json
+import os
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+from viewer_peers import chromium, cpu_s, scrolled
+
+ROW = ".row-item a"
+PAINTED = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))"
+)
+EMPTY_LIST = (
+    "<!doctype html><title>empty</title><style>body { margin: 0 } div { height: 750px; overflow-y: auto } "
+    "ol { margin: 0; height: 7600000px }</style><div tabindex=-1><ol><li>one</ol></div>"
+)
+
+Told = dict[str, float]
+
+
+@contextmanager
+def launched(
+    command: Sequence[str], environment: dict[str, str], folder: Path | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **environment},
+        cwd=folder,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    """The address in the first line that a server prints."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    return next(word.strip("()") for word in line.split() if "http://" in word)
+
+
+def first_view(browser: Browser, command: Sequence[str], environment: dict[str, str], route: str, row: str) -> Told:
+    """From the launch of a server to what ``row`` selects being painted in a new tab."""
+    before_s, started_s = browser_cpu_s(), time.monotonic()
+    with launched(command, environment) as process:
+        address = address_of(process)
+        told = {"announced_s": time.monotonic() - started_s}
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        told["tab_s"] = time.monotonic() - started_s
+        page.goto(f"{address}{route}", wait_until="commit")
+        told["page_s"] = time.monotonic() - started_s
+        page.wait_for_selector(row)
+        inside_ms = float(page.evaluate(PAINTED))
+        told["painted_s"] = time.monotonic() - started_s
+        told["in_the_tab_s"] = inside_ms / 1000
+        told["server_cpu_s"] = cpu_s(process.pid)
+        told["browser_cpu_s"] = browser_cpu_s() - before_s
+        page.close()
+    return told
+
+
+def browser_cpu_s() -> float:
+    """CPU seconds of all processes of the browser below this one."""
+    return sum(
+        cpu_s(int(child)) for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    )
+
+
+def frames(page: Page, row: str) -> Told:
+    """Frames a second, and the browser's CPU time for each."""
+    before_s = browser_cpu_s()
+    found = scrolled(page, row)
+    return {"frames_per_s": found, "cpu_ms_per_frame": 1000 * (browser_cpu_s() - before_s) / max(5 * found, 1)}
+
+
+def scrolls(browser: Browser, python: str, run: Path, cache: dict[str, str], route: str) -> Told:
+    with launched(view_command(python, run), cache) as process:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.goto(f"{address_of(process)}{route}")
+        page.wait_for_selector(ROW)
+        page.wait_for_timeout(2000)
+        told = frames(page, ROW)
+        page.close()
+    return told
+
+
+def empty_scrolls(browser: Browser) -> Told:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_content(EMPTY_LIST)
+    told = frames(page, "li")
+    page.close()
+    return told
+
+
+def view_command(python: str, run: Path) -> list[str]:
+    return [python, "-m", "saccade", "view", str(run), "--port", "0", "--no-open"]
+
+
+def route_of(python: str, run: Path, cache: dict[str, str]) -> str:
+    """The list's place in an address; the index is complete then."""
+    import urllib.request
+
+    with launched(view_command(python, run), cache) as process:
+        address = address_of(process)
+        while True:
+            with urllib.request.urlopen(f"{address}api/runs", timeout=120) as answer:
+                [one] = json.load(answer)["runs"]
+            if not one["indexing"]:
+                return f"#/run/{one['id']}/list"
+            time.sleep(0.2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True, help="where its index is")
+    parser.add_argument("--python", action="append", default=[], metavar="NAME=PYTHON", help="by default this one")
+    parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--scrolls", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    pythons = dict(pair.split("=", 1) for pair in options.python) or {"now": sys.executable}
+    run, cache = options.run.absolute(), {"XDG_CACHE_HOME": str(options.cache.absolute())}
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        (Path(folder) / "index.html").write_text("<!doctype html><title>empty</title><p>one line</p>")
+        static = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder]
+        route = route_of(next(iter(pythons.values())), run, cache)
+        views: dict[str, Callable[[], Told]] = {
+            "empty": lambda: first_view(browser, static, {}, "", "p"),
+            **{
+                name: lambda python=python: first_view(browser, view_command(python, run), cache, route, ROW)
+                for name, python in pythons.items()
+            },
+        }
+        moves: dict[str, Callable[[], Told]] = {
+            "empty": lambda: empty_scrolls(browser),
+            **{
+                name: lambda python=python: scrolls(browser, python, run, cache, route)
+                for name, python in pythons.items()
+            },
+        }
+        for number in range(options.times + 1):
+            for name, measure in views.items():
+                # The first round fills the caches of the disk.
+                for what, value in measure().items() if number else ():
+                    found[name][what].append(value)
+        for _ in range(options.scrolls):
+            for name, measure in moves.items():
+                for what, value in measure().items():
+                    found[name][what].append(value)
+    answer = {
+        "run": run.name,
+        "times": options.times,
+        "scrolls": options.scrolls,
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        "load": os.getloadavg()[0],
+        **{
+            name: {
+                what: {
+                    "median": round(statistics.median(values), 3),
+                    "least": round(min(values), 3),
+                    "most": round(max(values), 3),
+                }
+                for what, values in columns.items()
+            }
+            for name, columns in found.items()
+        },
+    }
+    text = json.dumps(answer, indent=1)
+    print(text)
+    if options.json:
+        options.json.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
