@@ -48,7 +48,7 @@ IMPORTED = {
     "trackio": ("trackio", "saccade.runs.trackers.trackio"),
     "trl": ("trl", "saccade.interop.trl"),
     "video": ("av", "saccade.media.video"),
-    "view": ("fastapi", "uvicorn", "saccade.viewer.app.server"),
+    "view": ("starlette", "httptools", "uvicorn", "saccade.viewer.app.server"),
     "vllm-client": ("httpx", "msgspec", "saccade.engines.vllm.replica"),
     "wandb": ("wandb", "saccade.runs.trackers.wandb"),
 }
@@ -68,11 +68,14 @@ class Done:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="an empty folder; some 3 GB while it runs")
-    parser.add_argument("--extras", help="some of them, by commas; all by default")
+    parser.add_argument("--extras", help='some of them, by commas; all by default, "" for none')
+    parser.add_argument("--python", default=sys.executable, help="the environments' interpreter; this one by default")
     parser.add_argument("--demo", choices=["whole", "short", "none"], default="whole")
     given = parser.parse_args()
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    extras = given.extras.split(",") if given.extras else [one for one in declared if one not in NOT_ALONE]
+    extras = [one for one in declared if one not in NOT_ALONE]
+    if given.extras is not None:
+        extras = [one for one in given.extras.split(",") if one]
     if missing := set(extras) - set(IMPORTED):
         sys.exit(f"no module is known for the extras {', '.join(sorted(missing))}; add them to IMPORTED")
     work: Path = given.work.resolve()
@@ -81,12 +84,13 @@ def main() -> None:
     steps = [*built(work)]
     wheel, sdist = next((work / "dist").glob("*.whl")), next((work / "dist").glob("*.tar.gz"))
     base = work / "base"
-    steps += fresh(base, wheel)
+    version = subprocess.run([given.python, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    steps += fresh(base, wheel, given.python)
     steps += outside(base, work / "empty", given.demo)
     steps += from_sdist(base, work / "sdist", sdist)
-    for extra in extras:
-        steps += added(base, work / f"extra-{extra}", wheel, extra)
-        written = {"python": sys.version.split()[0], "files_in_wheel": len(zipfile.ZipFile(wheel).namelist())}
+    for extra in (None, *extras):
+        steps += added(base, work / f"extra-{extra}", wheel, extra) if extra else []
+        written = {"python": version, "files_in_wheel": len(zipfile.ZipFile(wheel).namelist())}
         (work / "packaging.json").write_text(
             json.dumps({**written, "steps": [asdict(one) for one in steps]}, indent=1) + "\n"
         )
@@ -105,8 +109,8 @@ def built(work: Path) -> list[Done]:
     return [ran("build wheel and sdist", [sys.executable, "-c", build, str(work / "dist")], source)]
 
 
-def fresh(base: Path, wheel: Path) -> list[Done]:
-    subprocess.run([sys.executable, "-m", "venv", str(base)], check=True)
+def fresh(base: Path, wheel: Path, python: str) -> list[Done]:
+    subprocess.run([python, "-m", "venv", str(base)], check=True)
     return [ran("install the wheel without extras", [*pip(base), str(wheel)], base)]
 
 
