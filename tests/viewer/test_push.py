@@ -230,7 +230,7 @@ def test_questions_are_read_from_the_hub(hub: FakeHub, tmp_path: Path) -> None:
     hub.state.add("dataset", "me/deep", deep)
     code = """
 from pathlib import Path
-from saccade.cli.running import existing
+from saccade.cli.machine import existing
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
 for name in ("me/plain", "me/deep", "me/deep:test", "me/deep@main:test"):

@@ -4,6 +4,6 @@ Everything heavy is imported inside the commands, so that ``saccade --help`` is 
 """
 
 from saccade.cli.entry import main, run_command
-from saccade.cli.running import prepare_machine
+from saccade.cli.machine import prepare_machine
 
 __all__ = ["main", "prepare_machine", "run_command"]

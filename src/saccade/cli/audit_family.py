@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, log_to_stderr, prepare_machine
+from saccade.cli import options
+from saccade.cli.machine import log_to_stderr, prepare_machine
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     "-n", "--n", "tasks", type=click.IntRange(min=50), default=400, show_default=True, help="Training tasks to draw."
 )
 @click.option("--experts", type=click.IntRange(min=1), default=40, show_default=True, help="Experts to play.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@options.seed
 @click.option("--check", "checks", multiple=True, metavar="NAME", help="Run this check only. Repeatable.")
 @click.option("--golden", type=PATH, metavar="FILE", help="Golden hashes of your own families to compare with.")
 @click.option("--write-golden", type=PATH, metavar="FILE", help="Write the hashes of these families and exit.")
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Save each finished audit there; the next call continues from the saved ones.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@options.as_json
 def audit_family(
     names: tuple[str, ...],
     takes_all: bool,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, log_to_stderr, prepare_machine
+from saccade.cli import options
+from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -32,28 +33,25 @@ def bench() -> None:
 @click.option(
     "--steps", type=click.IntRange(min=1), default=5, show_default=True, help="Timed steps of each framework."
 )
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.thread_count
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU, else float32.")
 @click.option("--size", type=click.Choice(["tiny", "3b"]), default="tiny", show_default=True, help="Size of the model.")
 @click.option("--image-px", type=click.IntRange(min=56), help="Side of the image; prompts grow with it.")
 @click.option("--json", "json_file", type=PATH, help="Write all figures to this file.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@options.quiet
 def bench_rl(
     workload: "WorkloadName",
     framework: "FrameworkName | Literal['both']",
     steps: int,
-    threads: int | None,
+    threads: int,
     device: "DeviceName",
     dtype: "DtypeName | None",
     size: "SizeName",
     image_px: int | None,
     json_file: Path | None,
-    quiet: bool,
 ) -> None:
     """Time one RL step, by default beside TRL's GRPOTrainer on the same tokens."""
-    threads = prepare_machine(threads)
-    log_to_stderr(is_quiet=quiet)
     from rich.console import Console
 
     from saccade.bench.checkpoint import SIZES

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH
+from saccade.cli import options
+from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
     from saccade.evaluation.benchmarks.judged_run import RereadEvaluation
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--suite", "suite_name", help="The benchmarks of a paper: ivgr, codedance, vista, argos, lang2act.")
 @click.option("--check", is_flag=True, help="Read the files and check that they are the published ones.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@options.as_json
 def benchmarks(names: tuple[str, ...], folder: Path, suite_name: str | None, check: bool, as_json: bool) -> None:
     """List public benchmarks: ready, or which file to put where. With NAMES, list only these, in detail."""
     from saccade.evaluation.benchmarks import BENCHMARKS, benchmark_named, suite_named
@@ -71,7 +72,7 @@ def _check(names: list[str], folder: Path) -> None:
     help="Folder of the benchmarks' files.",
 )
 @click.option("--judge", required=True, metavar="URL|DIR", help="URL of the judge's server, or a checkpoint directory.")
-@click.option("--judge-model", metavar="NAME", help="Name of the judge's model at the server.")
+@options.judge_model
 def reread(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> None:
     """Read a run's answers to benchmarks again, with a judge where a harness's rule asks one."""
     from saccade.chat import check_up

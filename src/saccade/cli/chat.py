@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.cli import options
+from saccade.cli.machine import existing
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 from saccade.protocols import PROTOCOLS
 
@@ -19,21 +21,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model", metavar="CHECKPOINT|URL")
-@click.option(
-    "--server-model",
-    metavar="NAME",
-    help="With a URL: the model's name at the server. The key is read from OPENAI_API_KEY.",
-)
+@options.server_model
 @click.option(
     "--picture", "pictures", type=PATH, multiple=True, help="A picture to begin with, beside uploads. Repeatable."
 )
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol to begin with, by default the recorded one.")
-@click.option(
-    "--tools",
-    multiple=True,
-    metavar="NAME,...|tools.toml|http://...",
-    help="Other tools than the checkpoint was trained with (`saccade tools` lists them). Repeatable.",
-)
+@options.agent_tools
 @click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
 @click.option(
     "--temperature",
@@ -43,16 +36,9 @@ if TYPE_CHECKING:
     help="Sampling temperature; the page can change it.",
 )
 @click.option("--out", type=PATH, help="Directory of the run, by default runs/chat-DATE; an existing one is continued.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; a non-loopback one needs --token-env."
-)
-@click.option(
-    "--port", type=click.IntRange(min=0, max=65535), help="Port, by default 7860, or a free one if that is taken."
-)
-@click.option("--token-env", metavar="NAME", help="Environment variable with the token that pages must send.")
-@click.option("--no-open", is_flag=True, help="Do not open a browser.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.page_options
+@options.overrides
+@options.threads
 def chat(
     model: str,
     server_model: str | None,
@@ -67,7 +53,6 @@ def chat(
     token_env: str | None,
     no_open: bool,
     overrides: tuple[str, ...],
-    threads: int | None,
 ) -> None:
     """Ask a checkpoint, or a model at an OpenAI-compatible server, about pictures of your own.
 
@@ -75,7 +60,6 @@ def chat(
     chat is saved as a run that `saccade view` opens.
     """
     policy_at = _policy_at(model, server_model)
-    prepare_machine(threads)
     from saccade.engines.local import local_engine
     from saccade.playground.routes import PlaygroundOffer
     from saccade.playground.serving import Playground, picture_bytes, serve_playground

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, existing, log_to_stderr
+from saccade.cli import options
+from saccade.cli.machine import existing, log_to_stderr
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ MAX_SHOWN = 500
 @click.command()
 @click.argument("train", type=PATH)
 @click.argument("test", type=PATH)
-@click.option("--out", type=PATH, required=True, help="Folder for pairs.json and pairs.html with both pictures.")
+@options.out_option("Folder for pairs.json and pairs.html with both pictures.")
 @click.option("--image-root", type=PATH, help="Folder that relative image paths start from.")
 @click.option(
     "--distance",

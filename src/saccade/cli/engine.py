@@ -7,7 +7,9 @@ from typing import Literal
 
 import click
 
-from saccade.cli.running import PATH, existing, log_to_stderr
+from saccade.cli import options
+from saccade.cli.machine import existing, log_to_stderr
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 
@@ -19,15 +21,7 @@ def engine() -> None:
 @engine.command(context_settings={"ignore_unknown_options": True})
 @click.option("--model", type=PATH, required=True, help="Checkpoint directory.")
 @click.option("--python", type=PATH, help="Python of the environment with vLLM; by default $SACCADE_VLLM_PYTHON.")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; every client that reaches it can change the weights.",
-)
-@click.option(
-    "--port", type=click.IntRange(min=0, max=65535), default=8000, show_default=True, help="Port; 0 picks a free one."
-)
+@options.listening_options(8000, host_help="Address to listen on; every client that reaches it can change the weights.")
 @click.option("--dtype", type=click.Choice(["auto", "float32", "bfloat16"]), default="auto", show_default=True)
 @click.option(
     "--max-model-len",

@@ -11,7 +11,7 @@ from saccade.cli.benchmarks import ask_judge
 from saccade.cli.evaluate_options import EvaluateOptions, evaluation_options
 from saccade.cli.look import is_look, look_sets, look_told
 from saccade.cli.measured import existing_run, keep_prices, show_figures
-from saccade.cli.running import prepare_machine, run_options, start, task_context
+from saccade.cli.running import run_options, start, task_context
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 def evaluate(**given: Unpack[EvaluateOptions]) -> None:
     """Measure a checkpoint, or a model behind a server, on your own tasks or on procedural ones."""
     _check_given(given)
-    threads = prepare_machine(given["threads"])
     from saccade.train.state import Keeping
 
     context = task_context(
@@ -51,7 +50,7 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         out=given["out"],
         resume=given["resume"],
         accepted=given["accepted"],
-        threads=threads,
+        threads=given["threads"],
         quiet=given["quiet"],
         measured=_identity(given),
         keeping=Keeping(retry_failed=given["retry_failed"], reuse=tuple(existing_run(one) for one in given["reuse"])),

@@ -1,20 +1,19 @@
 """Options of ``saccade eval``, and their values by name."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH
+from saccade.cli import options
+from saccade.cli.options import PATH, Command
+from saccade.cli.running import RunOptions
 
 if TYPE_CHECKING:
     from saccade.evaluation.probes import ProbeName
     from saccade.protocols.named import ProtocolName
     from saccade.recipes.evaluation_benchmarks import Prompts
     from saccade.recipes.evaluation_pixels import Pixels
-
-Command = TypeVar("Command", bound=Callable[..., None])
 
 # Written out, since the help must not wait for the recipes to be imported.
 PROTOCOLS = (
@@ -37,7 +36,7 @@ PROTOCOLS = (
 PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-question")
 
 
-class EvaluateOptions(TypedDict):
+class EvaluateOptions(RunOptions):
     """Values of the command's options, as click gives them."""
 
     model: Path | None
@@ -70,20 +69,13 @@ class EvaluateOptions(TypedDict):
     image_root: Path | None
     max_frames: int | None
     skip_bad_rows: bool
-    out: Path
     seed: int
     overrides: tuple[str, ...]
-    resume: bool
-    accepted: tuple[str, ...]
-    threads: int | None
-    quiet: bool
 
 
 def evaluation_options(command: Command) -> Command:
     """The options of the command, but for those that every run has."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return options.together(*_OPTIONS)(command)
 
 
 _OPTIONS = (
@@ -93,10 +85,8 @@ _OPTIONS = (
         metavar="URL",
         help="Or: a server with OpenAI's chat completions (vLLM, SGLang, a cloud), such as http://localhost:8000/v1.",
     ),
-    click.option(
-        "--server-model", metavar="NAME", help="The model's name at --server. The key is read from OPENAI_API_KEY."
-    ),
-    click.option("--data", type=PATH, help="Your own tasks: a file or a folder."),
+    options.server_model,
+    options.data,
     click.option(
         "--env",
         metavar="gymnasium:ID|...",
@@ -141,7 +131,7 @@ _OPTIONS = (
         metavar="URL|DIR",
         help="With --benchmark: server or checkpoint directory of a judge, for rules that need one.",
     ),
-    click.option("--judge-model", metavar="NAME", help="Name of the judge's model at its server."),
+    options.judge_model,
     click.option(
         "-n", "--n", "count", type=click.IntRange(min=1), help="Number of tasks, by default all (256 of --family)."
     ),
@@ -153,13 +143,7 @@ _OPTIONS = (
         help="How questions are asked; repeatable. By default the checkpoint's recorded protocol. Without a record "
         "it is asked with all image tools (tagged) and without (direct).",
     ),
-    click.option(
-        "--tools",
-        multiple=True,
-        metavar="NAME,...|tools.toml|http://...",
-        help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, "
-        "or a tool service. Repeatable.",
-    ),
+    options.agent_tools,
     click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns of protocols with tools."),
     click.option(
         "--toolbox",
@@ -198,9 +182,7 @@ _OPTIONS = (
     click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong."),
     click.option("--greedy", is_flag=True, help="Always take the likeliest token; this is the default."),
     click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead."),
-    click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from."),
-    click.option(
-        "--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32."
-    ),
-    click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many."),
+    options.image_root,
+    options.max_frames,
+    options.skip_bad_rows,
 )

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from saccade.cli import options
 from saccade.cli.export_questions import QUESTION_FORMS, export_family
 from saccade.cli.look import export_look
-from saccade.cli.running import PATH
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
         "Of --suite: folder (questions, pictures, card, licence), vlmevalkit, lmms-eval."
     ),
 )
-@click.option("--out", type=PATH, required=True, help="File or folder to write.")
+@options.out_option("File or folder to write.")
 @click.option("--license", "licence", help="License of a FILE.py:NAME's questions, by default unknown.")
 @click.option("--name", help="Evaluation to export, if the run has several.")
 @click.option("--as", "set_name", help="Name of the questions in their files, by default the evaluation's.")
@@ -156,7 +157,7 @@ def _export_run(run: Path, form: RunForm, out: Path, name: str | None, set_name:
 @click.option(
     "--from", "form", required=True, type=click.Choice(["vlmevalkit", "lmms-eval"]), help="Harness that wrote FILE."
 )
-@click.option("--out", type=PATH, required=True, help="Directory for samples/NAME.jsonl, as in a run.")
+@options.out_option("Directory for samples/NAME.jsonl, as in a run.")
 @click.option("--name", help="Name of the evaluation, by default that of the file.")
 @click.option("--benchmark", metavar="NAME", help="Benchmark that was measured; its rules are used.")
 @click.option(

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Unpack
 
 import click
 
+from saccade.cli.running import RunOptions
 from saccade.config.context import RecipeContext
 from saccade.config.fleet import FleetSettings
 from saccade.config.tracking import TrackingSettings
@@ -19,13 +21,9 @@ def train_spread(
     plan: Plan,
     fleet: FleetSettings,
     *,
-    out: Path,
-    resume: bool,
-    accepted: tuple[str, ...],
-    threads: int,
-    is_quiet: bool,
     config: str,
     tracking: TrackingSettings,
+    **how: Unpack[RunOptions],
 ) -> Mapping[str, StageSummary]:
     """Runs the recipe that ``target`` names on a cluster, watched over by this process; the summaries of the run.
 
@@ -40,20 +38,21 @@ def train_spread(
 
     if fleet.learners > 1:
         check_shards(plan)
+    out = how["out"].absolute()
     arguments: list[str] = click.get_current_context().obj
     job = Job(
         recipe=target,
         context=context,
         fleet=fleet,
-        out=out.absolute(),
+        out=out,
         folder=Path.cwd(),
-        resume=resume,
-        threads=threads,
-        accepted=accepted,
+        resume=how["resume"],
+        threads=how["threads"],
+        accepted=how["accepted"],
         command=("saccade", *arguments),
-        is_quiet=is_quiet,
+        is_quiet=how["quiet"],
         config=config,
         tracking=tracking,
-        weights=weights_folder(fleet, out.absolute()),
+        weights=weights_folder(fleet, out),
     )
     return train_on_ray(job)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli import options
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ ENCODER_HELP = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-tra
 @click.command()
 @click.argument("folder", type=PATH)
 @click.option("--encoder", "where", required=True, metavar="CHECKPOINT", help=ENCODER_HELP)
-@click.option("--out", type=PATH, required=True, help="Directory of the index; an existing index is extended.")
+@options.out_option("Directory of the index; an existing index is extended.")
 @click.option(
     "--precision",
     type=click.Choice(["int8", "fp16"]),
@@ -40,7 +41,7 @@ ENCODER_HELP = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-tra
 @click.option(
     "--first-stage", metavar="STAGE", help="Also store what two-stage search needs: 32-int8, 32-signs, all-signs, ..."
 )
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.threads
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def index(
     folder: Path,
@@ -50,7 +51,6 @@ def index(
     dpi: int,
     max_pixels: int,
     first_stage: str | None,
-    threads: int | None,
     quiet: bool,
 ) -> None:
     """Index the PDFs and pictures of FOLDER, or add new and changed ones to the index.
@@ -58,7 +58,6 @@ def index(
     A PDF is a document, and so are the pictures of a subfolder. Pages that cannot be read are listed. The same command
     continues after an interruption.
     """
-    prepare_machine(threads)
     from saccade.retrieval.building import build_index
     from saccade.retrieval.first_stage import FirstStage, build_first_stage
     from saccade.retrieval.layout import IndexSettings
@@ -93,7 +92,7 @@ def index(
 @click.option(
     "--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {ENCODER_HELP}"
 )
-@click.option("--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one.")
+@options.first_stage
 @click.option("--out", type=PATH, help="Folder for the pictures of the pages.")
 @click.option(
     "--why",
@@ -101,8 +100,8 @@ def index(
     metavar="FILE.html",
     help="HTML page that shows, on the pages found, what each word of the question matched.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.thread_count
+@options.as_json
 def search(
     index_directory: Path,
     question: str,
@@ -112,11 +111,10 @@ def search(
     first_stage: str | None,
     out: Path | None,
     why: Path | None,
-    threads: int | None,
+    threads: int,
     as_json: bool,
 ) -> None:
     """Find the pages of INDEX that answer QUESTION: score, document#page, and its file with --out."""
-    threads = prepare_machine(threads)
     from saccade.media.store import png_bytes
     from saccade.retrieval.first_stage import FirstStage
     from saccade.retrieval.retriever import PageRetriever

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli.machine import prepare_machine
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 TEMPLATES = Path(__file__).parent / "project"

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
+from saccade.cli import options
+from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.measured import existing_run
-from saccade.cli.running import PATH, log_to_stderr, prepare_machine
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 
 @click.command("judge-agreement")
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
 @click.option("--judge", required=True, metavar="URL|CHECKPOINT", help="The judge: a server or a checkpoint.")
-@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, if --judge is a server.")
+@options.judge_model
 @click.option("--second", metavar="URL|CHECKPOINT", help="A second judge.")
 @click.option("--second-model", metavar="NAME", help="Name of its model, if --second is a server.")
 @click.option(

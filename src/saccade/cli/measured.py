@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:

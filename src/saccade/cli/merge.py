@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli.machine import prepare_machine
+from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
     from typing import Literal

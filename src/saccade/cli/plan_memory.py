@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.cli.machine import existing, prepare_machine
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.cli import options
+from saccade.cli.machine import existing, prepare_machine
+from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
     from saccade.train.recipe_loading import SettingDoc
@@ -29,7 +31,7 @@ def recipes() -> None:
 @click.argument("recipe", metavar="FILE.py:FUNCTION|NAME")
 @click.option("--data", type=PATH, help="As for saccade train, if the defaults depend on it.")
 @click.option("--model", type=PATH, help="As for saccade train, if the defaults depend on it.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@options.as_json
 def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) -> None:
     """List the settings of a recipe: default, the paper's value, meaning."""
     prepare_machine(None)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli import options
+from saccade.cli.machine import prepare_machine
+from saccade.cli.options import PATH
 from saccade.cli.show import explain_pages, judge_run, star_run
 from saccade.errors import UserError
 
@@ -17,10 +19,8 @@ from saccade.errors import UserError
     help="Ask this model about wrong answers with tools: did calls ask for the wrong thing (E4), or was a right result "
     "misread (E6)? Its verdicts stay with the run.",
 )
-@click.option("--judge-model", metavar="NAME", help="Name of the judge's model, if --judge is a server.")
-@click.option(
-    "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the server's key."
-)
+@options.judge_model
+@options.api_key_env
 @click.option(
     "--stars",
     type=click.Choice(["text", "pages"]),

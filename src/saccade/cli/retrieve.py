@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli import options
 from saccade.cli.index import ENCODER_HELP, page_encoder
-from saccade.cli.running import PATH, prepare_machine
+from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
     from saccade.media.store import MediaStore
@@ -21,7 +22,7 @@ KS = (1, 3, 5)
 @click.command()
 @click.argument("questions", type=PATH)
 @click.argument("index_directory", type=PATH, metavar="INDEX")
-@click.option("--out", type=PATH, required=True, help="Directory for the file of questions and the pages.")
+@options.out_option("Directory for the file of questions and the pages.")
 @click.option("-k", "count", type=click.IntRange(min=1), default=3, show_default=True, help="Pages per question.")
 @click.option("--whole-corpus", is_flag=True, help="Search all documents, even if a question names one.")
 @click.option("--gold", is_flag=True, help="Use the gold pages and --distractors instead of retrieved pages.")
@@ -39,8 +40,8 @@ KS = (1, 3, 5)
 @click.option(
     "--encoder", "where", metavar="CHECKPOINT", help=f"By default the one that made the index. {ENCODER_HELP}"
 )
-@click.option("--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.first_stage
+@options.thread_count
 def retrieve(
     questions: Path,
     index_directory: Path,
@@ -55,14 +56,13 @@ def retrieve(
     skip_bad_rows: bool,
     where: str | None,
     first_stage: str | None,
-    threads: int | None,
+    threads: int,
 ) -> None:
     """Retrieve pages of INDEX for QUESTIONS: writes a file of questions on pictures, for train, eval and curate.
 
     The file is named after the data set or QUESTIONS, so that answers count as before. The output says how often the
     gold pages were found, if they are known.
     """
-    threads = prepare_machine(threads)
     from saccade.media.store import MediaStore
     from saccade.retrieval.first_stage import FirstStage
     from saccade.retrieval.store import open_index

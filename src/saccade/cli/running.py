@@ -1,45 +1,46 @@
 """Shared parts of commands that start a run: options, preparation of the machine, the run itself."""
 
 import dataclasses
-import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from saccade.cli import options
 from saccade.cli.config_option import config_option, options_given, with_file
-from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.cli.machine import existing, log_to_stderr
+from saccade.cli.options import Command
+from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.config.sources import RecipeSource
     from saccade.config.tracking import TrackingSettings
     from saccade.evaluation.summary import StageSummary
-    from saccade.interop.hub import HubName
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
     from saccade.train.state import Keeping
 
-DEFAULT_THREADS = 1
-"""Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
 
-Command = TypeVar("Command", bound=Callable[..., None])
+class RunOptions(TypedDict):
+    """Values of the options that say where and how a run goes on."""
 
-PATH = click.Path(path_type=Path)
+    out: Path
+    resume: bool
+    accepted: tuple[str, ...]
+    threads: int
+    quiet: bool
 
 
 def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
     """The options of every command that starts a run."""
-    if default_out is None:
-        out = click.option("--out", type=PATH, required=True, help="Directory of the run.")
-    else:
-        out = click.option("--out", type=PATH, default=default_out, show_default=True, help="Directory of the run.")
-    options = [
-        out,
+    return options.together(
+        config_option,
+        options.out_option("Directory of the run.", default=default_out),
         click.option(
             "--seed",
             type=click.IntRange(min=0),
@@ -63,16 +64,9 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
             metavar="KEY",
             help="With --resume: continue although this setting has changed (recipe: its source). Repeatable.",
         ),
-        click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1."),
+        options.thread_count,
         click.option("--quiet", is_flag=True, help="Show no progress."),
-    ]
-
-    def with_options(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return config_option(command)
-
-    return with_options
+    )
 
 
 def task_context(
@@ -106,23 +100,20 @@ def start(
     recipe: "Callable[[RecipeContext], Plan]",
     context: "RecipeContext",
     *,
-    out: Path,
-    resume: bool,
-    accepted: tuple[str, ...],
-    threads: int,
-    quiet: bool,
     source: "Callable[[], RecipeSource] | None" = None,
     measured: Mapping[str, object] | None = None,
     keeping: "Keeping | None" = None,
     target: str | None = None,
+    **how: Unpack[RunOptions],
 ) -> None:
-    """Run a recipe into ``out``, write its report, and say where it is.
+    """Run a recipe into its folder, write its report, and say where it is.
 
     ``target`` is how the processes of a fleet find the recipe again (``load_recipe``). ``source`` gives the recipe's
     own source; it is asked after the recipe was called, which may import more of it.
     """
     # Of several processes the first one speaks for all.
-    log_to_stderr(is_quiet=quiet or os.environ.get("RANK", "0") != "0")
+    out, threads = how["out"], how["threads"]
+    log_to_stderr(is_quiet=how["quiet"] or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
     from saccade.config.tracking import split_tracking
     from saccade.runs.trackers.following import check_trackers
@@ -140,34 +131,10 @@ def start(
     if fleet.has_ray:
         from saccade.cli.fleet import train_spread
 
-        summaries = train_spread(
-            target,
-            own,
-            plan,
-            fleet,
-            out=out,
-            resume=resume,
-            accepted=accepted,
-            threads=threads,
-            is_quiet=quiet,
-            config=config,
-            tracking=tracking,
-        )
+        summaries = train_spread(target, own, plan, fleet, config=config, tracking=tracking, **how)
         tell(summaries, plan, out, tracking)
         return
-    run = partial(
-        _run,
-        plan,
-        context,
-        out=out,
-        resume=resume,
-        accepted=accepted,
-        threads=threads,
-        quiet=quiet,
-        source=source,
-        config=config,
-        tracking=tracking,
-    )
+    run = partial(_run, plan, context, source=source, config=config, tracking=tracking, **how)
     if fleet.learners == 1:
         run(measured=measured, keeping=keeping)
         return
@@ -189,17 +156,13 @@ def _run(
     plan: "Plan",
     context: "RecipeContext",
     *,
-    out: Path,
-    resume: bool,
-    accepted: tuple[str, ...],
-    threads: int,
-    quiet: bool,
     source: "Callable[[], RecipeSource] | None",
     config: str,
     tracking: "TrackingSettings",
-    measured: Mapping[str, object] | None,
+    measured: Mapping[str, object] | None = None,
     company: "Company | None" = None,
     keeping: "Keeping | None" = None,
+    **how: Unpack[RunOptions],
 ) -> None:
     arguments: list[str] = click.get_current_context().obj
     from saccade.config.settings import to_json
@@ -210,22 +173,22 @@ def _run(
 
     summaries = run_plan(
         plan,
-        out=out,
+        out=how["out"],
         media=context.media,
         seed=context.seed,
-        resume=resume,
-        threads=threads,
+        resume=how["resume"],
+        threads=how["threads"],
         command=("saccade", *arguments),
         inputs=inputs_of(context, measured, families_in([to_json(plan.settings), str((measured or {}).get("family"))])),
         source=None if source is None else source(),
         config=config,
         tracking=tracking,
-        accepted=accepted,
-        progress=Progress("quiet" if quiet else "auto"),
+        accepted=how["accepted"],
+        progress=Progress("quiet" if how["quiet"] else "auto"),
         company=company,
         keeping=keeping or Keeping(),
     )
-    tell(summaries, plan, out, tracking)
+    tell(summaries, plan, how["out"], tracking)
 
 
 def _config_of(plan: "Plan", context: "RecipeContext", threads: int) -> str:
@@ -282,77 +245,3 @@ def check_started(learners: int) -> None:
         f"fleet.learners={learners}, but {started} processes were started; set fleet.learners={started}, or start as "
         "many as the setting says"
     )
-
-
-def prepare_machine(threads: int | None) -> int:
-    """Threads to use, set where torch's thread pool reads it when torch is first imported.
-
-    Without ``threads`` it is ``OMP_NUM_THREADS`` or else 1: the same on all machines.
-    """
-    # Waiting threads that spin starve whatever else runs on the machine.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    set_before = os.environ.get("OMP_NUM_THREADS", "")
-    default = int(set_before) if set_before.isdecimal() and int(set_before) else DEFAULT_THREADS
-    count = threads or default
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(count)
-    return count
-
-
-def existing(option: str, path: Path | None) -> Path | None:
-    """The path itself, or where the hub's cache has what ``--model`` or ``--data`` name there.
-
-    UserError when it is given and neither there nor a name on the hub.
-    """
-    if path is None or path.exists():
-        return path
-    text = str(path)
-    if option == "--data" and text.startswith("hf:"):
-        return path  # Read by the library `datasets`.
-    if option in ("--model", "--data") and (name := _name_on_hub(text)) is not None:
-        return _fetched(option, name)
-    is_name = option in ("--model", "--data") and _name_on_hub(f"hf:{text}") is not None
-    elsewhere = f"; hf:{text} would be the one on the hub" if is_name else ""
-    raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){elsewhere}")
-
-
-def _name_on_hub(text: str) -> "HubName | None":
-    """The name on a hub that an option gives; a path into a folder that is there is a wrong path."""
-    from saccade.interop.hub import hub_name
-    from saccade.tasks.files import FILE_KINDS
-
-    name = hub_name(text)
-    if name is None or text.startswith("hf:"):
-        return name
-    is_path = Path(text).parent.is_dir() or Path(text).suffix.lower() in FILE_KINDS
-    return None if is_path else name
-
-
-def _fetched(option: str, name: "HubName") -> Path:
-    from saccade.interop.hub import fetched, fetched_data
-
-    try:
-        return fetched(name, "model") if option == "--model" else fetched_data(name)
-    except SaccadeError as error:
-        kind = UserError if isinstance(error, UserError) else MachineError
-        raise kind(f"{option} {name}: there is no such file or folder here, and {error}") from error
-
-
-def log_to_stderr(*, is_quiet: bool) -> None:
-    """Let what Saccade's loggers say be seen."""
-    logger = logging.getLogger("saccade")
-    logger.setLevel(logging.INFO)
-    if not any(isinstance(handler, _StderrHandler) for handler in logger.handlers):
-        handler = _StderrHandler(level=logging.WARNING if is_quiet else logging.INFO)
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        logger.addHandler(handler)
-
-
-class _StderrHandler(logging.Handler):
-    """Looks stderr up at each message, since a progress bar replaces it; never stops the run when it is closed."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            click.echo(self.format(record), err=True)
-        except (OSError, ValueError):
-            self.setLevel(logging.CRITICAL + 1)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.cli import options
+from saccade.cli.machine import existing
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -20,15 +22,10 @@ if TYPE_CHECKING:
 @click.option("--host", help="Address to listen on, by default 127.0.0.1. A non-loopback one needs a token.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port, by default 8400; 0 picks a free one.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that the light tools share, by default 1.")
-@click.option(
-    "--token-env",
-    default="SACCADE_TOKEN",
-    show_default=True,
-    help="Environment variable with the token that callers must send.",
-)
+@options.token_env
 @click.option("--log", type=click.Choice(["calls", "events"]), help="What to log, as JSON lines on stderr.")
 @click.option("--ray", is_flag=True, help="Run as a Ray Serve deployment: replicas on a cluster, shares of GPUs.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads of each worker, by default 1.")
+@options.threads_option(of=" of each worker")
 def serve(
     tools_file: Path,
     host: str | None,
@@ -37,13 +34,11 @@ def serve(
     token_env: str,
     log: str | None,
     ray: bool,
-    threads: int | None,
 ) -> None:
     """Serve the tools of a configuration over HTTP until SIGTERM.
 
     Options override [server] in the file.
     """
-    prepare_machine(threads)
     from saccade.services.settings import serving_of
     from saccade.tools.catalogue.settings import read_tools_file
 
@@ -66,20 +61,12 @@ PORT = click.IntRange(1, 65_535)
 @click.command()
 @click.argument("tools_file", type=PATH, metavar="[TOOLS.toml]", required=False)
 @click.option("--http", is_flag=True, help="Serve over HTTP at /mcp instead of standard input and output.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="With --http: address; a non-loopback one needs a token."
-)
-@click.option("--port", type=PORT, default=8401, show_default=True, help="With --http: port.")
-@click.option(
-    "--token-env",
-    default="SACCADE_TOKEN",
-    show_default=True,
-    help="With --http: environment variable with the token that clients must send.",
-)
+@options.listening_options(8401, of="With --http: ")
+@options.token_env
 @click.option(
     "--images", "folders", type=PATH, multiple=True, help="Folder from which pictures may be named by path. Repeatable."
 )
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.threads
 def mcp(
     tools_file: Path | None,
     http: bool,
@@ -87,10 +74,8 @@ def mcp(
     port: int,
     token_env: str,
     folders: tuple[Path, ...],
-    threads: int | None,
 ) -> None:
     """Offer tools to any client of the Model Context Protocol: those of a configuration, or the image tools."""
-    prepare_machine(threads)
     tools = _tools(tools_file)
     from saccade.interop.mcp.images import ReceivedImages
     from saccade.interop.mcp.server import mcp_server
@@ -110,13 +95,7 @@ def mcp(
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Tasks of a procedural family.")
 @click.option("--data", type=PATH, help="Or: your own tasks, a file or a folder.")
 @click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default the image tools.")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address; OpenEnv has no tokens, so use trusted networks only.",
-)
-@click.option("--port", type=PORT, default=8402, show_default=True)
+@options.listening_options(8402, host_help="Address; OpenEnv has no tokens, so use trusted networks only.")
 @click.option(
     "--allow-host",
     "allow_hosts",
@@ -135,9 +114,9 @@ def mcp(
     show_default=True,
     help="Difficulty of the family's tasks.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.seed
+@options.skip_bad_rows
+@options.threads
 def openenv(
     family: str | None,
     data: Path | None,
@@ -151,12 +130,10 @@ def openenv(
     difficulty: float,
     seed: int,
     skip_bad_rows: bool,
-    threads: int | None,
 ) -> None:
     """Serve our environment to trainers that speak OpenEnv; each connection is an episode of its own."""
     if (data is None) == (family is None):
         raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
-    prepare_machine(threads)
     tools = _tools(tools_file)
     from saccade.interop.openenv.server import openenv_app, serve
     from saccade.media.store import MediaStore

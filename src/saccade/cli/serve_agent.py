@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli import options
 from saccade.cli.evaluate import served_or_none
-from saccade.cli.running import PATH, existing, prepare_machine
+from saccade.cli.machine import existing
+from saccade.cli.options import PATH
 from saccade.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -20,17 +22,9 @@ if TYPE_CHECKING:
 @click.command("serve-agent")
 @click.option("--model", type=PATH, help="Checkpoint directory of the policy.")
 @click.option("--server", metavar="URL", help="Or: a server of the policy alone (vLLM, SGLang, a cloud).")
-@click.option(
-    "--server-model", metavar="NAME", help="The model's name at --server. The key is read from OPENAI_API_KEY."
-)
+@options.server_model
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol, by default the recorded one.")
-@click.option(
-    "--tools",
-    multiple=True,
-    metavar="NAME,...|tools.toml|http://...",
-    help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
-    "tool service. Repeatable.",
-)
+@options.agent_tools
 @click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
 @click.option(
     "--temperature",
@@ -47,12 +41,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Reply with the final answer alone, or with all turns and tool results.",
 )
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; a non-loopback one needs a token."
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=8403, show_default=True, help="Port; 0 picks a free one."
-)
+@options.listening_options(8403)
 @click.option(
     "--queue",
     type=click.IntRange(min=1),
@@ -62,14 +51,9 @@ if TYPE_CHECKING:
 )
 @click.option("--https", "allows_https", is_flag=True, help="Fetch pictures that are named by https addresses.")
 @click.option("--traces", type=click.IntRange(min=0), default=256, show_default=True, help="Requests kept for /traces.")
-@click.option(
-    "--token-env",
-    default="SACCADE_TOKEN",
-    show_default=True,
-    help="Environment variable with the token that callers must send.",
-)
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.token_env
+@options.overrides
+@options.threads
 def serve_agent(
     model: Path | None,
     server: str | None,
@@ -87,12 +71,10 @@ def serve_agent(
     traces: int,
     token_env: str,
     overrides: tuple[str, ...],
-    threads: int | None,
 ) -> None:
     """Serve a policy with its whole tool loop as /v1/chat/completions until SIGTERM; each request is an episode."""
     at_server = served_or_none(model, server, server_model) or ("", "")
     path = existing("--model", model)
-    prepare_machine(threads)
     from saccade.services.http.listening import check_reach, listening
     from saccade.serving.settings import AgentServerSettings
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
+    from saccade.curation.teachers import Teachers
+    from saccade.media.store import MediaStore
     from saccade.runs.runinfo import RunPaths
     from saccade.types import Json
     from saccade.viewer.star_record import StarredEvaluation
@@ -64,8 +66,6 @@ def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> 
 async def _judged(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> "dict[str, JudgedEvaluation]":
-    from saccade.chat.chat_model import ChatServerSettings
-    from saccade.curation.teachers import Teachers
     from saccade.evaluation.error_judge import ErrorJudge
     from saccade.evaluation.errors import judged
     from saccade.media.store import MediaStore
@@ -74,11 +74,21 @@ async def _judged(
     from saccade.viewer.verdicts import JudgedEvaluation
 
     name = f"{model} at {who}" if model else who
-    with Teachers(media=MediaStore(), server=ChatServerSettings(), api_key_env=api_key_env, out=paths.root) as open_:
-        asked = ErrorJudge(asking=JudgeClient(model=open_.teacher("judge", who, model)))
+    with _judge(who, model, MediaStore(), api_key_env, paths.root) as open_:
+        asked = ErrorJudge(asking=JudgeClient(model=open_.teacher("judge")))
         return {
             file.stem: JudgedEvaluation(judge=name, verdicts=await judged(read_records(file), asked)) for file in files
         }
+
+
+def _judge(who: str, model: str | None, media: "MediaStore", api_key_env: str, out: Path) -> "Teachers":
+    """The judge that ``--judge`` and ``--judge-model`` name; its replies are kept with the run."""
+    from saccade.chat.chat_model import ChatServerSettings
+    from saccade.curation.requests import NamedModel
+    from saccade.curation.teachers import Teachers
+
+    models = {"judge": NamedModel(who, model)}
+    return Teachers(media=media, server=ChatServerSettings(), api_key_env=api_key_env, out=out, models=models)
 
 
 def _evaluations(run: Path) -> "tuple[RunPaths, list[Path]]":
@@ -111,8 +121,6 @@ def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_
 async def _starred(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, *, sees_pages: bool, api_key_env: str
 ) -> "dict[str, StarredEvaluation]":
-    from saccade.chat.chat_model import ChatServerSettings
-    from saccade.curation.teachers import Teachers
     from saccade.evaluation.stars import StarJudge, starred
     from saccade.media.store import MediaStore
     from saccade.rewards.judges.llm_judge import JudgeClient
@@ -124,8 +132,8 @@ async def _starred(
     shown = {image for of in attempts.values() for one in of for image in one.task.images} if sees_pages else ()
     for image in shown:
         media.add_file(paths.media / f"{image.hash}.png")
-    with Teachers(media=media, server=ChatServerSettings(), api_key_env=api_key_env, out=paths.root) as open_:
-        asked = StarJudge(asking=JudgeClient(model=open_.teacher("judge", who, model)), sees_pages=sees_pages)
+    with _judge(who, model, media, api_key_env, paths.root) as open_:
+        asked = StarJudge(asking=JudgeClient(model=open_.teacher("judge")), sees_pages=sees_pages)
         return {
             stage: StarredEvaluation(judge=name, sees_pages=sees_pages, verdicts=await starred(of, asked))
             for stage, of in attempts.items()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH
+from saccade.cli import options
+from saccade.cli.options import PATH
 from saccade.errors import ToolError, UserError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ REFUSED = 1
 @click.option("--image", "images", type=PATH, multiple=True, help="An image for a call of NAME. Repeatable.")
 @click.option("--arguments", help="Arguments to call NAME with: a JSON object; coordinates in pixels of the image.")
 @click.option("--out", type=PATH, help="Folder for the pictures that a call returns.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.as_json
 def tools(
     name: str | None,
     config: Path | None,

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH, existing, prepare_machine, task_context
+from saccade.cli import options
+from saccade.cli.machine import existing
+from saccade.cli.options import PATH
+from saccade.cli.running import task_context
 from saccade.errors import UserError
 from saccade.types import Task
 
@@ -24,11 +27,11 @@ def verifier() -> None:
 @verifier.command()
 @click.argument("reward", metavar="[FILE.py:NAME]", required=False)
 @click.option("--data", type=PATH, help="Your own tasks with boxes: a file or a folder. By default tasks are drawn.")
-@click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
-@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
+@options.image_root
+@options.skip_bad_rows
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=16, show_default=True, help="Number of tasks.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.seed
+@options.threads
 def hacks(
     reward: str | None,
     data: Path | None,
@@ -36,10 +39,8 @@ def hacks(
     skip_bad_rows: bool,
     count: int,
     seed: int,
-    threads: int | None,
 ) -> int:
     """Test a reward, by default Argos' with exact regions, against the known hacks; exit status 1 if any pays."""
-    prepare_machine(threads)
     from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
     from saccade.rewards.hack_check import check_verifier
     from saccade.rewards.reward import own_reward
@@ -54,8 +55,8 @@ def hacks(
 
 @verifier.command()
 @click.option("--data", type=PATH, help="Your own tasks with boxes: a file or a folder. By default tasks are drawn.")
-@click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
-@click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
+@options.image_root
+@options.skip_bad_rows
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=64, show_default=True, help="Number of tasks.")
 @click.option(
     "--set",
@@ -72,8 +73,8 @@ def hacks(
     help="Or: exact regions, this share of them wrong; by default 0, 0.1 and 0.3. Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads, by default 1.")
+@options.seed
+@options.threads
 def agreement(
     data: Path | None,
     image_root: Path | None,
@@ -83,12 +84,10 @@ def agreement(
     shares: tuple[float, ...],
     as_json: bool,
     seed: int,
-    threads: int | None,
 ) -> None:
     """Compare a verifier's verdicts on points, and its scores, with exact regions."""
     if overrides and shares:
         raise UserError("--set names a verifier's models and --wrong takes exact regions; give one of them")
-    prepare_machine(threads)
     from saccade.rewards.argos import ExactRegions, NoisyRegions, Verifier
     from saccade.rewards.argos.ground_truth import agreement_with_truth
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.running import PATH
+from saccade.cli import options
+from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -14,14 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", type=PATH, nargs=-1, metavar="[PATH]...")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; a non-loopback one needs --token-env."
-)
-@click.option(
-    "--port", type=click.IntRange(min=0, max=65535), help="Port, by default 7860, or a free one if that is taken."
-)
-@click.option("--token-env", metavar="NAME", help="Environment variable with the token that pages must send.")
-@click.option("--no-open", is_flag=True, help="Do not open a browser.")
+@options.page_options
 @click.option(
     "--field",
     "fields",

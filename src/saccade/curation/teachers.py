@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -11,12 +11,22 @@ from types import TracebackType
 from typing import Self
 
 from saccade.atomic import disk_errors
-from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, connect, is_checkpoint, is_server
+from saccade.chat.chat_model import (
+    ChatCounts,
+    ChatModel,
+    ChatServerSettings,
+    ConnectedChat,
+    connect,
+    is_checkpoint,
+    is_server,
+)
 from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.curation.reports import Counts
-from saccade.curation.rows import recorded_pass_rates
+from saccade.curation.requests import CurationRequest, NamedModel
+from saccade.curation.rows import check_covered, recorded_pass_rates
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.types import Task
 from saccade.vision_models.kinds import VisionModel
 
 REPLIES, ASKED = "replies", ".asked.json"
@@ -82,6 +92,8 @@ class Teachers:
     server: ChatServerSettings
     api_key_env: str
     out: Path
+    models: Mapping[str, NamedModel]
+    """By role, which is the option that names the model."""
     _stack: ExitStack = field(default_factory=ExitStack, init=False)
     _ledger: Ledger = field(init=False)
     _local: dict[Path, ChatModel] = field(default_factory=dict, init=False)
@@ -97,10 +109,16 @@ class Teachers:
     ) -> None:
         self._stack.close()
 
-    def teacher(self, role: str, who: str, model: str | None) -> ChatModel:
-        """A model of a server, or a checkpoint, which is loaded once; ``role`` is the option that names it."""
-        if not is_server(who):
-            path = Path(who)
+    @classmethod
+    def of(cls, request: CurationRequest, server: ChatServerSettings, media: MediaStore) -> Self:
+        """The models that a command names."""
+        return cls(media=media, server=server, api_key_env=request.api_key_env, out=request.out, models=request.models)
+
+    def teacher(self, role: str) -> ChatModel:
+        """A model of a server, or a checkpoint, which is loaded once."""
+        model = self.models[role]
+        if not is_server(model.where):
+            path = Path(model.where)
             if path not in self._local:
                 if not is_checkpoint(path):
                     raise UserError(
@@ -111,40 +129,44 @@ class Teachers:
                 except UserError as error:
                     raise UserError(f"--{role} {error}") from error
             return self._local[path]
-        if model is None:
-            raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")
-        client = connect(
-            who,
-            self.server,
-            model=model,
-            media=self.media,
-            api_key=os.environ.get(self.api_key_env, ""),
-            cache_dir=self.out / REPLIES,
-            on_count=self._ledger.of(role),
-        )
-        return self._stack.enter_context(client)
+        return self._stack.enter_context(self._connected(role, self.media))
 
-    def vision(self, role: str, who: str, model: str | None) -> VisionModel:
-        """A model that answers requests about a picture at once; ``role`` is the option that names it."""
-        if is_server(who) and model is None:
-            raise UserError(f"--{role} {who} is a server; say with --{role}-model which of its models is meant")
+    def teacher_if_named(self, role: str) -> ChatModel | None:
+        """The same, where the command names one."""
+        return self.teacher(role) if role in self.models else None
+
+    def vision(self, role: str) -> VisionModel:
+        """A model that answers requests about a picture at once."""
         images = LentImages()
-        connected = connect(
-            who if is_server(who) else Path(who),
+        return self._stack.enter_context(VisionChat(self._connected(role, images), images))
+
+    def player(self, role: str, tasks: Sequence[Task]) -> ChatModel | Mapping[str, float]:
+        """A chat model, or the pass rates of these questions that a file or a run holds."""
+        model = self.models[role]
+        if is_server(model.where) or is_checkpoint(Path(model.where)):
+            return self.teacher(role)
+        rates = recorded_pass_rates(Path(model.where))
+        check_covered(tasks, rates, f"--{role} {model.where}")
+        return rates
+
+    def server_model(self, role: str) -> str:
+        """The model's name at its server; UserError without one."""
+        model = self.models[role]
+        if model.name is None:
+            raise UserError(f"--{role} {model.where} is a server; say with --{role}-model which of its models is meant")
+        return model.name
+
+    def _connected(self, role: str, media: MediaStore) -> ConnectedChat:
+        where = self.models[role].where
+        return connect(
+            where if is_server(where) else Path(where),
             self.server,
-            model=model,
-            media=images,
+            model=self.server_model(role) if is_server(where) else None,
+            media=media,
             api_key=os.environ.get(self.api_key_env, ""),
             cache_dir=self.out / REPLIES,
             on_count=self._ledger.of(role),
         )
-        return self._stack.enter_context(VisionChat(connected, images))
-
-    def player(self, role: str, who: str, model: str | None) -> ChatModel | Mapping[str, float]:
-        """A chat model, or the pass rates that a file or a run holds."""
-        if is_server(who) or is_checkpoint(Path(who)):
-            return self.teacher(role, who, model)
-        return recorded_pass_rates(Path(who))
 
     def counts(self) -> Mapping[str, Counts]:
         """Counts of the requests to each server, by role, in all processes that worked on ``out``."""

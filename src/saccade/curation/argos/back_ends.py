@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.chat.answer_scoring import AnswerScorer, CheckpointTeacher, ServerTeacher
-from saccade.chat.chat_model import ChatServerSettings, is_checkpoint, is_server
+from saccade.chat.chat_model import is_checkpoint, is_server
 from saccade.curation.argos.marks import MarkFinder, PointerMarks, RegionMarks
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
@@ -34,15 +34,16 @@ class FinderNames:
     detector: Path | None = None
     segmenter: Path | None = None
     service: str | None = None
-    pointer: str | None = None
-    pointer_model: str | None = None
 
     def __post_init__(self) -> None:
         if self.service is not None and (self.detector or self.segmenter):
             raise UserError("--service finds and cuts out things by itself; leave out --detector and --segmenter")
         if self.segmenter is None and self.detector is not None:
             raise UserError("--detector finds boxes, but points are compared with regions; name a --segmenter too")
-        if self.segmenter is not None and self.detector is None and self.pointer is None:
+
+    def check_pointed(self, has_pointer: bool) -> None:
+        """UserError for a segmenter that nothing tells where to look."""
+        if self.segmenter is not None and self.detector is None and not has_pointer:
             raise UserError("--segmenter cuts out what is found; name a --detector, a --pointer or both")
 
     @property
@@ -62,9 +63,8 @@ def found_by(
     """What verifies points, and what marks things for the teacher, until the block ends."""
     media = teachers.media
     pointer: Pointer | None = None
-    if names.pointer is not None:
-        model = teachers.vision("pointer", names.pointer, names.pointer_model)
-        pointer = VisionPointer(model=model, name=f"{names.pointer} {names.pointer_model or ''}".strip(), units=units)
+    if (named := teachers.models.get("pointer")) is not None:
+        pointer = VisionPointer(model=teachers.vision("pointer"), name=str(named), units=units)
     with _regions(names, pointer, finding, media) as found:
         regions = found if names.is_exact else CachedRegions(inner=found, directory=teachers.out / REGIONS)
         yield regions, RegionMarks(regions) if pointer is None else PointerMarks(pointer=pointer, media=media)
@@ -108,18 +108,15 @@ def _regions(
 
 
 @contextmanager
-def answers_scored_by(
-    who: str, model: str | None, *, protocol: ChatProtocol, teachers: Teachers, server: ChatServerSettings
-) -> Iterator[AnswerScorer]:
+def answers_scored_by(teachers: Teachers, *, protocol: ChatProtocol) -> Iterator[AnswerScorer]:
     """The teacher that says how probable an answer is after a reasoning, until the block ends."""
+    who, server = teachers.models["scorer"].where, teachers.server
     if is_server(who):
-        if model is None:
-            raise UserError(f"--scorer {who} is a server; say with --scorer-model which of its models is meant")
         from saccade.chat.openai_chat import ChatClient
 
         client = ChatClient(
             who,
-            model,
+            teachers.server_model("scorer"),
             media=teachers.media,
             api_key=os.environ.get(teachers.api_key_env, "") or "none",
             timeout_s=server.timeout_s,

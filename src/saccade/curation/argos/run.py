@@ -2,28 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal
 
 from saccade.chat.chat_model import ChatModel, ChatServerSettings
 from saccade.chat.local_chat import LocalChat
-from saccade.config.context import RecipeContext, read_own_tasks
 from saccade.config.settings import apply_overrides
-from saccade.config.sources import family_inputs
 from saccade.curation.argos.back_ends import FinderNames, answers_scored_by, found_by
 from saccade.curation.argos.outcomes import TracedQuestion, traced_from
 from saccade.curation.argos.pipeline import Tracing
 from saccade.curation.argos.report import TracingReport
 from saccade.curation.argos.settings import TracingSettings
 from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
+from saccade.curation.requests import QuestionsRequest
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.media.video import MAX_FRAMES
 from saccade.protocols.pointed import pointed_protocol
 from saccade.rewards.argos.model_regions import RegionFinding
 from saccade.rewards.argos.pointers import PointUnits
@@ -31,12 +27,7 @@ from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
 from saccade.rewards.argos.video_judge import FramesJudge
 from saccade.rollout.conversation import ORIGINAL_VIEW
-from saccade.tasks.procedural import generate
 from saccade.types import Json, Task
-
-Role = Literal["teacher", "extractor", "scorer", "video-judge"]
-
-FAMILY_QUESTIONS = 64
 
 logger = logging.getLogger(__name__)
 
@@ -58,25 +49,16 @@ class ArgosCuration(TracingSettings):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ArgosRequest:
-    """Arguments of the command line."""
+class ArgosRequest(QuestionsRequest):
+    """Arguments of the command line; the roles are teacher, extractor, scorer, pointer and video-judge."""
 
-    data: Path | None
-    family: str | None
-    count: int | None
-    who: Mapping[Role, str | None]
-    models: Mapping[Role, str | None]
     finders: FinderNames
     exact_video: VideoJudge | None
     """Judges what is said of drawn videos, where no model is named for that."""
-    api_key_env: str
-    skip_bad_rows: bool
-    max_frames: int = MAX_FRAMES
     writes_sets: bool
-    out: Path
-    seed: int
-    overrides: tuple[str, ...]
-    resume: bool
+
+    def __post_init__(self) -> None:
+        self.finders.check_pointed("pointer" in self.models)
 
 
 def curate_argos(request: ArgosRequest) -> TracingReport:
@@ -84,7 +66,7 @@ def curate_argos(request: ArgosRequest) -> TracingReport:
     settings = apply_overrides(ArgosCuration(), request.overrides)
     # On disk, for there is a copy with coordinates of every picture.
     media = MediaStore(request.out / PICTURES)
-    tasks = _questions(request, settings, media)
+    tasks = request.questions(media, difficulty=settings.difficulty)
     if settings.asks == "overlay" or settings.reward.grounding_weight:
         _check_verifiable(tasks, request)
     if settings.asks == "overlay":
@@ -103,34 +85,18 @@ async def _run(
     media: MediaStore,
 ) -> TracingReport:
     with ExitStack() as opened:
-        teachers = opened.enter_context(
-            Teachers(media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out)
-        )
-
-        def asked(role: Role) -> ChatModel | None:
-            who = request.who[role]
-            return None if who is None else teachers.teacher(role, who, request.models[role])
-
-        teacher = asked("teacher")
-        assert teacher is not None
+        teachers = opened.enter_context(Teachers.of(request, settings.server, media))
+        teacher = teachers.teacher("teacher")
         regions, marks = opened.enter_context(
             found_by(request.finders, units=settings.pointer_units, finding=settings.finding, teachers=teachers)
         )
-        scorer, judge = request.who["scorer"], asked("video-judge")
+        judge = teachers.teacher_if_named("video-judge")
         verifier = Verifier(
             regions=regions,
             video=request.exact_video if judge is None else FramesJudge(model=judge, seed=request.seed),
             teacher=None
-            if scorer is None
-            else opened.enter_context(
-                answers_scored_by(
-                    scorer,
-                    request.models["scorer"],
-                    protocol=pointed_protocol(style=settings.style),
-                    teachers=teachers,
-                    server=settings.server,
-                )
-            ),
+            if "scorer" not in request.models
+            else opened.enter_context(answers_scored_by(teachers, protocol=pointed_protocol(style=settings.style))),
             forms=settings.forms,
         )
         tracing = Tracing(
@@ -138,7 +104,7 @@ async def _run(
             reward=verified_by(settings.reward, verifier),
             media=media,
             marks=marks,
-            extractor=asked("extractor"),
+            extractor=teachers.teacher_if_named("extractor"),
             view=view_of(teacher),
             settings=settings,
             seed=request.seed,
@@ -168,7 +134,7 @@ def _check_verifiable(tasks: Sequence[Task], request: ArgosRequest) -> None:
                 f"question {task.id} has no boxes that points could be compared with; name --detector and "
                 "--segmenter, or the address of a tool server with --service"
             )
-        if task.frame_times_s and request.exact_video is None and request.who["video-judge"] is None:
+        if task.frame_times_s and request.exact_video is None and "video-judge" not in request.models:
             raise UserError(
                 f"question {task.id} is about a video, but nothing judges statements about its frames; name a model "
                 "with --video-judge"
@@ -177,7 +143,7 @@ def _check_verifiable(tasks: Sequence[Task], request: ArgosRequest) -> None:
 
 def _check_named(tasks: Sequence[Task], request: ArgosRequest) -> None:
     """UserError where nothing names the things of any question; a warning where some would be given up for that."""
-    if request.who["extractor"] is not None:
+    if "extractor" in request.models:
         return
     bare = [task.id for task in tasks if task.images and not (task.targets or task.objects)]
     if bare:
@@ -190,26 +156,6 @@ def _check_named(tasks: Sequence[Task], request: ArgosRequest) -> None:
         logger.warning("%s; without one they are given up as no_things", told)
 
 
-def _questions(request: ArgosRequest, settings: ArgosCuration, media: MediaStore) -> Sequence[Task]:
-    if request.family is None:
-        assert request.data is not None
-        context = RecipeContext(
-            data=request.data, skip_bad_rows=request.skip_bad_rows, media=media, max_frames=request.max_frames
-        )
-        return read_own_tasks(request.data, context)[: request.count]
-    return [
-        generate(
-            request.family,
-            split="train",
-            index=index,
-            seed=request.seed,
-            media=media,
-            difficulty=settings.difficulty,
-        ).task
-        for index in range(request.count or FAMILY_QUESTIONS)
-    ]
-
-
 def _started_with(request: ArgosRequest, settings: ArgosCuration, tasks: Sequence[Task]) -> dict[str, Json]:
     """Everything that decides what is asked and kept, which must be the same for a curation to be resumed."""
     finders = request.finders
@@ -218,15 +164,9 @@ def _started_with(request: ArgosRequest, settings: ArgosCuration, tasks: Sequenc
         "questions_sha256": digest(
             f"{task.id} {task.question} {task.answer} {' '.join(image.hash for image in task.images)}" for task in tasks
         ),
-        **{role: f"{who} {request.models[role] or ''}".strip() for role, who in request.who.items() if who},
-        **({} if request.family is None else family_inputs(request.family)),
-        "found_by": [
-            str(one)
-            for one in (
-                *(finders.detector, finders.segmenter, finders.service, finders.pointer, finders.pointer_model),
-            )
-            if one
-        ],
+        **request.models_used(),
+        **request.family_used(),
+        "found_by": [str(one) for one in (finders.detector, finders.segmenter, finders.service) if one],
         "max_frames": request.max_frames,
         "seed": request.seed,
         **deciding(settings, settings.server),

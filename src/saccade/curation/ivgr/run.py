@@ -1,7 +1,6 @@
 """Commands of iVGR's curations: data, teachers and folder, from what the command line says."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, RephrasingSe
 from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings, measured_from
 from saccade.curation.journal import Journal, deciding, digest, telling
 from saccade.curation.reports import RephrasingReport, SelectionReport
-from saccade.curation.rows import check_covered
+from saccade.curation.requests import CurationRequest
 from saccade.curation.teachers import Teachers
 from saccade.media.store import MediaStore
 from saccade.types import Json
@@ -34,19 +33,12 @@ class SelectSettings(SelectionSettings):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class IvgrRequest:
-    """Arguments of the command line."""
+class IvgrRequest(CurationRequest):
+    """Arguments of the command line; the roles are teacher and solver."""
 
     data: Path
     count: int | None
-    who: str
-    model: str | None
-    api_key_env: str
     skip_bad_rows: bool
-    out: Path
-    seed: int
-    overrides: tuple[str, ...]
-    resume: bool
 
 
 def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
@@ -60,14 +52,14 @@ def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
     started_with: dict[str, Json] = {
         "trajectories": len(examples),
         "trajectories_sha256": digest(_line(one) for one in examples),
-        "teacher": f"{request.who} {request.model or ''}".strip(),
+        **request.models_used(),
         "seed": request.seed,
         **deciding(settings, settings.server),
     }
 
     async def run(journal: Journal[Rephrased]) -> RephrasingReport:
-        with _teachers(request, settings, media) as teachers:
-            teacher = teachers.teacher("teacher", request.who, request.model)
+        with Teachers.of(request, settings.server, media) as teachers:
+            teacher = teachers.teacher("teacher")
             rephrasing = Rephrasing(teacher=teacher, media=media, settings=settings, seed=request.seed)
             total = len(rephrasing.chosen(examples))
             tell = telling(journal, total, lambda outcome: outcome.thought is not None)
@@ -86,26 +78,21 @@ def select_questions(request: IvgrRequest) -> SelectionReport:
     started_with: dict[str, Json] = {
         "questions": len(tasks),
         "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),
-        "solver": f"{request.who} {request.model or ''}".strip(),
+        **request.models_used(),
         "seed": request.seed,
         **deciding(settings, settings.server),
     }
 
     async def run(journal: Journal[Measured]) -> SelectionReport:
-        with _teachers(request, settings, media) as teachers:
-            solver = teachers.player("solver", request.who, request.model)
-            if isinstance(solver, Mapping):
-                check_covered(tasks, solver, f"--solver {request.who}")
-            selection = QuestionSelection(solver=solver, media=media, settings=settings, seed=request.seed)
+        with Teachers.of(request, settings.server, media) as teachers:
+            selection = QuestionSelection(
+                solver=teachers.player("solver", tasks), media=media, settings=settings, seed=request.seed
+            )
             tell = telling(journal, len(tasks), lambda one: settings.low <= one.pass_rate <= settings.high)
             return await selection.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
 
     with Journal(request.out, started_with, measured_from, resume=request.resume) as journal:
         return asyncio.run(run(journal))
-
-
-def _teachers(request: IvgrRequest, settings: RewriteSettings | SelectSettings, media: MediaStore) -> Teachers:
-    return Teachers(media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out)
 
 
 def _line(one: ColdStartExample) -> str:

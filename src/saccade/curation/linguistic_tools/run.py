@@ -1,7 +1,7 @@
 """Command of the curation of linguistic tools: a run's right trajectories, a curator, and the file of the toolbox."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.atomic import write_json_atomic
@@ -12,6 +12,7 @@ from saccade.curation.linguistic_tools.curated import CuratedTools
 from saccade.curation.linguistic_tools.pipeline import ToolCuration, curate_tools, tool_journal
 from saccade.curation.linguistic_tools.sets import ToolSet
 from saccade.curation.linguistic_tools.trajectories import ReasonedTrajectory, recorded_attempts, right_trajectories
+from saccade.curation.requests import CurationRequest, NamedModel
 from saccade.curation.teachers import Teachers
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -31,20 +32,12 @@ class ServedToolCuration(ToolCuration):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ToolCurationRequest:
-    """Arguments of the command line."""
+class ToolCurationRequest(CurationRequest):
+    """Arguments of the command line; the role is curator, which may be ``POLICY``."""
 
     run: Path
     stage: str | None
-    curator: str
-    """Address of a server, a checkpoint directory, or ``POLICY``."""
-    model: str | None
-    api_key_env: str
     k: int
-    out: Path
-    seed: int
-    overrides: tuple[str, ...]
-    resume: bool
 
     @property
     def folder(self) -> Path:
@@ -61,16 +54,23 @@ def curate_run_tools(request: ToolCurationRequest) -> CuratedTools:
     trajectories = right_trajectories(attempts, count=settings.trajectories)
     if not trajectories:
         raise UserError(f"{request.run} has no right trajectory that reasons in words, so there is nothing to curate")
-    curator = str(_last_checkpoint(request)) if request.curator == POLICY else request.curator
-    named, server = f"{curator} {request.model or ''}".strip(), settings.server
+    curator, server = request.models["curator"], settings.server
+    if curator.where == POLICY:
+        curator = NamedModel(str(_last_checkpoint(request)), curator.name)
     deciding: dict[str, Json] = {"max_tokens": server.max_tokens, "extra_body": server.extra_body}
     with tool_journal(
-        request.folder, trajectories, settings, seed=request.seed, resume=request.resume, curator=named, **deciding
+        request.folder,
+        trajectories,
+        settings,
+        seed=request.seed,
+        resume=request.resume,
+        curator=str(curator),
+        **deciding,
     ) as journal:
         curated = asyncio.run(_curated(request, curator, settings, trajectories, journal))
     if not curated.toolbox.tools:
         raise UserError(
-            f"{curator} named no usable tool in {len(trajectories)} right trajectories. "
+            f"{curator.where} named no usable tool in {len(trajectories)} right trajectories. "
             f"{curated.describe()}Name another curator with --curator, and another --out"
         )
     write_json_atomic(request.out, curated.to_json())
@@ -79,16 +79,16 @@ def curate_run_tools(request: ToolCurationRequest) -> CuratedTools:
 
 async def _curated(
     request: ToolCurationRequest,
-    curator: str,
+    curator: NamedModel,
     settings: ServedToolCuration,
     trajectories: list[ReasonedTrajectory],
     journal: Journal[ToolSet],
 ) -> CuratedTools:
-    teachers = Teachers(media=MediaStore(), server=settings.server, api_key_env=request.api_key_env, out=request.folder)
-    with teachers:
+    beside = replace(request, out=request.folder, models={"curator": curator})
+    with Teachers.of(beside, settings.server, MediaStore()) as teachers:
         return await curate_tools(
             trajectories,
-            teachers.teacher("curator", curator, request.model),
+            teachers.teacher("curator"),
             settings,
             journal,
             seed=request.seed,

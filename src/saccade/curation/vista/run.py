@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saccade.chat.chat_model import ChatServerSettings
-from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
+from saccade.config.context import warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
 from saccade.curation.reports import ImitationReport
+from saccade.curation.requests import QuestionsRequest
 from saccade.curation.teachers import Teachers
 from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
 from saccade.envs.visual_reasoning import VisualReasoningEnv
@@ -44,33 +45,22 @@ class DrawnGym:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VistaRequest:
-    """Arguments of the command line."""
+class VistaRequest(QuestionsRequest):
+    """Arguments of the command line; the roles are teacher and densifier."""
 
-    data: Path | None
     data_set: str | None
     split: str
     drawn: DrawnGym | None
-    count: int | None
-    teacher: str
-    teacher_model: str | None
-    densifier: str | None
-    densifier_model: str | None
     tools: Path | None
     service: str | None
-    api_key_env: str
-    skip_bad_rows: bool
-    out: Path
-    seed: int
-    overrides: tuple[str, ...]
-    resume: bool
 
 
 def curate_vista(request: VistaRequest) -> ImitationReport:
     """Makes trajectories to imitate into ``request.out`` and gives the counts."""
     settings = apply_overrides(VistaCuration(), request.overrides)
     gym = request.drawn
-    if request.teacher == EXPERT and gym is None:
+    teacher = request.models["teacher"]
+    if teacher.where == EXPERT and gym is None:
         raise UserError("--teacher expert answers only drawn questions; name a server or a checkpoint, or give --drawn")
     media = MediaStore(request.out / PICTURES)
     drawn = [] if gym is None else gym.questions(media, request.seed, request.count)
@@ -80,8 +70,8 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
     started_with: dict[str, Json] = {
         "questions": len(tasks),
         "questions_sha256": digest(f"{task.id} {task.question} {task.answer}" for task in tasks),
-        "teacher": f"{request.teacher} {request.teacher_model or ''}".strip(),
-        "densifier": f"{request.densifier or ''} {request.densifier_model or ''}".strip(),
+        "teacher": str(teacher),
+        "densifier": str(request.models.get("densifier", "")),
         "tools": str(request.service or request.tools or ""),
         "seed": request.seed,
         **deciding(settings, settings.server),
@@ -112,21 +102,15 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
             )
 
         async def run() -> ImitationReport:
-            with Teachers(
-                media=media, server=settings.server, api_key_env=request.api_key_env, out=request.out
-            ) as teachers:
+            with Teachers.of(request, settings.server, media) as teachers:
                 player: Player = shown(expert)
-                if request.teacher != EXPERT:
-                    who = teachers.teacher("teacher", request.teacher, request.teacher_model)
-                    player = taught(who, settings)
-                densifier = None
-                if request.densifier is not None:
-                    densifier = teachers.teacher("densifier", request.densifier, request.densifier_model)
+                if teacher.where != EXPERT:
+                    player = taught(teachers.teacher("teacher"), settings)
                 imitation = Imitation(
                     player=player,
                     make_env=make_env,
                     media=media,
-                    densifier=densifier,
+                    densifier=teachers.teacher_if_named("densifier"),
                     settings=settings,
                     seed=request.seed,
                 )
@@ -139,10 +123,9 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
 
 
 def _questions(request: VistaRequest, media: MediaStore) -> Sequence[Task]:
-    assert request.data is not None
     if request.data_set is None:
-        context = RecipeContext(data=request.data, skip_bad_rows=request.skip_bad_rows, media=media)
-        return read_own_tasks(request.data, context)[: request.count]
+        return request.questions(media, difficulty=0.0)
+    assert request.data is not None
     read = read_data_set(
         request.data_set,
         request.data,
