@@ -195,9 +195,10 @@ def _run(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()
     for module in sys.argv[2:]:
         importlib.import_module(module)
-    gc.collect()
+    gc.enable()
     gc.freeze()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is not None:
