@@ -22,6 +22,6 @@ def seed_for(root: int, *labels: Label) -> int:
     return int.from_bytes(digest.digest(), "little") >> 1
 
 
-def generator_for(root: int, *labels: Label) -> np.random.Generator:
+def generator_for(root: int, *labels: Label) -> "np.random.Generator":
     """A NumPy generator seeded by ``seed_for``; PCG64, whose stream is stable across NumPy versions."""
     return np.random.Generator(np.random.PCG64(seed_for(root, *labels)))

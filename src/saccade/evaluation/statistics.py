@@ -178,7 +178,7 @@ def _cluster_totals(weights: NDArray[np.float64], clusters: Clusters) -> NDArray
     return totals[counts > 0]
 
 
-def _bootstrapped(totals: NDArray[np.float64], generator: np.random.Generator, resamples: int) -> tuple[float, float]:
+def _bootstrapped(totals: NDArray[np.float64], generator: "np.random.Generator", resamples: int) -> tuple[float, float]:
     kinds, counts = np.unique(totals, axis=0, return_counts=True)
     means: list[float] = []
     rows = max(1, 4_000_000 // len(kinds))

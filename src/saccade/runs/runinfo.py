@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -196,6 +195,8 @@ def versions() -> dict[str, str]:
 
     ``saccade_source`` begins a hash of the package's own files, which may change under one version.
     """
+    from importlib import metadata
+
     found = {"python": sys.version.split()[0], "saccade_source": _source_hash()}
     packages = {name: name for name in ("torch", "transformers", "numpy", "pillow")}
     for name, distribution in ({"saccade": "saccade-vlm"} | packages).items():

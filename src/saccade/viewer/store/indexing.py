@@ -1,18 +1,20 @@
 """Making the index of files that have none: newest first, in processes of its own where there is much to read."""
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, wait
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saccade.errors import UserError
 from saccade.runs.segments import SegmentInfo, fingerprint, write_segment
 from saccade.viewer.store.formats import RecordFormat
 from saccade.viewer.store.run import RecordFile, Run
 from saccade.viewer.store.segment_files import BadSegmentError, load_segment
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 PROCESSES = 2
 _WORTH_PROCESSES_BYTES = 128 << 20
@@ -68,6 +70,10 @@ def index_pending(run: Run, *, is_ended: Callable[[], bool]) -> Iterator[RecordF
             _here(run, file)
             yield file
         return
+    # Read in here: a run that has its index starts no processes.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     # Fresh ones: a fork of a process with threads may hang.
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(PROCESSES, mp_context=fresh, initializer=end_with_parent) as pool:
@@ -76,6 +82,8 @@ def index_pending(run: Run, *, is_ended: Callable[[], bool]) -> Iterator[RecordF
 
 def end_with_parent() -> None:
     """In a process of the pool: its end when the viewer is killed, which would leave it waiting for work for good."""
+    import multiprocessing
+
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -88,8 +96,10 @@ def end_with_parent() -> None:
 
 
 def _beside(
-    run: Run, files: Sequence[RecordFile], pool: ProcessPoolExecutor, is_ended: Callable[[], bool]
+    run: Run, files: Sequence[RecordFile], pool: "ProcessPoolExecutor", is_ended: Callable[[], bool]
 ) -> Iterator[RecordFile]:
+    from concurrent.futures.process import BrokenProcessPool
+
     pieces = [files[start : start + _PIECE_FILES] for start in range(0, len(files), _PIECE_FILES)]
     waiting: dict[Future[list[str]], Sequence[RecordFile]] = {}
     while (pieces or waiting) and not is_ended():
