@@ -157,16 +157,16 @@ def main() -> None:
 def measured(given: argparse.Namespace, folder: Path) -> tuple[dict[str, Json], list[str]]:
     run, charts = folder / "run", folder / "charts"
     write_charts(folder / "files", given.n // 2)
-    asked = ("--family", "visual_search", "-n", str(given.n), "--probe", "blank", "--quiet", "--out", str(run))
-    subprocess.run(saccade("eval", "--model", str(given.model), *asked), check=True)
+    asked = ("--family", "visual_search", "-n", str(given.n), "--protocol", "tagged", "--probe", "blank", "--quiet")
+    subprocess.run(saccade("eval", "--model", str(given.model), *asked, "--out", str(run)), check=True)
     found: dict[str, Json] = {}
     with serving(given.judge, given.log) as server:
         subprocess.run(judging(run, server), check=True)
         undisturbed = verdicts(run)
         found["trained"] = agreement(run)
-        of_charts = ("--benchmark", BENCHMARK, "--benchmarks-dir", str(folder / "files"), "--quiet")
+        of_charts = ("--benchmark", BENCHMARK, "--benchmarks-dir", str(folder / "files"), "--protocol", "tagged")
         judge = ("--judge", f"{server.url}/v1", "--judge-model", NAME)
-        model = ("--model", str(given.model), "--out", str(charts))
+        model = ("--model", str(given.model), "--quiet", "--out", str(charts))
         subprocess.run(saccade("eval", *model, *of_charts, *judge), check=True)
         found["trained_charts"] = readings(charts)
     faults = nonsense(given, folder, run, charts, found)
@@ -185,21 +185,20 @@ def nonsense(given: argparse.Namespace, folder: Path, run: Path, charts: Path, f
     with serving(folder / "random", given.log) as server:
         subprocess.run(judging(run, server, "-n", "3"), check=True)
         judge = ("--judge", f"{server.url}/v1", "--judge-model", NAME)
-        few = few_of(copy, 2)
-        subprocess.run(saccade("reread", str(few), "--benchmarks-dir", str(folder / "files"), *judge), check=True)
-    found["random"], found["random_charts"] = agreement(run), readings(few)
+        keep_first(copy, 2)
+        subprocess.run(saccade("reread", str(copy), "--benchmarks-dir", str(folder / "files"), *judge), check=True)
+    found["random"], found["random_charts"] = agreement(run), readings(copy)
     said = [one for one in verdicts(run).values() if one["judge"] is not None or one["swapped"] is not None]
     faults = [f"nonsense was taken for a verdict: {one}" for one in said]
     figures = [one for one in found["random_charts"].values() if one["n"] or one["failed"]]
     return faults + [f"nonsense was taken for a figure: {one}" for one in figures]
 
 
-def few_of(run: Path, count: int) -> Path:
-    """The run with the first answers of its evaluation alone."""
+def keep_first(run: Path, count: int) -> None:
+    """Leaves the first answers of a run's evaluation alone."""
     for path in (run / "evaluations").glob("*.jsonl"):
         lines = path.read_text("utf-8").splitlines(keepends=True)
         path.write_text("".join(lines[:count]), "utf-8")
-    return run
 
 
 def killed(
@@ -210,18 +209,15 @@ def killed(
     found: dict[str, Json],
     undisturbed: dict[tuple[str, str], dict[str, Json]],
 ) -> list[str]:
-    """The judge is killed while it is asked, twice; later it is asked again about the benchmark."""
+    """The judge is killed while both commands ask it; later it is asked again about the benchmark."""
     copy = Path(shutil.copytree(charts, folder / "charts_killed"))
     shutil.rmtree(copy / "judge-cache")
     reread = ("reread", str(copy), "--benchmarks-dir", str(folder / "files"), "--judge-model", NAME)
-    took: dict[str, Json] = {}
     with serving(given.judge, given.log) as server:
-        took["agreement"] = killed_after(server, judging(run, server), given.n)
+        asked = saccade(*reread, "--judge", f"{server.url}/v1")
+        found["seconds_after_the_kill"] = killed_after(server, [judging(run, server), asked], given.n)
     cut = verdicts(run)
-    found["killed"] = agreement(run)
-    with serving(given.judge, given.log) as server:
-        took["charts"] = killed_after(server, saccade(*reread, "--judge", f"{server.url}/v1"), given.n // 3)
-    found["killed_charts"], found["seconds_after_the_kill"] = readings(copy), took
+    found["killed"], found["killed_charts"] = agreement(run), readings(copy)
     with serving(given.judge, given.log) as server:
         subprocess.run(saccade(*reread, "--judge", f"{server.url}/v1"), check=True)
     found["asked_again_charts"] = readings(copy)
@@ -241,18 +237,18 @@ def killed(
     return faults
 
 
-def killed_after(server: Server, command: list[str], requests: int) -> float:
-    """Runs a command, kills its judge after so many requests, and says how long it went on without one."""
+def killed_after(server: Server, commands: list[list[str]], requests: int) -> float:
+    """Runs commands, kills their judge after so many requests, and says how long they went on without one."""
     before = server.answered()
-    process = subprocess.Popen(command)
+    processes = [subprocess.Popen(command) for command in commands]
     while server.answered() < before + requests:
-        if process.poll() is not None:
-            sys.exit(f"{' '.join(command)} ended before its judge was killed")
+        if any(process.poll() is not None for process in processes):
+            sys.exit("a command ended before its judge was killed")
         time.sleep(0.2)
     server.kill()
     began = time.monotonic()
-    if process.wait(900):
-        sys.exit(f"{' '.join(command)} ended with status {process.returncode} when its judge was killed")
+    if sum(abs(process.wait(900)) for process in processes):
+        sys.exit("a command failed when its judge was killed")
     return round(time.monotonic() - began, 1)
 
 
