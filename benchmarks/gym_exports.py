@@ -6,7 +6,7 @@
 ``--verifiers`` has verifiers 0.1.14 (its ``vf-eval`` lies beside the Python), ``--verl`` what the data set classes of
 verl and EasyR1 import (torch, transformers, tensordict, ray, datasets, qwen-vl-utils), ``--verl-source`` and
 ``--easyr1-source`` their checkouts, ``--harness`` lmms-eval 0.7.3 and ms-vlmeval 0.0.20, ``--openenv`` another version
-of OpenEnv, whose own client then plays at ``saccade openenv`` (``--only openenv_client`` for that alone). What is not
+of OpenEnv, whose own client then plays at ``saccade openenv``. ``--only`` runs one consumer alone. What is not
 given is left out. TRL, Gymnasium and OpenEnv are this Python's. Rewards of honest and hostile replies by each
 consumer's own way of calling must be those of our environment.
 """
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--easyr1-source", type=Path)
     parser.add_argument("--harness", type=Path)
     parser.add_argument("--openenv", type=Path)
-    parser.add_argument("--only", choices=["openenv_client"], help="This consumer alone.")
+    parser.add_argument("--only", choices=["openenv_client", "lmms_eval"], help="This consumer alone.")
     parser.add_argument("--vlmeval-path", default="")
     parser.add_argument("--count", type=int, default=32)
     parser.add_argument("--work", type=Path, help="Folder for the exports, by default one that is removed.")
@@ -69,7 +69,14 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         work = (given.work or Path(made)).absolute()
-        found = {"openenv_client": openenv_client(given.openenv, work)} if given.only else measured(given, work)
+        if given.only == "openenv_client":
+            found = {given.only: openenv_client(given.openenv, work)}
+        elif given.only == "lmms_eval":
+            questions = drawn(FAMILY, train=given.count, test=given.count)
+            with serving(given.checkpoint) as port:
+                found = {given.only: lmms_eval(given, work, questions, port)}
+        else:
+            found = measured(given, work)
     print(json.dumps(found, indent=2))
     if given.json:
         result = {"command": "python benchmarks/gym_exports.py", "date": date.today().isoformat(), "consumers": found}
@@ -103,13 +110,19 @@ def measured(given: argparse.Namespace, work: Path) -> dict:
             if given.verifiers:
                 found["vf-eval"] = vf_eval(given.verifiers, work, port)
             if given.harness:
-                lmms = run_lmms_eval(given, work / "lmms", tasks, questions.media, port)
-                right = sum(float(said == task.answer) for said, task in zip(lmms["replies"], tasks))
-                figures = {"theirs": lmms["figure"], "ours": right / len(tasks)}
-                found["lmms-eval"] = {**figures, "is_as_expected": np.isclose(*figures.values())}
+                found["lmms_eval"] = lmms_eval(given, work, questions, port)
                 mcq, _ = run_vlmevalkit(given, work / "vlmeval", tasks, questions.media, port)
                 found["vlmevalkit"] = {"figure": mcq["figure"], "questions": len(tasks)}
     return {name: {key: plain(value) for key, value in one.items()} for name, one in found.items()}
+
+
+def lmms_eval(given: argparse.Namespace, work: Path, questions: ExportedQuestions, port: int) -> dict:
+    """The exported task run by lmms-eval's own command; its figure beside the share of replies that are the answer."""
+    tasks = questions.splits["test"]
+    lmms = run_lmms_eval(given, work / "lmms", tasks, questions.media, port)
+    right = sum(float(said == task.answer) for said, task in zip(lmms["replies"], tasks))
+    figures = {"theirs": lmms["figure"], "ours": right / len(tasks)}
+    return {"questions": len(tasks), **figures, "is_as_expected": bool(np.isclose(*figures.values()))}
 
 
 def plain(value: object) -> object:

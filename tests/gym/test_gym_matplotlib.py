@@ -217,6 +217,14 @@ def test_a_chart_is_the_same_whatever_was_drawn_before_and_in_which_thread() -> 
     assert first == second == drawn(charts)
 
 
+@pytest.mark.parametrize("form", ["bar", "line", "dual", "box", "heat", "donut", "radar", "scatter"])
+def test_a_chart_of_one_entry_is_drawn(form: str) -> None:
+    series = {"dual": 2, "box": 5, "heat": 2, "scatter": 2}.get(form, 1)
+    shown = state(form, *[(20.0 + 10 * which,) for which in range(series)])
+    rendering = render_matplotlib(shown, generator_for(1, form), Levels(base=0.5))
+    assert {one.element for one in rendering.regions} >= {"value:0:0", "entry:0", "title"}
+
+
 def test_settings_of_the_user_change_no_chart_and_stay_as_they_are() -> None:
     chart = state("bar", (10.0, 60.0, 35.0))
 

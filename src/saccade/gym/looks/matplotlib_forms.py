@@ -22,7 +22,7 @@ _MARGIN = 0.05
 
 def _limit(plot: Plot, low: float, high: float, top: float, *, is_upright: bool = True) -> None:
     """Scales from ``low`` to ``high`` with a margin for the entries, and from zero to the top for the values."""
-    margin = _MARGIN * (high - low)
+    margin = _MARGIN * (high - low) or 0.5  # of one entry alone
     low, high = low - margin, high + margin
     plot.limits = (low, 0.0, high, top) if is_upright else (0.0, high, top, low)
 
