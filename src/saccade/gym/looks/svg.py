@@ -81,7 +81,8 @@ def drawn(
     start = _Around(style=_BLACK, matrix=PLAIN_MATRIX, opacity=1.0, number=0, chain=(), size=(width, height))
     reader.read(root, start)
     picture = rastered(reader.found, width, height, is_flat=False)
-    shown = rastered(reader.found, width, height, is_flat=True).view(np.int32)[..., 0] & 0xFFFFFF
+    first = next((at for at, one in enumerate(reader.found) if one.number), 0)  # what lies below hides nothing
+    shown = rastered(reader.found[first:], width, height, is_flat=True).view(np.int32)[..., 0] & 0xFFFFFF
     image = Image.frombuffer("RGBA", (width, height), picture, "raw", "RGBA", 0, 1).convert("RGB")
     return DrawnSvg(image=image, regions=regions_of(shown, elements, image_index))
 
