@@ -36,6 +36,7 @@ IMPORTED = {
     "lance": ("lancedb", "saccade.retrieval.lance"),
     "llama-index": ("llama_index.core", "saccade.interop.llama_index"),
     "lora": ("peft", "saccade.models.lora"),
+    "math": ("math_verify", "saccade.evaluation.second_verdicts"),
     "mcp": ("fastmcp", "saccade.interop.mcp.server"),
     "mlflow": ("mlflow", "saccade.runs.trackers.mlflow"),
     "ocr": ("rapidocr", "onnxruntime", "saccade.readers.text.rapid"),

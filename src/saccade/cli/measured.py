@@ -21,11 +21,22 @@ MAX_FLIPPED = 20
 @click.argument("run_directory", type=PATH, metavar="RUN_DIR")
 @click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to report what was spent.")
 @click.option("--json", "json_path", type=PATH, metavar="FILE", help="Write all figures there as well.")
-def figures(run_directory: Path, prices: Path | None, json_path: Path | None) -> None:
+@click.option("--math-verify", is_flag=True, help="Also report the library math-verify's verdicts on open answers.")
+def figures(run_directory: Path, prices: Path | None, json_path: Path | None, math_verify: bool) -> None:
     """Print an evaluation's figures from its samples: intervals over clusters, cost, errors, tools, turns, pixels."""
     found = show_figures(existing_run(run_directory), prices)
+    written: dict[str, object] = {"evaluations": [one.as_json() for one in found]}
+    if math_verify:
+        from saccade.evaluation.sample_files import read_samples, sample_files
+        from saccade.evaluation.second_verdicts import MathVerify, second_verdicts
+
+        with MathVerify() as verify:
+            sets = [read_samples(path) for path in sample_files(run_directory).values()]
+            seconds = [second_verdicts(one.header.name, one.samples, verify) for one in sets]
+        click.echo("\n".join(one.describe() for one in seconds))
+        written["math_verify"] = [one.as_json() for one in seconds]
     if json_path is not None:
-        _write(json_path, {"evaluations": [one.as_json() for one in found]})
+        _write(json_path, written)
 
 
 @click.command()
