@@ -99,6 +99,7 @@ def test_errors_of_the_other_side_are_raised_here(engine, policy):
     assert engine.policy_version == 3
 
 
+@pytest.mark.usefixtures("warm_engines")
 def test_a_killed_process_costs_its_batch_and_is_replaced_with_the_newest_weights(engine, make_policy, played):
     policy, first, unchanged = make_policy(), engine.process_id, played(engine)
 
@@ -123,6 +124,7 @@ def test_a_killed_process_costs_its_batch_and_is_replaced_with_the_newest_weight
     assert engine.policy_version == 6
 
 
+@pytest.mark.usefixtures("warm_engines")
 def test_an_adapter_is_sent_with_the_weights_and_a_process_that_cannot_load_says_why(make_policy, played, tmp_path):
     policy = make_policy()
     add_adapter(policy, LoraSettings(rank=2))

@@ -1,11 +1,12 @@
 """A training step's memory with a large vocabulary, measured in a process of its own."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from warm import run_warm
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "logprob_memory.py"
 
@@ -14,6 +15,6 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "logprob_memory.py"
 def test_a_step_never_holds_the_logits_of_all_its_tokens() -> None:
     """All logits of these tokens are 293 MiB, and a plain step holds three times as much."""
     command = [sys.executable, str(SCRIPT), "--vocabulary", "150000", "--tokens", "512"]
-    measured = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    measured = json.loads(run_warm(command, check=True).stdout)
     assert measured["all_logits_mib"] > 290
     assert measured["lifted_mib"] < 4 * measured["chunk_mib"]

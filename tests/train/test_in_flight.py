@@ -15,6 +15,8 @@ from saccade.runs.records import read_records
 from saccade.train.stage_settings import RLSettings
 from saccade.types import Trajectory
 
+pytestmark = pytest.mark.usefixtures("warm_engines")
+
 IN_FLIGHT = ("rl.overlap=true", "rl.in_flight=4")
 
 

@@ -31,6 +31,8 @@ from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings
 from saccade.types import Score, Task, Term, Trajectory
 
+pytestmark = pytest.mark.usefixtures("warm_engines")
+
 EPISODES = EpisodeSpec(
     protocol=tagged_protocol(style="brief"),
     tools=(tool_from(crop),),

@@ -19,6 +19,8 @@ from saccade.train.plan import RLStage
 from saccade.train.run import run_plan
 from saccade.types import Score, Task, Term, Trajectory
 
+pytestmark = pytest.mark.usefixtures("warm_engines")
+
 SMALL = (
     "sft.steps=3",
     "sft.batch_size=4",
