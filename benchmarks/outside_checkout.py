@@ -54,6 +54,8 @@ IMPORTED = {
     "wandb": ("wandb", "saccade.runs.trackers.wandb"),
 }
 """What each extra brings, and a module of Saccade that needs it."""
+OTHER_VERSIONS = {"inspect": ("fsspec",)}
+"""Packages that an extra needs at another version than the one in the lock file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +160,11 @@ def from_sdist(base: Path, copy: Path, sdist: Path) -> list[Done]:
 
 def added(base: Path, copy: Path, wheel: Path, extra: str) -> list[Done]:
     copied(base, copy)
-    installed = ran(f"install [{extra}]", [*pip(copy), f"saccade-vlm[{extra}] @ {wheel.as_uri()}"], copy)
+    locked = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    constraints = copy / "constraints.txt"
+    others = OTHER_VERSIONS.get(extra, ())
+    constraints.write_text("\n".join(line for line in locked if line.partition("==")[0] not in others) + "\n")
+    installed = ran(f"install [{extra}]", [*pip(copy, constraints), f"saccade-vlm[{extra}] @ {wheel.as_uri()}"], copy)
     code = f"import importlib\nfor name in {IMPORTED[extra]!r}: importlib.import_module(name)"
     imported = ran(f"import [{extra}]", [str(copy / "bin" / "python"), "-c", code], copy)
     shutil.rmtree(copy)
@@ -170,10 +176,10 @@ def copied(base: Path, copy: Path) -> None:
     subprocess.run(["cp", "-al", str(base), str(copy)], check=True)
 
 
-def pip(environment: Path) -> list[str]:
+def pip(environment: Path, constraints: Path = ROOT / "constraints.txt") -> list[str]:
     python = str(environment / "bin" / "python")
     quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
-    return [python, "-m", "pip", "install", *quiet, "--constraint", str(ROOT / "constraints.txt")]
+    return [python, "-m", "pip", "install", *quiet, "--constraint", str(constraints)]
 
 
 def ran(name: str, command: Sequence[str], folder: Path) -> Done:

@@ -80,11 +80,6 @@ class SegmentInfo:
     notes: tuple[str, ...] = ()
 
 
-def segment_path(index: Path, root: Path, records: Path) -> Path:
-    """Where the segment of a file of records below ``root`` lies in the directory ``index``."""
-    return (index / records.relative_to(root)).with_suffix(SUFFIX)
-
-
 def fingerprint(path: Path) -> str:
     """A file by its size, beginning and end: records are written once, whole. Raises OSError."""
     size = path.stat().st_size

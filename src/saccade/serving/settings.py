@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.errors import UserError
-from saccade.media.decode import ImageLimits
 from saccade.services.http.hosts import is_loopback
 
 ReplyForm = Literal["answer", "transcript"]
@@ -65,8 +64,3 @@ class AgentServerSettings:
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
         return is_loopback(self.host)
-
-    @property
-    def image_limits(self) -> ImageLimits:
-        """Limits of one picture."""
-        return ImageLimits(max_bytes=self.max_body_mb << 20, max_pixels=self.max_image_mp * 1_000_000)

@@ -271,6 +271,3 @@ class OpenedBenchmark:
             listed = ", ".join(dict.fromkeys(one.md5 for one in known))
             return f"{self.file}, md5 {self.md5}, NOT a published file ({listed}), {len(self.rows):,} questions"
         return f"{self.file}{f', md5 {self.md5}' if self.md5 else ''}, {len(self.rows):,} questions"
-
-    def with_rows(self, rows: Sequence[BenchmarkRow]) -> "OpenedBenchmark":
-        return replace(self, rows=tuple(rows))

@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from saccade.errors import missing_extra
@@ -18,6 +17,7 @@ try:
 except ImportError as error:
     raise missing_extra("view", "starlette, or uvicorn", needed_for="the viewer") from error
 
+from saccade.services.http.listening import SignalledServer
 from saccade.viewer.app.application import Added, RunsViewer, create_app
 from saccade.viewer.app.door import Door
 from saccade.viewer.app.events import Events
@@ -27,24 +27,6 @@ logger = logging.getLogger(__name__)
 
 _WARM_UP_AFTER_S = 2.0
 """By then the first list is on the screen; what a trajectory needs is read in meanwhile."""
-
-
-class _ViewerServer(uvicorn.Server):
-    """One that ends with its open event streams: a page that listens would keep it alive for good."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
 
 
 def serve_view(
@@ -96,5 +78,5 @@ async def _serve(
     config = uvicorn.Config(
         app, ws="none", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1, backlog=128
     )
-    server = _ViewerServer(config)
+    server = SignalledServer(config)
     await server.serve(sockets=[door.listener])

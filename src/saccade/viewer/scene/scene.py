@@ -1,6 +1,5 @@
 """A scene: one recorded trajectory as JSON for the viewer's pages, in the server and in an exported file alike."""
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -93,11 +92,6 @@ def scene_json(scene: TrajectoryScene) -> dict[str, Json]:
     regions: list[Json] = [{**asdict(one), "pixels": pixel_words(one)} for one in scene.regions]
     pictures: list[Json] = [{**asdict(one), "cut": cut_words(one)} for one in scene.pictures]
     return {**values, "pictures": pictures, "regions": regions, "drawn": drawn}
-
-
-def scene_text(scene: TrajectoryScene) -> str:
-    """The scene as ASCII JSON; nothing in it can end a script element or upset a decoder."""
-    return json.dumps(scene_json(scene), allow_nan=False).replace("<", "\\u003c")
 
 
 def _pictures(attempt: Attempt) -> Iterator[SeenPicture]:
