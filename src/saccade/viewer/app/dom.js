@@ -112,7 +112,7 @@ export function shown(text) {
 export function numberText(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (size >= 1e7 || (size > 0 && size < 1e-3)) return value.toExponential(2).replace("e+", "e");
+  if (size >= 1e7 || (size > 0 && size < 1e-3)) return value.toExponential(2).replace(/\.?0*e\+?/, "e");
   return size >= 1000 ? many(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
 

@@ -62,7 +62,8 @@ export async function listPage(run, filter) {
   /** @param {boolean} fromTop */
   async function renewed(fromTop) {
     const mine = (asked += 1);
-    await tried(summary, async () => {
+    // What nobody asked for fails without a word: of a server that is silent the stream of events tells.
+    await tried(fromTop ? summary : h("p"), async () => {
       const next = await api(pathOf(run, filter, 0));
       if (mine !== asked) return;
       answer = next;
