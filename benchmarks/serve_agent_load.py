@@ -15,6 +15,9 @@ the direct rollout, too, reads each from its PNG and sees none a second time. ``
 turns. Without ``--once`` the questions come again and again, and what the server knows of them by then helps it; give
 ``--repeats 4`` for four clients with the same question at a time.
 
+``--floor`` (with ``--once``) also measures the least that any server would add: a bare Starlette application that
+answers the same bodies from a direct rollout in its own process (``serve_agent_bare.py``), by the same clients.
+
 The demo's model has a quarter of a million parameters, and an episode of it costs little more than a request over HTTP.
 ``--millions 50`` widens its multilayer perceptrons to so many parameters by units that add exactly nothing: the same
 replies, at the cost of a model of that size.
@@ -34,6 +37,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -193,6 +197,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3, help="Of the direct rollout, each time that it is played.")
     parser.add_argument("--once", action="store_true", help="Each question once; --seconds is a limit then.")
+    parser.add_argument("--floor", action="store_true", help="With --once: a bare application beside a rollout, too.")
     parser.add_argument("--repeats", type=int, default=1, help="Requests in a row that ask the same question.")
     parser.add_argument("--turns", type=int, default=1, help="Direct and served rollouts, by turns.")
     parser.add_argument("--millions", type=float, help="Parameters of the model, widened without effect.")
@@ -206,6 +211,8 @@ def main() -> None:
     elif given.part == "load":
         load(given.port, given.answers, given.questions, given.clients, given.seconds, given.episodes, given.repeats)
     else:
+        if given.floor and not given.once:
+            parser.error("--floor plays each question once; give --once too")
         if given.once:
             given.episodes, given.repeats = given.questions, 1
         with tempfile.TemporaryDirectory() as folder:
@@ -228,8 +235,11 @@ def played_directly(given: argparse.Namespace) -> dict:
 def compare(given: argparse.Namespace) -> None:
     alone = [played_directly(given)]
     served: list[dict] = []
+    bare: list[dict] = []
     for _ in range(given.turns):
         served.append(played_served(given, alone[0]["answers"]))
+        if given.floor:
+            bare.append(played_bare(given, alone[0]["answers"]))
         alone.append(played_directly(given))
     direct_s = statistics.median([second for one in alone for second in one["cpu_s"]])
     replies = sum(one["replies"] for one in served)
@@ -250,6 +260,7 @@ def compare(given: argparse.Namespace) -> None:
         "of_it_reading_pictures": [[round(1000 * second, 3) for second in one["of_it_pictures_s"]] for one in alone],
         "served_cpu_ms_per_episode": [round(1000 * one["cpu_s"] / one["replies"], 3) for one in served],
         "of_these": [one["threads"] for one in served],
+        **(beside_the_floor(bare, direct_s, served_s) if bare else {}),
         "overhead_ms": round(1000 * (served_s - direct_s), 3),
         "overhead": round(served_s / direct_s - 1, 4),
         "direct_rows_per_step": round(alone[0]["rows_per_step"], 1),
@@ -267,13 +278,46 @@ def compare(given: argparse.Namespace) -> None:
         sys.exit("some replies were lost or mixed")
 
 
+def beside_the_floor(bare: list[dict], direct_s: float, served_s: float) -> dict:
+    floor_s = sum(one["cpu_s"] for one in bare) / sum(one["replies"] for one in bare)
+    return {
+        "bare_cpu_ms_per_episode": [round(1000 * one["cpu_s"] / one["replies"], 3) for one in bare],
+        "of_the_bare": [one["threads"] for one in bare],
+        "wrong_of_the_bare": sum(one["wrong"] for one in bare),
+        "floor": round(floor_s / direct_s - 1, 4),
+        "overhead_over_bare": round(served_s / floor_s - 1, 4),
+    }
+
+
 def played_served(given: argparse.Namespace, expected: list[str]) -> dict:
-    """What clients find at a server of its own, and what that took."""
-    answers = Path(os.environ.get("TMPDIR", "/tmp")) / f"answers-{os.getpid()}.json"
-    answers.write_text(json.dumps(expected))
+    """What clients find at the served agent, and what that took."""
     limits = ["--set", f"model.engine.max_rows={given.rows}"]
     how = ["--port", "0", "--temperature", "1", "--reply", "transcript", *limits]
     command = [sys.executable, "-m", "saccade", "serve-agent", "--model", str(given.checkpoint), "--name", NAME, *how]
+    names = ("agent_open_trajectories", "agent_traces", "agent_pictures")
+
+    def counted(port: int) -> dict:
+        meters = metrics(port)
+        filled = meters["agent_engine_tokens_sampled"] / meters["agent_engine_decode_steps"]
+        return {"rows_per_step": filled, "left": {name: meters[name] for name in names}}
+
+    return asked_of(command, given, expected, counted)
+
+
+def played_bare(given: argparse.Namespace, expected: list[str]) -> dict:
+    """The same of a bare application beside a direct rollout."""
+    bare = str(Path(__file__).with_name("serve_agent_bare.py"))
+    sizes = ["--questions", str(given.questions), "--rows", str(given.rows)]
+    command = [sys.executable, bare, "--checkpoint", str(given.checkpoint), *sizes]
+    return asked_of(command, given, expected, lambda _: {})
+
+
+def asked_of(
+    command: list[str], given: argparse.Namespace, expected: list[str], counted: Callable[[int], dict]
+) -> dict:
+    """What clients find at the server that a command starts, and what that took."""
+    answers = Path(os.environ.get("TMPDIR", "/tmp")) / f"answers-{os.getpid()}.json"
+    answers.write_text(json.dumps(expected))
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALIKE)
     try:
         port = next(
@@ -305,7 +349,7 @@ def played_served(given: argparse.Namespace, expected: list[str]) -> dict:
         wall_s = time.monotonic() - began
         after = process.cpu_times()
         spent = [seconds - threads.get(ident, 0.0) for ident, seconds in thread_seconds(process).items()]
-        meters = metrics(port)
+        told = counted(port)
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(120)
@@ -317,9 +361,8 @@ def played_served(given: argparse.Namespace, expected: list[str]) -> dict:
         "wall_s": wall_s,
         "cpu_s": after.user + after.system - before.user - before.system,
         "threads": {name: round(1000 * seconds / found["replies"], 3) for name, seconds in parts.items()},
-        "rows_per_step": meters["agent_engine_tokens_sampled"] / meters["agent_engine_decode_steps"],
         "rss_mib": [round(memory[int(place * (len(memory) - 1))]) for place in (0, 0.25, 0.5, 0.75, 1)],
-        "left": {name: meters[name] for name in ("agent_open_trajectories", "agent_traces", "agent_pictures")},
+        **told,
     }
 
 

@@ -30,7 +30,7 @@ def is_filled(kind: type, given: Collection[str]) -> bool:
 
     Where that does the same and no more: all fields are given, and are slots, and nothing is done after them.
     """
-    fields = dataclasses.fields(class_of(kind) or kind)
+    fields = dataclasses.fields(kind)
     is_plain = not hasattr(kind, "__post_init__") and all(one.name in given and one.init for one in fields)
     return is_plain and all(type(getattr(kind, one.name, None)) is MemberDescriptorType for one in fields)
 

@@ -70,13 +70,13 @@ class Repeats:
 
 def repeats(samples: Sequence[StoredSample]) -> Repeats:
     """avg@k, pass@k and maj@k of samples, k being the most that a question has."""
+    if len({(one.id, one.q) for one in samples}) == len(samples):
+        return _single(samples)
     questions: dict[tuple[str, str], list[StoredSample]] = {}
     for sample in samples:
         questions.setdefault((sample.id, sample.q), []).append(sample)
-    k = max(map(len, questions.values()), default=1)
+    k = max(map(len, questions.values()))
     scored = [[one for one in of if one.right is not None] for of in questions.values()]
-    if k == 1:
-        return _single([of[0] for of in scored if of], len(questions))
     shares = [(sum(bool(one.right) for one in of) / len(of), of[0].cluster) for of in scored if of]
     whole = [of for of in scored if len(of) == k]
     rights = [sum(bool(one.right) for one in of) for of in whole]
@@ -97,7 +97,8 @@ def _passed(rights: Sequence[int], n: int, k: int) -> list[float]:
     return [chances[right] for right in rights]
 
 
-def _single(scored: Sequence[StoredSample], questions: int) -> Repeats:
+def _single(samples: Sequence[StoredSample]) -> Repeats:
     """Where each question was played once, the three measures are one."""
+    scored = [one for one in samples if one.right is not None]
     mean = clustered_mean([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
-    return Repeats(k=1, avg=mean, passed={1: mean}, majority=mean, incomplete=questions - len(scored))
+    return Repeats(k=1, avg=mean, passed={1: mean}, majority=mean, incomplete=len(samples) - len(scored))

@@ -5,9 +5,11 @@ resumed. The header has a digest of the whole file, by which one that was cut, o
 which no two runs share, stand in ``samples/NAME.times.jsonl``.
 """
 
+import gc
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -78,7 +80,8 @@ def read_samples(path: Path) -> SampleSet:
     content = _content(path)
     first, *lines = content.splitlines() or [b"{}"]
     head = _head(path, first)
-    found = SampleSet(header=_header(path, head), samples=tuple(_objects(path, lines, 2, StoredSample)))
+    with collection_paused():
+        found = SampleSet(header=_header(path, head), samples=tuple(_objects(path, lines, 2, StoredSample)))
     if _DIGEST in head and head[_DIGEST] != _digest(
         head, memoryview(content)[content.find(b"\n") + 1 or len(content) :]
     ):
@@ -108,6 +111,18 @@ def sample_files(run: Path) -> dict[str, Path]:
     if not found:
         raise UserError(f"{run} holds no samples of an evaluation (samples/NAME.jsonl); give the --out of saccade eval")
     return found
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Without Python's search for cycles, which would go over all objects of a large file again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _content(path: Path) -> bytes:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from saccade.evaluation.errors import rule_errors
@@ -90,12 +90,15 @@ class SampleSet:
     samples: tuple[StoredSample, ...]
 
 
-def by_question(samples: Iterable[StoredSample]) -> dict[str, list[StoredSample]]:
+def by_question(samples: Sequence[StoredSample]) -> dict[str, Sequence[StoredSample]]:
     """The samples of each question, by its id, in the order of the first ones."""
-    questions: dict[str, list[StoredSample]] = {}
-    for one in samples:
-        questions.setdefault(one.id, []).append(one)
-    return questions
+    ids = [one.id for one in samples]
+    if len(questions := dict(zip(ids, zip(samples)))) == len(samples):
+        return dict(questions)
+    found: dict[str, list[StoredSample]] = {}
+    for name, one in zip(ids, samples):
+        found.setdefault(name, []).append(one)
+    return dict(found)
 
 
 def question_hash(task: Task) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from saccade.engines.engine import Completion, Engine, OpenBatch, Sampling, SequenceSlot, TakesComers
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 AddGauge = Callable[[str, str, Callable[[], float]], None]
 _TAG = re.compile(r"<[^<>\s]{1,60}>")
+_SHORT_ANSWER = 64
+"""Characters of an answer whose tokens are remembered: encoding one takes longer than many a turn's parsing."""
 _ENVIRONMENT_TAGS = ("<tool_response>", "</tool_response>")
 
 
@@ -142,6 +145,7 @@ class EngineAgent:
         self._chat = chat
         self._view = view
         self._batch: OpenBatch | None = None
+        self._ids_of_short = lru_cache(maxsize=1024)(self._ids_of)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._pool = ThreadPoolExecutor(max_workers=spec.rollout.tool_threads, thread_name_prefix="environment")
@@ -220,7 +224,7 @@ class EngineAgent:
 
     def _counted(self, trajectory: Trajectory, max_reply_tokens: int | None) -> PlayedEpisode:
         answer = trajectory.answer or ""
-        ids = self._chat.tokenizer.encode(answer, add_special_tokens=False)
+        ids = self._ids_of_short(answer) if len(answer) <= _SHORT_ANSWER else self._ids_of(answer)
         is_cut = max_reply_tokens is not None and len(ids) > max_reply_tokens
         if is_cut:
             answer = self._chat.tokenizer.decode(ids[:max_reply_tokens])
@@ -234,6 +238,9 @@ class EngineAgent:
             answer_tokens=min(len(ids), max_reply_tokens or len(ids)),
             is_cut=is_cut,
         )
+
+    def _ids_of(self, answer: str) -> list[int]:
+        return self._chat.tokenizer.encode(answer, add_special_tokens=False)
 
     def _run_blocking(self, operation: Callable[[], Result], /) -> Awaitable[Result]:
         return self._loop.run_in_executor(self._pool, operation)

@@ -5,12 +5,12 @@ pictures where they stand between words. So no text of a client has a role of it
 tokens, and whatever reads as the place of a picture, are taken apart before the template sees them.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from saccade.codec.text import parsed
 from saccade.interleaving import mark, without_marks
 from saccade.serving.settings import AgentServerSettings
 from saccade.types import Json
@@ -90,7 +90,7 @@ def read_request(body: bytes, settings: AgentServerSettings) -> ChatQuestion:
     """Raises ``AskedWrongError``."""
     try:
         # Also of bytes that are no UTF-8, and of objects nested too deep.
-        value: Json = json.loads(body)
+        value = parsed(body)
     except (ValueError, RecursionError) as error:
         raise AskedWrongError(f"the body is not JSON: {str(error)[:_SHOWN]}") from None
     if not isinstance(value, dict):

@@ -22,9 +22,9 @@ from saccade.serving.settings import AgentServerSettings
 
 try:
     import uvicorn
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 except ImportError as error:
-    raise missing_extra("services", "fastapi, or uvicorn", needed_for="serving an agent") from error
+    raise missing_extra("services", "starlette, or uvicorn", needed_for="serving an agent") from error
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +78,7 @@ class AgentServer:
                 ws="none",
                 log_config=None,
                 access_log=False,
+                proxy_headers=False,
                 lifespan="on",
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=max(1, round(settings.drain_s)),
@@ -99,7 +100,7 @@ class AgentServer:
         self._server.should_exit = True
 
     @asynccontextmanager
-    async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._agent.start()
         (host, port), name = self._address, self.episodes.settings.name
         fields = {"host": host, "port": port, "pid": os.getpid(), "model": name, "tools": sorted(self._tool_names)}
