@@ -10,10 +10,12 @@ from starlette.testclient import TestClient
 from view_client import only_run, viewing
 from viewer_fake_run import guessing_attempt, make_run, search_task
 
+from saccade.evaluation.statistics import Accuracy
 from saccade.media.store import MediaStore
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
+from saccade.viewer.app.run_pages import EvaluationAccuracy, last_of, run_links
 from saccade.viewer.exported import APP
 
 
@@ -74,3 +76,16 @@ def test_scripts_and_styles_are_kept_at_an_address_that_changes_with_them(tmp_pa
             assert (again.status_code, again.content) == (304, b"")
             assert client.get(f"{address}0").headers["cache-control"] == "no-cache"
         assert client.get("/app/list.js").status_code == 404
+
+
+def test_a_run_is_listed_by_its_last_evaluation_that_is_not_another_asked_otherwise() -> None:
+    def named(*names: str) -> list[EvaluationAccuracy]:
+        answers = Accuracy(accuracy=0.5, ci95=(0.3, 0.7), n=20)
+        return [EvaluationAccuracy(name=name, answers=answers, families={}) for name in names]
+
+    evaluations = named("after_sft", "after_rl", "after_rl_without_tool")
+    assert last_of(evaluations) is evaluations[1]
+    assert "b=run%2Fafter_rl" in json.dumps(run_links("run", evaluations))
+    assert "without_tool" not in json.dumps(run_links("run", evaluations))
+    assert last_of([]) is None
+    assert "evaluations?" not in json.dumps(run_links("run", named("before", "before_without_tool")))

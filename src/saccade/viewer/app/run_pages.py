@@ -43,6 +43,16 @@ def age_words(seconds: float) -> str:
     return f"{seconds / 3600:.0f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"
 
 
+def last_of(evaluations: Sequence[EvaluationAccuracy]) -> EvaluationAccuracy | None:
+    """What a run has come to: the last evaluation that is not another one asked otherwise.
+
+    As in the report's sentences, ``after_rl_without_tool`` is ``after_rl`` asked otherwise, by its name.
+    """
+    names = [one.name for one in evaluations]
+    plain = [one for one in evaluations if not any(one.name.startswith(f"{name}_") for name in names)]
+    return plain[-1] if plain else None
+
+
 def accuracy_line(last: EvaluationAccuracy | None) -> Json:
     """The accuracy of a run's last evaluation."""
     if last is None:
@@ -64,8 +74,9 @@ def run_links(run: str, evaluations: Sequence[EvaluationAccuracy]) -> list[Json]
         draw("a.button.ready", "All trajectories", href=list_),
         draw("a.button", "Wrong ones", href=f"{list_}?right=0"),
     ]
-    if len(evaluations) > 1:
-        sides = {"a": f"{run}/{evaluations[0].name}", "b": f"{run}/{evaluations[-1].name}"}
+    last = last_of(evaluations)
+    if last is not None and last is not evaluations[0]:
+        sides = {"a": f"{run}/{evaluations[0].name}", "b": f"{run}/{last.name}"}
         words = "First and last evaluation beside each other"
         links.append(draw("a.button", words, href=f"#/evaluations?{urlencode(sides)}"))
     return links

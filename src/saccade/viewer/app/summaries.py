@@ -17,6 +17,7 @@ from saccade.viewer.app.run_pages import (
     EvaluationAccuracy,
     accuracy_line,
     accuracy_section,
+    last_of,
     run_links,
     settings_card,
     status_words,
@@ -47,7 +48,7 @@ def summary_json(run: Run) -> dict[str, Json]:
     """A line of the list of runs."""
     info = _info(run)
     view = run.table.view()
-    evaluations = evaluations_of(view)
+    last = last_of(evaluations_of(view))
     status, age_s, spark = status_of(run, info), _age_s(run), _spark(run.curves)
     return {
         "id": run.id,
@@ -61,13 +62,13 @@ def summary_json(run: Run) -> dict[str, Json]:
         "seen_s_ago": age_s,
         "trajectories": view.count,
         "spark": list[Json](spark),
-        "accuracy": _share(evaluations[-1].name, evaluations[-1].answers) if evaluations else None,
+        "accuracy": _share(last.name, last.answers) if last else None,
         "indexing": indexing(run),
         "can_annotate": run.annotations.is_writable,
         "drawn": {
             "status": status_words(status, age_s),
             "spark": spark_line(spark),
-            "accuracy": accuracy_line(evaluations[-1] if evaluations else None),
+            "accuracy": accuracy_line(last),
         },
     }
 
@@ -150,7 +151,11 @@ def _age_s(run: Run) -> float | None:
 def _spark(curves: Curves) -> list[float]:
     for name in (metric.REWARD_MEAN, metric.NLL):
         values = [
-            value for stage in curves.stages.values() for value in stage.metrics.get(name, []) if value is not None
+            value
+            for stage in curves.stages.values()
+            for value in stage.metrics.get(name, [])
+            # An evaluation has one: beside the rewards of training it would look like a fall.
+            if value is not None and len(stage.steps) > 1
         ]
         if values:
             places = np.linspace(0, len(values) - 1, min(_SPARK_POINTS, len(values))).round().astype(int)
