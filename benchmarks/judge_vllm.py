@@ -100,8 +100,12 @@ def saccade(*words: str) -> list[str]:
     return [sys.executable, "-m", "saccade", *words]
 
 
+def judge_at(server: Server) -> list[str]:
+    return ["--judge", f"{server.url}/v1", "--judge-model", NAME]
+
+
 def judging(run: Path, server: Server, *further: str) -> list[str]:
-    return saccade("judge-agreement", str(run), "--judge", f"{server.url}/v1", "--judge-model", NAME, *further)
+    return saccade("judge-agreement", str(run), *judge_at(server), *further)
 
 
 def agreement(run: Path) -> dict[str, Json]:
@@ -155,43 +159,66 @@ def main() -> None:
 
 
 def measured(given: argparse.Namespace, folder: Path) -> tuple[dict[str, Json], list[str]]:
-    run, charts = folder / "run", folder / "charts"
+    run, charts, files = folder / "run", folder / "charts", str(folder / "files")
     write_charts(folder / "files", given.n // 2)
-    asked = ("--family", "visual_search", "-n", str(given.n), "--protocol", "tagged", "--probe", "blank", "--quiet")
-    subprocess.run(saccade("eval", "--model", str(given.model), *asked, "--out", str(run)), check=True)
+    played = ("--model", str(given.model), "--protocol", "tagged", "--quiet")
+    asked = ("--family", "visual_search", "-n", str(given.n), "--probe", "blank", "--out", str(run))
+    subprocess.run(saccade("eval", *played, *asked), check=True)
     found: dict[str, Json] = {}
     with serving(given.judge, given.log) as server:
+        began = time.monotonic()
         subprocess.run(judging(run, server), check=True)
+        found["seconds_of_judge_agreement"] = round(time.monotonic() - began, 1)
         undisturbed = verdicts(run)
-        found["trained"] = agreement(run)
-        of_charts = ("--benchmark", BENCHMARK, "--benchmarks-dir", str(folder / "files"), "--protocol", "tagged")
-        judge = ("--judge", f"{server.url}/v1", "--judge-model", NAME)
-        model = ("--model", str(given.model), "--quiet", "--out", str(charts))
-        subprocess.run(saccade("eval", *model, *of_charts, *judge), check=True)
-        found["trained_charts"] = readings(charts)
-    faults = nonsense(given, folder, run, charts, found)
-    faults += killed(given, folder, run, charts, found, undisturbed)
+        tell(found, "trained", agreement(run))
+        of_charts = ("--benchmark", BENCHMARK, "--benchmarks-dir", files, "--out", str(charts))
+        subprocess.run(saccade("eval", *played, *of_charts, *judge_at(server)), check=True)
+        tell(found, "trained_charts", readings(charts))
+        copies = [Path(shutil.copytree(run, folder / name)) for name in ("run_killed", "run_random")]
+        copies += [Path(shutil.copytree(charts, folder / name)) for name in ("charts_killed", "charts_random")]
+        for copy in copies[2:]:
+            shutil.rmtree(copy / "judge-cache")
+        reread = saccade("reread", str(copies[2]), "--benchmarks-dir", files)
+        asking = [judging(copies[0], server), [*reread, *judge_at(server)]]
+        going_on = killed_under(server, asking, given.n)
+    killed_at = time.monotonic()
+    # Commands without a judge wait for it between their tries, so there is time for another one.
+    faults = nonsense(given, folder, copies[1], copies[3], found)
+    if sum(abs(process.wait(900)) for process in going_on):
+        faults.append("a command failed when its judge was killed")
+    found["seconds_after_the_kill_at_most"] = round(time.monotonic() - killed_at, 1)
+    tell(found, "killed", agreement(copies[0]))
+    tell(found, "killed_charts", readings(copies[2]))
+    faults += faults_of_the_kill(verdicts(copies[0]), undisturbed)
+    with serving(given.judge, given.log) as server:
+        subprocess.run([*reread, *judge_at(server)], check=True)
+    tell(found, "asked_again_charts", readings(copies[2]))
+    if found["asked_again_charts"] != found["trained_charts"]:
+        faults.append("asked again after the kill, the benchmark's figures differ")
     return found, faults
+
+
+def tell(found: dict[str, Json], name: str, part: Json) -> None:
+    """Keeps a part and shows it at once."""
+    found[name] = part
+    print(json.dumps({name: part}), flush=True)
 
 
 def nonsense(given: argparse.Namespace, folder: Path, run: Path, charts: Path, found: dict[str, Json]) -> list[str]:
     """A judge with random weights on a few answers: all of them must be without a verdict."""
-    prompts = [prompt for prompt, _ in (*answer_prompts("right-first"), *chart_prompts())]
-    tokenizer = tokenizer_of(prompts)
+    tokenizer = tokenizer_of([prompt for prompt, _ in (*answer_prompts("right-first"), *chart_prompts())])
     for part in (tiny_qwen2(tokenizer), tokenizer):
         part.save_pretrained(folder / "random")
-    copy = Path(shutil.copytree(charts, folder / "charts_random"))
-    shutil.rmtree(copy / "judge-cache")
+    keep_first(charts, 2)
     with serving(folder / "random", given.log) as server:
         subprocess.run(judging(run, server, "-n", "3"), check=True)
-        judge = ("--judge", f"{server.url}/v1", "--judge-model", NAME)
-        keep_first(copy, 2)
-        subprocess.run(saccade("reread", str(copy), "--benchmarks-dir", str(folder / "files"), *judge), check=True)
-    found["random"], found["random_charts"] = agreement(run), readings(copy)
+        reread = saccade("reread", str(charts), "--benchmarks-dir", str(folder / "files"))
+        subprocess.run([*reread, *judge_at(server)], check=True)
+    tell(found, "random", agreement(run))
+    tell(found, "random_charts", readings(charts))
     said = [one for one in verdicts(run).values() if one["judge"] is not None or one["swapped"] is not None]
-    faults = [f"nonsense was taken for a verdict: {one}" for one in said]
     figures = [one for one in found["random_charts"].values() if one["n"] or one["failed"]]
-    return faults + [f"nonsense was taken for a figure: {one}" for one in figures]
+    return [f"nonsense was taken for a verdict: {one}" for one in (*said, *figures)]
 
 
 def keep_first(run: Path, count: int) -> None:
@@ -201,55 +228,34 @@ def keep_first(run: Path, count: int) -> None:
         path.write_text("".join(lines[:count]), "utf-8")
 
 
-def killed(
-    given: argparse.Namespace,
-    folder: Path,
-    run: Path,
-    charts: Path,
-    found: dict[str, Json],
-    undisturbed: dict[tuple[str, str], dict[str, Json]],
-) -> list[str]:
-    """The judge is killed while both commands ask it; later it is asked again about the benchmark."""
-    copy = Path(shutil.copytree(charts, folder / "charts_killed"))
-    shutil.rmtree(copy / "judge-cache")
-    reread = ("reread", str(copy), "--benchmarks-dir", str(folder / "files"), "--judge-model", NAME)
-    with serving(given.judge, given.log) as server:
-        asked = saccade(*reread, "--judge", f"{server.url}/v1")
-        found["seconds_after_the_kill"] = killed_after(server, [judging(run, server), asked], given.n)
-    cut = verdicts(run)
-    found["killed"], found["killed_charts"] = agreement(run), readings(copy)
-    with serving(given.judge, given.log) as server:
-        subprocess.run(saccade(*reread, "--judge", f"{server.url}/v1"), check=True)
-    found["asked_again_charts"] = readings(copy)
-    faults = [
-        f"{key}: {name} is {one[name]} after the kill and {undisturbed[key][name]} before"
-        for key, one in cut.items()
-        for name in ("judge", "swapped")
-        if one[name] not in (None, undisturbed[key][name])
-    ]
-    if cut.keys() != undisturbed.keys():
-        faults.append(f"{len(cut)} answers after the kill, {len(undisturbed)} before")
-    missing = sum(one["judge"] is None or one["swapped"] is None for one in cut.values())
-    if not 0 < missing < len(cut):
-        faults.append(f"the kill hit {missing} of {len(cut)} answers, so it shows nothing")
-    if found["asked_again_charts"] != found["trained_charts"]:
-        faults.append("asked again after the kill, the benchmark's figures differ")
-    return faults
-
-
-def killed_after(server: Server, commands: list[list[str]], requests: int) -> float:
-    """Runs commands, kills their judge after so many requests, and says how long they went on without one."""
+def killed_under(server: Server, commands: list[list[str]], requests: int) -> list[subprocess.Popen[bytes]]:
+    """Starts commands and kills their judge after so many requests; they go on without one."""
     before = server.answered()
     processes = [subprocess.Popen(command) for command in commands]
     while server.answered() < before + requests:
         if any(process.poll() is not None for process in processes):
             sys.exit("a command ended before its judge was killed")
-        time.sleep(0.2)
+        time.sleep(0.1)
     server.kill()
-    began = time.monotonic()
-    if sum(abs(process.wait(900)) for process in processes):
-        sys.exit("a command failed when its judge was killed")
-    return round(time.monotonic() - began, 1)
+    return processes
+
+
+def faults_of_the_kill(
+    cut: dict[tuple[str, str], dict[str, Json]], undisturbed: dict[tuple[str, str], dict[str, Json]]
+) -> list[str]:
+    """An answer that is gone, or a verdict that is neither missing nor the one without the kill."""
+    faults = [
+        f"{key}: {name} is {one[name]} after the kill and {undisturbed[key][name]} without"
+        for key, one in cut.items()
+        for name in ("judge", "swapped")
+        if one[name] not in (None, undisturbed[key][name])
+    ]
+    if cut.keys() != undisturbed.keys():
+        faults.append(f"{len(cut)} answers after the kill, {len(undisturbed)} without")
+    missing = sum(one["judge"] is None or one["swapped"] is None for one in cut.values())
+    if not 0 < missing < len(cut):
+        faults.append(f"the kill hit {missing} of {len(cut)} answers, so it shows nothing")
+    return faults
 
 
 if __name__ == "__main__":
