@@ -29,7 +29,7 @@ def asked_differences(
         if before.get(name) != after.get(name)
     }
     both = [(of_first[name], of_second[name]) for name in of_first if name in of_second]
-    are_single = all(len(of) == 1 for questions in (of_first, of_second) for of in questions.values())
+    are_single = all(sum(map(len, of.values())) == len(of) for of in (of_first, of_second))
     differing = partial(_differing, both, are_single=are_single)
     said = []
     if changed := differing("q"):

@@ -135,7 +135,7 @@ def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], alth
             f"same way, or accept the difference by --although {' --although '.join(refused)}"
         )
     both = [(early, late) for name, early in of_first.items() if (late := of_second.get(name)) is not None]
-    pairs = [pair for pair in both if all(one.right is not None for of in pair for one in of)]
+    pairs = [(early, late) for early, late in both if None not in [one.right for one in (*early, *late)]]
     if not pairs:
         raise UserError(f"{labels[0]} and {labels[1]} have no question in common that both answered")
     asked = [early[0] for early, _ in pairs]

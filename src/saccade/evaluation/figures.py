@@ -142,7 +142,7 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     scored = [one for one in samples if one.right is not None]
     repeated = repeats(samples)
     means = GroupedMeans([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
-    error_kinds = Counter(chain.from_iterable(one.errors for one in scored))
+    error_kinds = Counter(chain.from_iterable([one.errors for one in scored]))
     tools: Counter[str] = Counter()
     for one in samples:
         for name, count in one.calls.items():
@@ -150,7 +150,7 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     return EvaluationFigures(
         header=found.header,
         failed=len(samples) - len(scored),
-        cut_off=sum(one.status == "token_limit" for one in scored),
+        cut_off=[one.status for one in scored].count("token_limit"),
         total=len(samples),
         repeats=repeated,
         chance=chance(scored),
@@ -239,11 +239,11 @@ def _all_cycles(samples: Sequence[StoredSample]) -> ClusteredMean:
 def _spending(
     samples: Sequence[StoredSample], calls: int, times: Sequence[SampleTimes], price: Price | None
 ) -> Spending:
-    tokens_in, tokens_out = sum(one.tokens_in for one in samples), sum(one.tokens_out for one in samples)
+    tokens_in, tokens_out = sum([one.tokens_in for one in samples]), sum([one.tokens_out for one in samples])
     return Spending(
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        images=sum(one.images for one in samples),
+        images=sum([one.images for one in samples]),
         calls=calls,
         samples=len(samples),
         wall_s=_quantiles([one.wall_s for one in times]),

@@ -179,7 +179,9 @@ def _cluster_totals(weights: NDArray[np.float64], clusters: Clusters) -> NDArray
 
 
 def _bootstrapped(totals: NDArray[np.float64], generator: "np.random.Generator", resamples: int) -> tuple[float, float]:
-    kinds, counts = np.unique(totals, axis=0, return_counts=True)
+    # As complex numbers, which are sorted several times as fast as rows, in the same order.
+    pairs, counts = np.unique(np.ascontiguousarray(totals).view(np.complex128)[:, 0], return_counts=True)
+    kinds = pairs.view(np.float64).reshape(-1, 2)
     means: list[float] = []
     rows = max(1, 4_000_000 // len(kinds))
     while len(means) < resamples:
