@@ -1,10 +1,12 @@
 """Means of groups of samples: the same as of each group taken out by hand."""
 
+import gc
 from dataclasses import replace
 
 import pytest
 from test_repeats import PLAIN
 
+from saccade.evaluation.collection import collection_paused
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.statistics import clustered_mean
 
@@ -36,3 +38,16 @@ def test_one_category_alone_is_none_and_nothing_has_no_groups() -> None:
     assert GroupedMeans([1.0], ["a"]).by_category([PLAIN]) == {}
     assert GroupedMeans([], []).by([]) == {}
     assert GroupedMeans([], []).mean().mean is None
+
+
+def broken_while_paused() -> None:
+    with collection_paused():
+        assert not gc.isenabled()
+        raise KeyError
+
+
+def test_the_search_for_garbage_is_on_again_after_an_error() -> None:
+    assert gc.isenabled()
+    with pytest.raises(KeyError):
+        broken_while_paused()
+    assert gc.isenabled()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import UserError
 from saccade.evaluation.asked_alike import PairedSamples, asked_differences
+from saccade.evaluation.collection import collection_paused
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.samples import SampleSet, StoredSample, by_question
 from saccade.evaluation.statistics import (
@@ -115,9 +116,11 @@ def compare(sets: Sequence[SampleSet], labels: Sequence[str], *, although: Colle
 
     UserError where what was asked differs in more than ``although`` names.
     """
-    return with_holm(
-        [_compared(sets[0], other, (labels[0], label), although) for other, label in zip(sets[1:], labels[1:])]
-    )
+    with collection_paused():
+        results = [
+            _compared(sets[0], other, (labels[0], label), although) for other, label in zip(sets[1:], labels[1:])
+        ]
+    return with_holm(results)
 
 
 def with_holm(results: Sequence[PairedResult]) -> list[PairedResult]:

@@ -5,11 +5,9 @@ resumed. The header has a digest of the whole file, by which one that was cut, o
 which no two runs share, stand in ``samples/NAME.times.jsonl``.
 """
 
-import gc
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +17,7 @@ from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.evaluation.collection import collection_paused
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
 from saccade.types import Json
 
@@ -111,18 +110,6 @@ def sample_files(run: Path) -> dict[str, Path]:
     if not found:
         raise UserError(f"{run} holds no samples of an evaluation (samples/NAME.jsonl); give the --out of saccade eval")
     return found
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Without Python's search for cycles, which would go over all objects of a large file again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _content(path: Path) -> bytes:
