@@ -2,7 +2,7 @@
 
 OMP_NUM_THREADS=1 python benchmarks/gym_memory.py --tasks 100000 --json docs/results/gym_memory.json
 
-The mixture is fixed: a family's share of the tasks is its tasks per second in a file that ``gym_speed.py`` wrote, so
+The mixture is fixed: a family's share of the tasks is its tasks per second in a file that ``gym_speed.py`` wrote; so
 every family gets the same CPU time. The next task is always one of the family that is furthest behind its share.
 Pictures and experts are drawn as in training, with a media store for each task. The file of results is written anew at
 each reading, so a run that is ended early leaves what it saw.
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--every", type=int, default=1_000, help="tasks between two readings")
     parser.add_argument("--warm", type=int, default=20_000, help="tasks that the slope leaves out")
-    parser.add_argument("--rates", type=Path, default=Path("docs/results/gym_speed.json"))
+    parser.add_argument("--rates", type=Path, default=Path("docs/results/gym_speed_24_november.json"))
     parser.add_argument("--families", nargs="+", metavar="NAME", help="these alone; default: all that can be drawn")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
