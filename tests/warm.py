@@ -27,6 +27,8 @@ MODELS = ("saccade.miniature.tiny_model", "saccade.learner.learner", "saccade.en
 """What a process that trains or samples imports."""
 TORCH = ("torch._dynamo", "torch.distributed.tensor", "scipy.optimize", "PIL.Image")
 """What transformers imports, for processes in which the Hugging Face libraries must read their settings themselves."""
+SERVICES = ("saccade.cli.serve", "saccade.services.http.server", "saccade.services.workers.running")
+"""What a server of tools imports."""
 _SUBREAPER = 36
 _TIMEOUT_S = 300.0
 _STARTING = threading.Lock()

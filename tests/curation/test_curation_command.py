@@ -20,6 +20,7 @@ from saccade.media.store import MediaStore
 from saccade.tasks.procedural import generate
 from saccade.testing.chat_server import ChatServer, Received, Serve, Served, chat_reply
 from saccade.types import Example, ImageRef, Message
+from warm import WarmProcess
 
 QUESTIONS = 5
 
@@ -72,7 +73,7 @@ def test_a_curation_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Pat
         arguments = command(server, out, "--set", "server.requests_at_once=1", "--set", "questions_at_once=2")
         full = [sys.executable, "-m", "saccade", *arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        with subprocess.Popen(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
+        with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
             end = time.monotonic() + 60
             while len(server.received) < 9 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)

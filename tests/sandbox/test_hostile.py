@@ -55,8 +55,8 @@ def test_escape_is_contained_without_namespaces(judge_without_namespaces: Judge,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", promised(BOMBS + CORRUPTION, "restricted"), ids=lambda attack: attack.name)
-def test_bomb_and_corruption_are_contained_without_namespaces(judge_without_namespaces: Judge, attack: Attack) -> None:
+@pytest.mark.parametrize("attack", promised(CORRUPTION, "restricted"), ids=lambda attack: attack.name)
+def test_corruption_is_contained_without_namespaces(judge_without_namespaces: Judge, attack: Attack) -> None:
     judge_without_namespaces.judge(attack)
 
 
@@ -66,10 +66,12 @@ def test_escapes_from_an_ordinary_user_are_contained(isolation: Isolation, folde
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolation", ["full", "restricted"])
-def test_bombs_from_an_ordinary_user_are_contained(isolation: Isolation, folder_for_all: Path) -> None:
-    """What spoils a session's own state needs no rights: it is tried once, above, and here by `-m hostile.judge`."""
-    assert _judged_as_nobody(isolation, folder_for_all, [attack.name for attack in BOMBS]) == "0 broken"
+def test_bombs_from_an_ordinary_user_are_contained_without_namespaces(folder_for_all: Path) -> None:
+    """Bombs go off once with namespaces, as root, above, and once without, here; `-m hostile.judge` makes them all.
+
+    What spoils a session's own state needs no rights, and is tried above alone.
+    """
+    assert _judged_as_nobody("restricted", folder_for_all, [attack.name for attack in BOMBS]) == "0 broken"
 
 
 def test_there_are_more_than_eighty_attacks_each_with_a_name_of_its_own() -> None:

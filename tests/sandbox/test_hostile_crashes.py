@@ -52,18 +52,21 @@ def threads_of(pid: int) -> int:
         return 0
 
 
-@pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Other sandboxes of this machine leave their folders elsewhere."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("sandboxes")))
+        yield
 
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
 
 
-@pytest.fixture(params=["full", "restricted"])
+@pytest.fixture(scope="module", params=["full", "restricted"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox whose processes are killed by one test after the other; it goes on with new ones."""
     isolation: Isolation = request.param
     before = folders(), mounts()
     with Sandbox(isolation=isolation, limits=LIMITS, concurrent_runs=4) as sandbox:

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,15 +53,28 @@ def gone(pids: set[int]) -> Callable[[], bool]:
     return lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-@pytest.fixture(params=ISOLATIONS)
-def fresh(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A sandbox of its own for a test that breaks it."""
-    sandbox = Sandbox(isolation=request.param)
+@contextmanager
+def started_sandbox(isolation: Isolation) -> Iterator[Sandbox]:
+    sandbox = Sandbox(isolation=isolation)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoIsolationWarning)
         sandbox.start()
         with sandbox:
             yield sandbox
+
+
+@pytest.fixture(params=ISOLATIONS)
+def fresh(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox of its own for a test that closes it."""
+    with started_sandbox(request.param) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module", params=ISOLATIONS)
+def attacked(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox whose processes are killed by one test after the other; it goes on with new ones."""
+    with started_sandbox(request.param) as sandbox:
+        yield sandbox
 
 
 def test_closing_leaves_no_process_and_no_folder(fresh: Sandbox) -> None:
@@ -114,18 +128,18 @@ def test_a_killed_trainer_leaves_nothing(isolation: Isolation) -> None:
 
 @pytest.mark.parametrize("which", ["watcher", "warm parent"])
 def test_a_killed_warm_parent_takes_its_sessions_along_and_the_next_session_starts_another(
-    fresh: Sandbox, which: str
+    attacked: Sandbox, which: str
 ) -> None:
-    session = fresh.session()
+    session = attacked.session()
     assert session.run("x = 1").ok
-    started = family(fresh)
-    watcher = watcher_of(fresh)
+    started = family(attacked)
+    watcher = watcher_of(attacked)
     killed = watcher if which == "watcher" else next(pid for pid, parent in parents().items() if parent == watcher)
     os.kill(killed, signal.SIGKILL)
     assert eventually(lambda: all(not Path(f"/proc/{pid}").exists() for pid in started - {watcher}))
     with pytest.raises(MachineError):
         session.run("x")
-    with fresh.session() as another:
+    with attacked.session() as another:
         assert another.run("'x' in globals()").stdout == "False\n"
     assert eventually(gone(started))
 
@@ -141,12 +155,12 @@ def watcher_of(sandbox: Sandbox) -> int:
     return sandbox._parent.process_id
 
 
-def test_a_killed_keeper_costs_its_session_only(fresh: Sandbox) -> None:
-    lost, other = fresh.session(), fresh.session()
+def test_a_killed_keeper_costs_its_session_only(attacked: Sandbox) -> None:
+    lost, other = attacked.session(), attacked.session()
     assert other.run("x = 1").ok
-    before = family(fresh)
-    extra = fresh.session()
-    keeper_side = family(fresh) - before
+    before = family(attacked)
+    extra = attacked.session()
+    keeper_side = family(attacked) - before
     assert keeper_side
     signal.pidfd_send_signal(lost._pidfd, signal.SIGKILL)
     with pytest.raises(MachineError, match="ended"):
@@ -156,7 +170,7 @@ def test_a_killed_keeper_costs_its_session_only(fresh: Sandbox) -> None:
     other.close()
     lost.close()
     # What stays: the watcher, the warm parent, and spare sessions of two processes each.
-    assert eventually(lambda: len(family(fresh)) <= 6)
+    assert eventually(lambda: len(family(attacked)) <= 6)
 
 
 def test_sessions_that_come_and_go_leave_no_descriptor_and_no_process(sandbox: Sandbox) -> None:

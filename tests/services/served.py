@@ -15,6 +15,8 @@ from typing import Self
 import httpx
 import psutil
 
+from warm import SERVICES, WarmProcess
+
 HEAD = '[server]\nport = 0\nbuilder = "service_tools:build"\n'
 
 ALL_TOOLS = """
@@ -54,8 +56,9 @@ class Served:
 
     def start(self) -> subprocess.Popen[str]:
         paths = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
-        self.process = subprocess.Popen(
+        self.process = WarmProcess(
             [sys.executable, "-m", "saccade", "serve", str(self.file), *self._arguments],
+            imported=SERVICES,
             env={**os.environ, "PYTHONPATH": paths, **self._environment},
             stderr=subprocess.PIPE,
             text=True,
