@@ -8,6 +8,7 @@ import pytest
 
 from saccade.cli import run_command
 from saccade.runs.directory import RunDirectory
+from warm import run_warm
 
 RECIPES = """
 from neighbour import WHY
@@ -36,7 +37,7 @@ def recipes(tmp_path: Path) -> Path:
 def saccade(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     command = [sys.executable, "-m", "saccade", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    return run_warm(command, env=environment)
 
 
 def message_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:

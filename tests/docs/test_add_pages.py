@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from PIL import Image
 
 from saccade.config.context import RecipeContext
 from saccade.train.recipe_loading import load_recipe
+from warm import run_warm
 
 ADD = Path(__file__).parents[2] / "docs" / "add"
 
@@ -20,7 +20,7 @@ def blocks(page: str) -> list[str]:
 
 
 def ran(code: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=200)
+    done = run_warm([sys.executable, "-c", code], cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -22,6 +22,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.hub_server import FakeHub
+from warm import TORCH, run_warm
 
 BASE = Path(saccade.models.__file__).parent / "base_checkpoint"
 REPO = "me/looker"
@@ -52,9 +53,7 @@ def environment(hub: FakeHub, home: Path, **others: str) -> dict[str, str]:
 
 
 def python(code: str, env: dict[str, str], folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    done = run_warm([sys.executable, "-c", code], imported=TORCH, env=env, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -77,10 +76,7 @@ print(json.dumps(said))
 
 def commands(asked: list[tuple[str, list[str]]], env: dict[str, str], folder: Path) -> list[tuple[int, str]]:
     """Status and words of commands of ours, each with its token."""
-    done = subprocess.run(
-        [sys.executable, "-c", COMMANDS, json.dumps(asked)],
-        env=env, cwd=folder, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    done = run_warm([sys.executable, "-c", COMMANDS, json.dumps(asked)], imported=TORCH, env=env, cwd=folder)
     assert done.returncode == 0, done.stderr
     return [(status, said) for status, said in json.loads(done.stdout.splitlines()[-1])]
 
