@@ -54,8 +54,10 @@ IMPORTED = {
     "wandb": ("wandb", "saccade.runs.trackers.wandb"),
 }
 """What each extra brings, and a module of Saccade that needs it."""
-OTHER_VERSIONS = {"inspect": ("fsspec",)}
-"""Packages that an extra needs at another version than the one in the lock file."""
+KEPT = {"inspect": ("torch", "transformers")}
+"""Pins of the lock file that are kept for an extra whose packages need other versions; all of them for the others."""
+DROPPED = {"trackio": ("pillow",)}
+"""Pins that an extra's packages contradict."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +164,9 @@ def added(base: Path, copy: Path, wheel: Path, extra: str) -> list[Done]:
     copied(base, copy)
     locked = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     constraints = copy / "constraints.txt"
-    others = OTHER_VERSIONS.get(extra, ())
-    constraints.write_text("\n".join(line for line in locked if line.partition("==")[0] not in others) + "\n")
+    pins = {line.partition("==")[0]: line for line in locked}
+    kept = set(KEPT.get(extra, pins)) - set(DROPPED.get(extra, ()))
+    constraints.write_text("".join(f"{line}\n" for name, line in pins.items() if name in kept))
     installed = ran(f"install [{extra}]", [*pip(copy, constraints), f"saccade-vlm[{extra}] @ {wheel.as_uri()}"], copy)
     code = f"import importlib\nfor name in {IMPORTED[extra]!r}: importlib.import_module(name)"
     imported = ran(f"import [{extra}]", [str(copy / "bin" / "python"), "-c", code], copy)
