@@ -129,6 +129,7 @@ def outside(base: Path, folder: Path, demo: str) -> list[Done]:
     short = (
         "sft.steps=4",
         "rl.steps=2",
+        "no_tool_tasks=0",
         "rl.tasks_per_step=1",
         "rl.group_size=2",
         "evaluation_tasks=4",
