@@ -32,6 +32,7 @@ import httpx
 import pandas as pd
 from judge_checkpoint import answer_prompts, chart_prompts, tiny_qwen2, tokenizer_of
 
+from saccade.engines.vllm.environment import find_environment
 from saccade.media import MediaStore, png_bytes
 from saccade.tasks import generate
 from saccade.types import Json
@@ -49,18 +50,20 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        python = Path(os.environ["SACCADE_VLLM_PYTHON"])
+        # Its variables keep a torchvision that does not fit vLLM's torch out of the way.
+        environment = find_environment(None)
         command = [
-            *(str(python.with_name("vllm")), "serve", str(checkpoint), "--served-model-name", NAME),
+            *(str(environment.python.with_name("vllm")), "serve", str(checkpoint), "--served-model-name", NAME),
             *("--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", "4096"),
             *("--enforce-eager", "--kv-cache-memory-bytes", str(256 << 20), "--block-size", "32"),
         ]
-        ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-        cpu = {"OMP_NUM_THREADS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "TORCHDYNAMO_DISABLE": "1"}
-        offline = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
         self._log = log.open("ab")
         self._process = subprocess.Popen(
-            command, stdout=self._log, stderr=subprocess.STDOUT, env={**ours, **cpu, **offline}, start_new_session=True
+            command,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            env=environment.variables(threads=1),
+            start_new_session=True,
         )
 
     def wait_ready(self) -> None:
