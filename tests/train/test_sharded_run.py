@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from saccade.runs.progress import Progress
 from saccade.testing.ranks import in_ranks
 from saccade.train.following import follow_plan
 from saccade.train.run import run_plan
+from warm import run_warm
 
 
 def plays(out: Path, die_at: int, company: Company) -> None:
@@ -86,12 +86,7 @@ def test_a_number_of_processes_that_is_not_the_settings_ends_before_work(
     tmp_path: Path, learners: int, started: str, said: str
 ) -> None:
     command = [sys.executable, "-m", "saccade", "demo", "--out", str(tmp_path / "run")]
-    done = subprocess.run(
-        [*command, "--set", f"fleet.learners={learners}"],
-        env={**os.environ, "WORLD_SIZE": started},
-        capture_output=True,
-        text=True,
-    )
+    done = run_warm([*command, "--set", f"fleet.learners={learners}"], env={**os.environ, "WORLD_SIZE": started})
     assert done.returncode == 2
     assert said in done.stderr
     assert not (tmp_path / "run").exists()
