@@ -1,11 +1,12 @@
 """The example scripts and the notebooks run as they stand there, in an empty folder."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from warm import run_warm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
@@ -13,7 +14,7 @@ NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
 
 
 def ran(code: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = run_warm([sys.executable, "-c", code], cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

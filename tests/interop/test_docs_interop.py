@@ -1,7 +1,6 @@
 """What docs/interop.md shows runs as it stands there."""
 
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from trl_small import write_parts
 from saccade.cli.commands import saccade
 from saccade.interop.openenv.server import openenv_app
 from saccade.testing import TINY_VIEW
+from warm import run_warm
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "interop.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ SERVER, CLIENT, VECTOR, OPENENV, TRL = re.findall(r"```python\n(.*?)```", PAGE, 
 
 
 def printed(code: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = run_warm([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()
 

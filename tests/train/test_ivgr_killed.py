@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from ivgr_runs import PAIRS, archive, metric, of_stream, outcome, run, steps
 
 from saccade.errors import UserError
+from warm import run_warm
 
 QUESTIONS_PER_STEP = ivgr_runs.PAIRS + ivgr_runs.GENERAL
 KILLED_IN = 5
@@ -37,7 +37,7 @@ def test_kill_nine_in_the_middle_of_epoch_two_changes_no_byte(undisturbed: Path,
     out = tmp_path / "run"
     # While the second question of the step is scored, after what the first one's archive was told.
     dies_at = (KILLED_IN - 1) * QUESTIONS_PER_STEP + 2
-    process = subprocess.run([sys.executable, ivgr_runs.__file__, str(out), str(dies_at)], check=False)
+    process = run_warm([sys.executable, ivgr_runs.__file__, str(out), str(dies_at)])
     assert process.returncode == -signal.SIGKILL
     assert len(steps(out)) == KILLED_IN - 1
     assert json.loads((out / "run.json").read_text())["status"] == "running"
