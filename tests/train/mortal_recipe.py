@@ -1,13 +1,12 @@
 """The demo whose processes end themselves by SIGKILL, each once, where a file beside this one says so.
 
-``rollout``: a rollout worker in the middle of its second share; ``third``: one in the middle of its third, the first
-beside learning where rollouts are a batch ahead; ``learner``: the first learner while it scores the second step. No
-test has to be quick enough to kill them.
+``rollout``: a rollout worker in the middle of its second share; ``learner``: the first learner while it scores the
+second step. No test has to be quick enough to kill them.
 """
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,9 +43,8 @@ class Countdown:
 def mortal(context: RecipeContext) -> Plan:
     """The demo, two questions for each of two workers, two streams, groups of two."""
     plan = demo(context)
-    # A share begins, and half of it is there.
-    dying = [Countdown(name, PER_SHARE * before + PER_SHARE // 2) for name, before in (("rollout", 1), ("third", 2))]
-    played = mortal_environment(dying)
+    # Its second share begins, and half of it is there.
+    played = mortal_environment(Countdown("rollout", PER_SHARE + PER_SHARE // 2))
     stages = [_mortal_stage(one, played) if isinstance(one, RLStage) else one for one in plan.stages]
     return replace(plan, stages=tuple(stages))
 
@@ -57,10 +55,9 @@ def _mortal_stage(stage: RLStage, played: Callable[[EnvironmentContext], Environ
     return replace(stage, streams=streams, reward=MortalReward(stage.reward, Countdown("learner", PER_STEP + 2)))
 
 
-def mortal_environment(dying: Sequence[Countdown]) -> Callable[[EnvironmentContext], Environment]:
+def mortal_environment(dies: Countdown) -> Callable[[EnvironmentContext], Environment]:
     def mortal_visual_reasoning(context: EnvironmentContext) -> Environment:
-        for dies in dying:
-            dies()
+        dies()
         return visual_reasoning(context)
 
     return mortal_visual_reasoning

@@ -202,22 +202,16 @@ def test_a_live_cluster_whose_workers_and_learner_die_gives_the_bytes_of_a_run_w
         time.sleep(0.5)
 
 
-def test_a_cluster_of_its_own_whose_worker_dies_in_flight_gives_the_bytes_of_a_run_without_ray(
-    recipe: Path, tmp_path: Path
-) -> None:
-    calm, killed = tmp_path / "calm", tmp_path / "killed"
+def test_weights_in_flight_give_the_bytes_of_a_run_without_ray(recipe: Path, tmp_path: Path) -> None:
+    calm, spread = tmp_path / "calm", tmp_path / "spread"
     in_flight = ("rl.staleness=1", "rl.overlap=true", "rl.in_flight=4")
     plays_alone(calm, recipe, in_flight)
-    (tmp_path / "third").touch()
-    process = started(recipe, killed, *in_flight, "fleet.learners=1")
+    process = started(recipe, spread, *in_flight, "fleet.learners=1")
     said = ended(process)
     assert process.returncode == 0, said
-    assert not (tmp_path / "third").exists()
-    assert files(killed) == files(calm)
-    assert "another one plays its share again" in "\n".join(json.loads((killed / "run.json").read_text())["restarts"])
-    [last] = killed.glob("trajectories/rl/*3.jsonl")
-    versions = [set(attempt.trajectory.token_versions) for attempt in read_records(last)]
-    assert all(len(of) == 2 for of in versions)
+    assert files(spread) == files(calm)
+    [last] = spread.glob("trajectories/rl/*3.jsonl")
+    assert any(len(set(attempt.trajectory.token_versions)) == 2 for attempt in read_records(last))
 
 
 def test_missing_resources_of_a_cluster_of_its_own_are_said_in_words(recipe: Path, tmp_path: Path) -> None:
