@@ -6,7 +6,7 @@
         --judge runs/judge [--n 150] [--json FILE]
 
 A policy answers drawn questions as they are and on blank pictures, so that about half of its answers are wrong, and a
-file in CharXiv's layout with the same pictures. ``vllm serve`` serves the judge; ``saccade judge-agreement`` and
+file in CharXiv's layout with the same pictures. vLLM's own server serves the judge; ``saccade judge-agreement`` and
 ``saccade eval --judge`` ask it. Then a judge with random weights is served, and the first one again, killed by SIGKILL
 while it is asked. Exit status 1 where a verdict is lost, made up or changed: nonsense and a dead server must be counted
 as no verdict, and asking the same run again after the kill must give what the undisturbed run gave.
@@ -43,7 +43,7 @@ READY_WITHIN_S = 900.0
 
 
 class Server:
-    """``vllm serve`` in its own environment, with its whole process group."""
+    """vLLM's own server in its own environment, with its whole process group."""
 
     def __init__(self, checkpoint: Path, log: Path) -> None:
         with socket.socket() as probe:
@@ -53,7 +53,9 @@ class Server:
         # Its variables keep a torchvision that does not fit vLLM's torch out of the way.
         environment = find_environment(None)
         command = [
-            *(str(environment.python.with_name("vllm")), "serve", str(checkpoint), "--served-model-name", NAME),
+            # What `vllm serve` starts; the command itself asks for a package named vllm, which the CPU build is not.
+            *(str(environment.python), "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)),
+            *("--served-model-name", NAME),
             *("--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", "4096"),
             *("--enforce-eager", "--kv-cache-memory-bytes", str(256 << 20), "--block-size", "32"),
         ]
