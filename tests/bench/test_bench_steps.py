@@ -9,6 +9,7 @@ import pytest
 from bench_small import SMALL, SMALL_SIZE
 from transformers import PreTrainedTokenizerFast
 
+from saccade.bench import worker
 from saccade.bench.measuring import fingerprint
 from saccade.bench.ours import SaccadeSide
 from saccade.bench.race import check_agreement, race
@@ -18,6 +19,7 @@ from saccade.bench.worker import started
 from saccade.bench.workload import BenchSpec
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError
+from warm import fresh_context
 
 
 def expected_sequences(script: Script, side: SaccadeSide) -> list[tuple[list[int], list[bool]]]:
@@ -119,16 +121,22 @@ def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_p
     assert ours["peak_mb"] >= ours["resident_mb"] > 0
 
 
-@pytest.mark.slow
+@pytest.fixture
+def warm_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of frameworks begin with torch imported, for tests that are not about what a process costs."""
+    monkeypatch.setattr(worker, "_PROCESSES", fresh_context())
+
+
+@pytest.mark.usefixtures("warm_workers")
 def test_a_framework_that_fails_says_why(tmp_path: Path, spec: BenchSpec) -> None:
     with (
-        started("saccade", replace(spec, directory=tmp_path)) as worker,
+        started("saccade", replace(spec, directory=tmp_path)) as failing,
         pytest.raises(MachineError, match=r"saccade failed in the benchmark(?s:.*)model"),
     ):
-        worker.ready()
+        failing.ready()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("warm_workers")
 def test_the_command_writes_its_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bench.json"
     command = ["bench", "rl", "--framework", "saccade", "--image-px", "112", "--steps", "1", "--json", str(file)]

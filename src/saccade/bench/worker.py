@@ -14,6 +14,7 @@ from saccade.bench.workload import BenchSpec, FrameworkName, PeerFailed, PeerRep
 from saccade.errors import MachineError
 
 _GRACE_S = 20.0
+_PROCESSES = multiprocessing.get_context("spawn")
 
 
 class PeerProcess:
@@ -53,9 +54,8 @@ class PeerProcess:
 @contextmanager
 def started(framework: FrameworkName, spec: BenchSpec) -> Iterator[PeerProcess]:
     """A worker whose process ends with the block."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(framework, spec, there), daemon=True)
+    here, there = _PROCESSES.Pipe()
+    process = _PROCESSES.Process(target=_work, args=(framework, spec, there), daemon=True)
     process.start()
     there.close()
     try:
