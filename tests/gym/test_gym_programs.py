@@ -140,6 +140,13 @@ def check_wordings(sample: GymSample) -> None:
         assert not any(re.search(pattern, text.lower()) for text in sample.paraphrases)
 
 
+def test_a_sequence_whose_two_attributes_repeat_beyond_its_end_is_not_asked_for_its_period() -> None:
+    family = gym_families()["sequences"]
+    for seed in range(48):
+        asked = family.sample(generator_for(seed), Levels(base=1.0), program=family.program("period"))
+        assert 1 <= int(asked.asked.answer) < len(asked.state.elements)
+
+
 @every_family
 def test_bytes_are_those_on_record(family: GymFamily) -> None:
     assert golden_complaint(family) == ""

@@ -1,6 +1,6 @@
 """Programs on boards with a hole: what belongs there by the rule of the others, and what the rule is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from saccade.gym.grammars.boards import HOLE, CellBoardState, meets
 from saccade.gym.program import Asking, Program, ProgramQuestion
@@ -41,7 +41,17 @@ def by_period(board: CellBoardState, attribute: str) -> str:
 
 
 def period_of(board: CellBoardState, attributes: Iterable[str]) -> int:
-    """The shortest period that no cell contradicts and that says what belongs into the hole."""
+    """The shortest period of ``periods_of``; ValueError where there is none."""
+    for period in periods_of(board, attributes):
+        return period
+    raise ValueError("the cells have no period")
+
+
+def periods_of(board: CellBoardState, attributes: Iterable[str]) -> Iterator[int]:
+    """Periods that no cell contradicts and that say what belongs into the hole, the shortest first.
+
+    Two attributes may repeat together only after more cells than the board has: then there is none.
+    """
     names, hole = tuple(attributes), place_in_order(board, the_hole(board))
     for period in range(1, board.rows * board.columns):
         found: dict[int, tuple[str, ...]] = {}
@@ -51,8 +61,7 @@ def period_of(board: CellBoardState, attributes: Iterable[str]) -> int:
             for one in seen_cells(board)
         )
         if fits and hole % period in found:
-            return period
-    raise ValueError("the cells have no period")
+            yield period
 
 
 def by_lines(board: CellBoardState, attribute: str) -> str:
@@ -133,9 +142,11 @@ def thing_program(solver: Solver, wordings: tuple[str, ...]) -> Program:
 def period_program(*attributes: str) -> Program:
     """After how many things a sequence repeats."""
 
-    def ask(asking: Asking) -> ProgramQuestion:
+    def ask(asking: Asking) -> ProgramQuestion | None:
         board = board_of(asking.state)
-        period = period_of(board, attributes)
+        period = next(periods_of(board, attributes), None)
+        if period is None:
+            return None
         return count_of(period, {}, seen_cells(board)[: period + 1], f"it repeats after {period}", wrong=[2 * period])
 
     return Program(
