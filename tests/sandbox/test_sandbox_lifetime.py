@@ -22,6 +22,10 @@ from saccade.sandbox import Isolation, NoIsolationWarning, Sandbox, Session
 ISOLATIONS: tuple[Isolation, ...] = ("full", "restricted", "none")
 
 
+# A sandbox that several tests share warns again where it starts its warm parent anew.
+pytestmark = pytest.mark.filterwarnings("ignore::saccade.sandbox.sandbox.NoIsolationWarning")
+
+
 def parents() -> dict[int, int]:
     """Every process and its parent."""
     found = {}
