@@ -1,10 +1,12 @@
 """Pages that grow while they are read by keys: the focus stays, stages and runs appear, nothing comes too late."""
 
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 from viewer_browser import Watched, launched, served
 from viewer_fake_run import make_run, write_step
 
@@ -85,6 +87,11 @@ def test_a_stage_that_begins_later_gets_its_curves_and_a_run_its_line(browser: B
         page.close()
 
 
+def slowly(route: Route) -> None:
+    time.sleep(0.6)
+    route.continue_()
+
+
 def test_enter_and_space_keep_a_mention_lit_and_a_late_search_leaves_another_page_alone(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -96,6 +103,8 @@ def test_enter_and_space_keep_a_mention_lit_and_a_late_search_leaves_another_pag
         href = page.locator("tbody th a").get_attribute("href")
         watched.open(f"{address}/{href}/list?tool=crop")
         opened = page.locator(".row-item a").first.get_attribute("href")
+        # The search is due while the page that follows is still being waited for.
+        page.route(re.compile(r"/trajectories/[^/?]+$"), slowly)
         page.get_by_role("searchbox").press_sequentially("no")
         page.evaluate("address => { location.hash = address; }", opened)
         page.wait_for_selector(".scene-head")

@@ -2,7 +2,7 @@
 /** The list of trajectories: facets with counts, a search, a sort; only the rows in sight exist. */
 
 import { api, imageUrl, listen, runLink } from "./api.js";
-import { announce, cloned, counted, h, later, many, notesOf, numberText, readable, redrawn, svg, tried, VERDICT_WORDS } from "./dom.js";
+import { announce, cloned, counted, h, later, many, notesOf, numberText, onLeave, readable, redrawn, svg, tried, VERDICT_WORDS } from "./dom.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./types").Rows} Rows */
@@ -50,10 +50,12 @@ export async function listPage(run, filter) {
     changed();
   }
 
+  let isLeft = false;
+  onLeave(() => { isLeft = true; });
   let asked = 0;
   function changed() {
-    // A search that was still being waited for when the page was left.
-    if (!page.isConnected) return;
+    // A search that was still being waited for when the page was left; it may stand until the next one is drawn.
+    if (isLeft) return;
     const query = filter.toString();
     history.replaceState(null, "", `#/run/${run}/list${query && `?${query}`}`);
     void renewed(true);
