@@ -14,9 +14,7 @@ start they include the three seconds after it.
 import argparse
 import json
 import os
-import platform
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +26,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page
 from viewer_peers import chromium, cpu_s, scrolled
+from viewer_start import write_spreads
 
 ROW = ".row-item a"
 PAINTED = """
@@ -197,28 +196,7 @@ def main() -> None:
             for name, measure in moves.items():
                 for what, value in measure().items():
                     found[name][what].append(value)
-    answer = {
-        "run": run.name,
-        "times": options.times,
-        "scrolls": options.scrolls,
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
-        "load": os.getloadavg()[0],
-        **{
-            name: {
-                what: {
-                    "median": round(statistics.median(values), 3),
-                    "least": round(min(values), 3),
-                    "most": round(max(values), 3),
-                }
-                for what, values in columns.items()
-            }
-            for name, columns in found.items()
-        },
-    }
-    text = json.dumps(answer, indent=1)
-    print(text)
-    if options.json:
-        options.json.write_text(text + "\n")
+    write_spreads({"run": run.name, "times": options.times, "scrolls": options.scrolls}, found, options.json)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import sys
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 COMMANDS = {"version": ("--version",), "help of train": ("train", "--help"), "help": ("--help",)}
@@ -79,14 +79,24 @@ def main() -> None:
             # The first round fills the caches of the disk.
             for what, value in told.items() if number else ():
                 found[name][what].append(value)
+    write_spreads({"run": options.run.name, "times": options.times}, found, options.json)
+
+
+def write_spreads(
+    asked: dict[str, object], found: Mapping[str, Mapping[str, Sequence[float]]], out: Path | None
+) -> None:
+    """Prints the median, least and most of each column with the machine and its load, and writes them to a file."""
     answer = {
-        "run": options.run.name,
-        "times": options.times,
+        **asked,
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
         "load": os.getloadavg()[0],
         **{
             name: {
-                what: {"median": round(statistics.median(values), 3), "least": round(min(values), 3)}
+                what: {
+                    "median": round(statistics.median(values), 3),
+                    "least": round(min(values), 3),
+                    "most": round(max(values), 3),
+                }
                 for what, values in columns.items()
             }
             for name, columns in found.items()
@@ -94,8 +104,8 @@ def main() -> None:
     }
     text = json.dumps(answer, indent=1)
     print(text)
-    if options.json:
-        options.json.write_text(text + "\n")
+    if out:
+        out.write_text(text + "\n")
 
 
 if __name__ == "__main__":
