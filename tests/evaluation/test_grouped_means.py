@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from test_repeats import PLAIN
 
-from saccade.evaluation.collection import collection_paused
+from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.statistics import clustered_mean
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import UserError
 from saccade.evaluation.asked_alike import PairedSamples, asked_differences
-from saccade.evaluation.collection import collection_paused
+from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.samples import SampleSet, StoredSample, by_question
 from saccade.evaluation.statistics import (

@@ -17,7 +17,7 @@ from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
-from saccade.evaluation.collection import collection_paused
+from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
 from saccade.types import Json
 
