@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from saccade.evaluation.sample_files import read_samples, sample_files
+from saccade.evaluation.statistics import clustered_mean
+
 STAGES = {"before": "random weights", "after_sft": "after random play", "after_rl": "after RL"}
 
 SUMS = {"gym": "aiw", "num_train_examples": 2000, "num_eval_examples": 64, "system_prompt": "Answer."}
@@ -34,7 +37,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--env", "textarena:GuessTheNumber-v0", *FORM),
         *("--set", "environment.action_names=" + ",".join(map(str, range(1, 21)))),
         *("--set", "show.rules=Guess the number from 1 to 20."),
-        *("--set", "rl.steps=60", "--set", "max_turns=10", "--set", "credit.discount=0.9"),
+        *("--set", "rl.steps=60", "--set", "max_turns=10", "--set", "credit.discount=1"),
     ),
     "verifiers": (
         *("--env", "verifiers:verifiers.envs.integrations.reasoninggym_env:ReasoningGymEnv", *FORM),
@@ -80,8 +83,11 @@ def main() -> None:
 
 
 def run(case: str, seed: int, out: Path, overrides: Sequence[str]) -> dict[str, object]:
-    """One run, resumed if it was interrupted."""
+    """One run, resumed if it was interrupted; one that ended before is not run again."""
     directory = out / f"{case}-{seed}"
+    kept = directory / "row.json"
+    if kept.is_file():
+        return {**json.loads(kept.read_text(encoding="utf-8")), "stages": stages(directory)}
     command = [sys.executable, "-m", "saccade", "train", "environment:tiny", "--seed", str(seed), *CASES[case]]
     command += [word for override in overrides for word in ("--set", override)]
     command += ["--out", str(directory), "--threads", "1", "--quiet", "--resume"]
@@ -89,17 +95,40 @@ def run(case: str, seed: int, out: Path, overrides: Sequence[str]) -> dict[str, 
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    row = {
+        "case": case,
+        "seed": seed,
+        "settings": [*CASES[case], *overrides],
+        "processor_s": round(spent, 1),
+    }
+    kept.write_text(json.dumps(row), encoding="utf-8")
+    return {**row, "stages": stages(directory)}
+
+
+def stages(directory: Path) -> list[dict[str, object]]:
+    """The evaluations of a run: successes as in its report, and the mean return of an episode with its interval."""
     report = json.loads((directory / "report.json").read_text(encoding="utf-8"))
-    return {"case": case, "seed": seed, "processor_s": round(spent, 1), "stages": report["stages"]}
+    files = sample_files(directory)
+    found = []
+    for stage in report["stages"]:
+        samples = read_samples(files[stage["name"]]).samples
+        scored = [sample for sample in samples if sample.score is not None]
+        returns = clustered_mean(
+            [sample.score or 0.0 for sample in scored], [sample.id for sample in scored], is_share=False
+        )
+        kept = {key: stage[key] for key in ("name", "accuracy", "ci95", "n", "turns_mean")}
+        found.append({**kept, "return": returns.as_json()})
+    return found
 
 
 def cell(row: dict[str, object], name: str) -> str:
-    """Share of successes with its Wilson 95 % interval."""
-    stages = row["stages"]
-    assert isinstance(stages, list)
-    stage = next(stage for stage in stages if stage["name"] == name)
+    """Share of successes with its Wilson 95 % interval, and the mean return."""
+    of = row["stages"]
+    assert isinstance(of, list)
+    stage = next(stage for stage in of if stage["name"] == name)
     low, high = stage["ci95"]
-    return f"{stage['accuracy']:.1%} ({low:.1%} to {high:.1%}, n={stage['n']})"
+    mean, ends = stage["return"]["mean"], stage["return"]["ci95"]
+    return f"{stage['accuracy']:.1%} ({low:.1%} to {high:.1%}), returns {mean:.2f} ({ends[0]:.2f} to {ends[1]:.2f})"
 
 
 if __name__ == "__main__":

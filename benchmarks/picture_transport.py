@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image
 
+from saccade.media.encode import png_bytes
 from saccade.media.packed import packed, unpacked
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.store import MediaStore
 from saccade.tasks.procedural import generate
 
 COUNT, REPEATS = 16, 5

@@ -20,7 +20,7 @@ import psutil
 from PIL import Image
 from services_tools import ServedTools, write_tools_file
 
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 
 UPLOAD_BYTES = 62 << 20
 SETTINGS = "request_s = 10.0\n"

@@ -15,7 +15,8 @@ from PIL import Image
 
 from saccade.media import store as media_store
 from saccade.media.decode import ImageLimits, MediaError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore
 from saccade.types import ImageRef
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)

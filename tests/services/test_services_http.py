@@ -11,7 +11,8 @@ from PIL import Image
 from served import Served, wait_for
 
 from saccade.media.decode import decode_image
-from saccade.media.store import image_hash, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import image_hash
 
 JSON = {"Content-Type": "application/json"}
 

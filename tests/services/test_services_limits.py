@@ -14,7 +14,7 @@ from PIL import Image
 from served import Served, wait_for
 from starlette.types import Message, Receive, Scope, Send
 
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 from saccade.services.http.guards import UploadGuard, UploadLimits
 from saccade.services.http.hosts import is_own_name
 from saccade.services.images import image_directory, remove_if_abandoned

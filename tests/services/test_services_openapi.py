@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from served import Served
 
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 
 EXAMPLES = 20
 

@@ -12,7 +12,8 @@ from PIL import Image
 from saccade.errors import MachineError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read, receive
 from saccade.media.decode import MediaError
-from saccade.media.store import image_hash, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import image_hash
 from saccade.retries import CircuitBreaker
 from saccade.services.images import ImageShelf, WrongHashError
 from saccade.services.settings import ToolServerSettings, serving_of

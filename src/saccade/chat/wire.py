@@ -12,8 +12,9 @@ from PIL import Image
 
 from saccade.atomic import write_whole
 from saccade.errors import UserError
+from saccade.media.encode import png_bytes
 from saccade.media.resize import ViewRule
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.store import MediaStore
 from saccade.retries import TryAgainError, asked_wait_s
 from saccade.types import ImageRef, Json, Message
 

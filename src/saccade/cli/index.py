@@ -115,7 +115,7 @@ def search(
     as_json: bool,
 ) -> None:
     """Find the pages of INDEX that answer QUESTION: score, document#page, and its file with --out."""
-    from saccade.media.store import png_bytes
+    from saccade.media.encode import png_bytes
     from saccade.retrieval.first_stage import FirstStage
     from saccade.retrieval.retriever import PageRetriever
     from saccade.retrieval.store import open_index

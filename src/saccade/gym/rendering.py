@@ -74,8 +74,11 @@ class Rendering:
 def regions_of(shown: NDArray[np.int32], elements: Sequence[str], image_index: int = 0) -> tuple[SeenRegion, ...]:
     """Regions in a map (height, width) of numbers: 0 is nothing, n the n-th element."""
     count = len(elements) + 1
-    top, bottom = _first_and_last(shown, count)
-    left, right = _first_and_last(np.ascontiguousarray(shown.T), count)
+    places = np.flatnonzero(shown)
+    numbers = shown.ravel()[places].astype(np.int64)
+    rows, columns = np.divmod(places, shown.shape[1])
+    top, bottom = _first_and_last(rows, numbers, shown.shape[0], count)
+    left, right = _first_and_last(columns, numbers, shown.shape[1], count)
     found = []
     for number in range(1, count):
         if bottom[number] < 0:
@@ -94,14 +97,15 @@ def regions_of(shown: NDArray[np.int32], elements: Sequence[str], image_index: i
     return tuple(found)
 
 
-def _first_and_last(shown: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first and the last row in which each number stands; -1 for one that does not."""
-    places = np.flatnonzero(shown)
-    rows, numbers = places // shown.shape[1], shown.ravel()[places]
-    first, last = np.full(count, -1), np.full(count, -1)
-    last[numbers] = rows  # of several the last one holds, and rows rise
-    first[numbers[::-1]] = rows[::-1]
-    return first, last
+def _first_and_last(
+    lines: NDArray[np.int64], numbers: NDArray[np.int64], length: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last line in which each number stands, of so many; -1 for one that does not."""
+    there = np.zeros(length * count, dtype=bool)
+    there[lines * count + numbers] = True
+    there = there.reshape(length, count)
+    is_there = there.any(axis=0)
+    return np.where(is_there, there.argmax(axis=0), -1), np.where(is_there, length - 1 - there[::-1].argmax(axis=0), -1)
 
 
 RenderFunction = Callable[[SceneState, Generator, Levels], Rendering]

@@ -3,7 +3,7 @@
 import base64
 
 from saccade.errors import missing_extra
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.retriever import PageRetriever
 

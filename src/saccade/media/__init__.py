@@ -10,8 +10,9 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.media.decode import ImageLimits, MediaError, decode_image
+    from saccade.media.encode import png_bytes
     from saccade.media.resize import ResizeRule, TileRule, ViewRule
-    from saccade.media.store import MediaStore, image_hash, png_bytes
+    from saccade.media.store import MediaStore, image_hash
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

@@ -5,7 +5,6 @@ A picture that a program made has no bytes; it gets some when it leaves the cach
 
 import binascii
 import hashlib
-import io
 import struct
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from PIL import Image
 
 from saccade.atomic import link_or_copy, write_whole
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb
+from saccade.media.encode import png_bytes
 from saccade.types import ImageRef
 
 BYTES_PER_PIXEL = 3
@@ -66,13 +66,6 @@ def image_hash(image: Image.Image) -> str:
     digest = hashlib.sha256(struct.pack("<II", image.width, image.height))
     digest.update(image.tobytes())
     return digest.hexdigest()
-
-
-def png_bytes(image: Image.Image, compress_level: int = 1) -> bytes:
-    """The image as PNG, lightly compressed: written often and read seldom."""
-    buffer = io.BytesIO()
-    image.save(buffer, format="PNG", compress_level=compress_level)
-    return buffer.getvalue()
 
 
 class MediaStore:

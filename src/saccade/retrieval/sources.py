@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from PIL import Image, TiffImagePlugin
 
 from saccade.media.decode import DEFAULT_LIMITS, MediaError, decode_image
-from saccade.media.store import image_hash, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import image_hash
 from saccade.retrieval.folder import SourceFile, sha256_of
 from saccade.retrieval.layout import IndexEntry
 from saccade.retrieval.pdf import PdfReader, UnreadablePageError

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits
 from saccade.serving import replies
 from saccade.serving.episodes import EpisodesOfRequests

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 from saccade.retries import back_off_s
 from saccade.types import Json
 from saccade.vision_models.kinds import PageVectors

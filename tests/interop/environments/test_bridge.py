@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -66,6 +67,21 @@ def test_what_is_wrong_with_a_name_is_said_from_there() -> None:
 def test_a_python_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match=r"environment\.python=/no/python is no file"):
         BridgedSource(names=NAMES, python=Path("/no/python"))
+
+
+def test_the_process_of_another_python_needs_three_packages_alone() -> None:
+    script = """
+import sys
+import saccade.interop.environments.host, saccade.interop.environments.verifiers_world
+from saccade.interop.environments.sources import WorldNames, source_of
+from saccade.interop.environments.wire import result_frame
+source_of(WorldNames(env="gymnasium:CartPole-v1")).make().close()
+files = {name.partition(".")[0]: getattr(module, "__file__", None) or "" for name, module in [*sys.modules.items()]}
+print(*sorted(name for name, file in files.items() if "site-packages" in file))
+"""
+    found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    theirs = {"cloudpickle", "farama_notifications", "typing_extensions"}  # gymnasium's own
+    assert {name for name in found if not name.startswith("_")} - theirs <= {"numpy", "PIL", "gymnasium"}
 
 
 class Press(Action):  # type: ignore[misc]

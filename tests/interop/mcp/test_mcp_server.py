@@ -20,7 +20,8 @@ from saccade.interop.mcp.images import ReceivedImages, UnknownImageError
 from saccade.interop.mcp.server import mcp_server
 from saccade.interop.mcp.serving import serve_http
 from saccade.media.decode import ImageLimits
-from saccade.media.store import MediaStore, image_hash, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore, image_hash
 from saccade.tools.images import IMAGE_TOOLS, crop
 from saccade.tools.tool import tool_from
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.evaluation.picture_likeness import Hash, views_of
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore
 from saccade.tasks.claims import FamilyClaims, claims_of
 from saccade.tasks.procedural import Family, family_named, generate
 from saccade.tasks.scene import FamilyFunction

@@ -14,7 +14,8 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.interop.exports.bundle import write_bundle
 from saccade.interop.exports.verifier import ground_truth_of
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore
 from saccade.types import Task
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -13,7 +13,8 @@ from saccade import __version__
 from saccade.errors import UserError, missing_extra
 from saccade.evaluation.statistics import clustered_mean
 from saccade.interleaving import interleaved_parts
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore
 from saccade.types import Attempt, ImageRef, ToolCall, Trajectory, Turn
 
 if TYPE_CHECKING:

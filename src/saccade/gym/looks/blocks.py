@@ -26,30 +26,40 @@ def _render(painter: Painter, state: SceneState) -> Rendering:
     size = len(blocks.heights)
     origin = Point(painter.width / 2, painter.height - 10 - (size + 1) * UNIT_Y)
 
-    def at(row: float, column: float, height: float) -> Point:
+    def at(row: float, column: float, up: float) -> Point:
         return Point(
             origin.x + (column - row) * UNIT_X,
-            origin.y + (column + row - size + 1) * UNIT_Y - height * UNIT_Z,
+            origin.y + (column + row - size + 1) * UNIT_Y - up * UNIT_Z,
         )
 
     def face(element: str, corners: list[Point], colour: Colour) -> None:
         painter.polygon(element, corners, colour)
         painter.line(element, [*corners, corners[0]], 1.5, EDGE)
 
+    def height(row: int, column: int) -> int:
+        return blocks.heights[row][column] if row < size and column < size else 0
+
     for row in range(size):
         for column in range(size):
+            if height(row, column):
+                continue
             floor = [at(row, column, 0), at(row, column + 1, 0), at(row + 1, column + 1, 0), at(row + 1, column, 0)]
             face("", floor, FLOOR)
     for tower in sorted(state.of_kind("tower"), key=lambda one: -one.depth):
-        back, side = tower.numbers["row"], tower.numbers["column"]
+        back, side = round(tower.numbers["row"]), round(tower.numbers["column"])
         colour = COLOURS[tower.attributes["colour"]]
-        for level in range(round(tower.numbers["value"])):
+        for level in range(height(back, side)):
             low, high = float(level), float(level + 1)
-            left = [(1, 0, low), (1, 1, low), (1, 1, high), (1, 0, high)]
-            right = [(1, 1, low), (0, 1, low), (0, 1, high), (1, 1, high)]
-            top = [(0, 0, high), (0, 1, high), (1, 1, high), (1, 0, high)]
-            for corners, share in ((left, 0.8), (right, 0.62), (top, 1.0)):
-                points = [at(back + down, side + across, height) for down, across, height in corners]
+            # Faces that the next cubes hide are not drawn.
+            faces = []
+            if height(back + 1, side) <= level:
+                faces.append(([(1, 0, low), (1, 1, low), (1, 1, high), (1, 0, high)], 0.8))
+            if height(back, side + 1) <= level:
+                faces.append(([(1, 1, low), (0, 1, low), (0, 1, high), (1, 1, high)], 0.62))
+            if height(back, side) == level + 1:
+                faces.append(([(0, 0, high), (0, 1, high), (1, 1, high), (1, 0, high)], 1.0))
+            for corners, share in faces:
+                points = [at(back + down, side + across, up) for down, across, up in corners]
                 face(tower.id, points, _shade(colour, share))
     return Rendering(images=(painter.image,), regions=painter.regions())
 

@@ -28,8 +28,8 @@ class Sheet:
     def __init__(self, width: int, height: int, ground: str = "#ffffff") -> None:
         self.width, self.height = width, height
         size = (width * SCALE, height * SCALE)
-        self._image, self._shown = Image.new("RGB", size, ground), Image.new("I", size)
-        self._pen, self._marker = ImageDraw.Draw(self._image, "RGBA"), ImageDraw.Draw(self._shown)
+        self._image, self._shown = Image.new("RGB", size, ground), Image.new("L", size)
+        self._pen, self._marker = ImageDraw.Draw(self._image, "RGBA"), _marker(self._shown)
         self._numbers = {"": 0}
 
     def rect(
@@ -119,7 +119,18 @@ class Sheet:
         return Rendering(images=(self._image.reduce(SCALE),), regions=regions)
 
     def _number(self, element: str) -> int:
-        return self._numbers.setdefault(element, len(self._numbers))
+        number = self._numbers.setdefault(element, len(self._numbers))
+        if number > 255 and self._shown.mode == "L":
+            self._shown = self._shown.convert("I")
+            self._marker = _marker(self._shown)
+        return number
+
+
+def _marker(shown: Image.Image) -> ImageDraw.ImageDraw:
+    """Draws numbers: nothing of it is smoothed."""
+    marker = ImageDraw.Draw(shown)
+    marker.fontmode = "1"
+    return marker
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> tuple[int, int, int, int]:

@@ -7,7 +7,9 @@ from PIL import Image
 from saccade.gym.grammars.solids import SolidsState
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
-from saccade.gym.looks.raycast import GREY, Body, Floor, cast_rays
+from saccade.gym.looks.bodies import Body
+from saccade.gym.looks.lighting import Floor
+from saccade.gym.looks.raycast import GREY, cast_rays
 from saccade.gym.rendering import Renderer, Rendering, SeenRegion, regions_of
 from saccade.gym.state import Element, SceneState, as_state
 

@@ -8,7 +8,7 @@ from saccade.errors import MachineError
 from saccade.frames import WireFrame
 from saccade.interop.environments.world import StepResult, WorldObservation
 from saccade.media.decode import MediaError, decode_image
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 from saccade.types import Json
 
 

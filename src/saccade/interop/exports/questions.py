@@ -12,8 +12,9 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.interop.exports.bundle import bundle_hash, bundle_name
 from saccade.interop.exports.verifier import ground_truth_of
+from saccade.media.encode import png_bytes
 from saccade.media.resize import ResizeRule
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.store import MediaStore
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol
 from saccade.tasks.own_families import own_family_file

@@ -12,7 +12,8 @@ from PIL import Image
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.interop.mcp.images import UnknownImageError
 from saccade.interop.mcp.schema import ArgumentChecks, parameters_of_spec, taken_spec
-from saccade.media.store import image_hash, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import image_hash
 from saccade.tools.arguments import Value, checked_arguments
 from saccade.tools.page_search import SEARCH_PAGES, bounded_search
 from saccade.tools.tool import BoundCall, Tool, ToolOutput

@@ -11,7 +11,8 @@ from cachetools import LRUCache
 
 from saccade.errors import ToolError, UserError
 from saccade.media.decode import ImageLimits, MediaError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore
 from saccade.tools.arguments import shown
 from saccade.types import ImageRef, Json
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from saccade.errors import UserError, missing_extra
 from saccade.media.decode import decode_image
-from saccade.media.store import png_bytes
+from saccade.media.encode import png_bytes
 
 try:
     from openenv.core.env_server.types import Action, Observation, State

@@ -12,7 +12,8 @@ from urllib.parse import quote
 from cachetools import LRUCache
 
 from saccade.errors import MachineError, UserError
-from saccade.media.store import MediaStore, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore
 from saccade.retries import CircuitBreaker, TryAgainError, asked_wait_s, back_off_s
 from saccade.services.client.connection_pool import CONNECTION_ERRORS, ConnectionPool, HttpAnswer
 from saccade.types import ImageRef, Json

@@ -13,7 +13,8 @@ from PIL import Image
 
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.decode import decode_image, to_rgb
-from saccade.media.store import MediaStore, image_hash, png_bytes
+from saccade.media.encode import png_bytes
+from saccade.media.store import MediaStore, image_hash
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.tool import BoundCall, Returned, Tool, check_names, cut
 from saccade.types import ImageRef, Json, ToolResult
