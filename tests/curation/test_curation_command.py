@@ -74,7 +74,7 @@ def test_a_curation_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Pat
         full = [sys.executable, "-m", "saccade", *arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 180
             while len(server.received) < 9 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)

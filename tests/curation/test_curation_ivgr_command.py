@@ -36,7 +36,7 @@ def serving(*, silent_from: int = COUNT + 1, speaks_again: threading.Event | Non
 
     def serve(received: Received) -> Served:
         if next(numbers) >= silent_from and speaks_again is not None:
-            speaks_again.wait(60)
+            speaks_again.wait(300)
         colour = colour_in(received)
         samples = int(str(received.body.get("n", 1)))
         told = f"<think>{plain(colour)}</think><answer>{colour}</answer>"
@@ -60,7 +60,7 @@ def test_a_curation_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Pat
         full = [sys.executable, "-m", "saccade", *arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 180
             while len(server.received) < 4 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)

@@ -135,14 +135,14 @@ def tiny(tool: Tool, count: int, *, retries: int = 2) -> VisualReasoningVectorEn
 
 
 def test_tools_of_all_environments_wait_together() -> None:
-    meet = threading.Barrier(6, timeout=20)
+    meet = threading.Barrier(6, timeout=120)
 
     def gather() -> str:
         """Return when all the others are here."""
         meet.wait()
         return "all here"
 
-    env = tiny(tool_from(gather, deadline_s=30), 6)
+    env = tiny(tool_from(gather, deadline_s=120), 6)
     env.reset(seed=0)
     observation, *_ = env.step(['<think>a</think><tool_call>{"name": "gather", "arguments": {}}</tool_call>'] * 6)
     assert list(observation["text"]) == ["all here"] * 6

@@ -44,7 +44,7 @@ def openenv_port() -> Iterator[int]:
         time.sleep(0.01)
     yield int(server.servers[0].sockets[0].getsockname()[1])
     server.should_exit = True
-    thread.join(timeout=10)
+    thread.join(timeout=120)
 
 
 def test_server_is_called_by_the_official_client() -> None:

@@ -41,7 +41,7 @@ def served(app: object) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(timeout=10)
+        thread.join(timeout=120)
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ def descendants(root: int) -> set[int]:
     return found - {root}
 
 
-def eventually(is_true: Callable[[], bool], within_s: float = 10.0) -> bool:
+def eventually(is_true: Callable[[], bool], within_s: float = 60.0) -> bool:
     deadline = time.monotonic() + within_s
     while not is_true():
         if time.monotonic() > deadline:
@@ -198,7 +198,7 @@ def test_a_session_closed_in_the_middle_of_a_run_ends_it(sandbox: Sandbox) -> No
 
     def run() -> None:
         try:
-            session.run("while True: pass", timeout_s=30)
+            session.run("while True: pass", timeout_s=120)
         except MachineError as error:
             ended.append(error)
 
@@ -206,7 +206,7 @@ def test_a_session_closed_in_the_middle_of_a_run_ends_it(sandbox: Sandbox) -> No
     thread.start()
     time.sleep(0.3)
     session.close()
-    thread.join(5)
+    thread.join(60)
     assert [str(error) for error in ended] == ["the sandbox session was closed; its state is lost"]
 
 

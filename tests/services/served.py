@@ -44,7 +44,7 @@ class Served:
         server: str = "",
         arguments: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
-        within_s: float = 60.0,
+        within_s: float = 180.0,
     ) -> None:
         """``within_s`` is how long it may take to start."""
         self.file = folder / "tools.toml"
@@ -130,7 +130,7 @@ class Served:
         return next((float(one.rsplit(" ", 1)[1]) for one in lines if one.startswith(line)), 0.0)
 
 
-def wait_for(is_so: Callable[[], object], what: str, within_s: float = 60.0) -> None:
+def wait_for(is_so: Callable[[], object], what: str, within_s: float = 180.0) -> None:
     """Until it is so; an AssertionError when it never is."""
     ends_s = time.monotonic() + within_s
     while not is_so():

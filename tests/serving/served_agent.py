@@ -70,7 +70,7 @@ class Served:
     def get(self, path: str) -> httpx.Response:
         return httpx.get(self.url + path, timeout=60)
 
-    def until(self, is_so: Callable[[], bool], within_s: float = 60.0) -> None:
+    def until(self, is_so: Callable[[], bool], within_s: float = 180.0) -> None:
         """Waits for something that happens in another thread."""
         end = time.monotonic() + within_s
         while not is_so():

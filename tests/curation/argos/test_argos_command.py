@@ -135,7 +135,7 @@ def test_a_curation_that_was_killed_ends_with_the_same_bytes(tmp_path: Path) -> 
 
     def silent(received: Received) -> Served:
         if next(numbers) >= 3:
-            speaks_again.wait(60)
+            speaks_again.wait(300)
         return traces(received)
 
     with ChatServer(silent) as server:
@@ -143,7 +143,7 @@ def test_a_curation_that_was_killed_ends_with_the_same_bytes(tmp_path: Path) -> 
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         full = [sys.executable, "-m", "saccade", *arguments]
         with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 180
             while len(server.received) < 3 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)

@@ -86,7 +86,7 @@ def test_a_curation_that_was_killed_ends_with_the_same_bytes(run: Path, tmp_path
 
     def silent(received: Received) -> Served:
         if next(numbers) >= 4:
-            speaks_again.wait(60)
+            speaks_again.wait(300)
         return curator(received)
 
     with ChatServer(silent) as server:
@@ -94,7 +94,7 @@ def test_a_curation_that_was_killed_ends_with_the_same_bytes(run: Path, tmp_path
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         full = [sys.executable, "-m", "saccade", *arguments]
         with WarmProcess(full, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 180
             while len(server.received) < 4 and time.monotonic() < end and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)

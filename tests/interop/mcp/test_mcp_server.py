@@ -48,11 +48,11 @@ def http_port() -> Iterator[int]:
             yield port
         finally:
             process.terminate()
-        assert process.wait(timeout=20) in (0, -15)
+        assert process.wait(timeout=120) in (0, -15)
 
 
 def wait_for(port: int) -> None:
-    for _ in range(600):
+    for _ in range(2400):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return

@@ -18,7 +18,7 @@ LIMITS = Limits(memory_mib=512, files_mib=16, file_count=800, threads=24, cpu_s=
 CANARY = "CANARY-OF-TRAINER"
 _SESSION_PROCESSES = 3
 """A keeper, a state, and the child that waits for code."""
-_ALIVE_S = 10.0
+_ALIVE_S = 60.0
 
 
 class Judge:
