@@ -13,6 +13,7 @@ lost, a state changed, or anything was left behind.
 import argparse
 import collections
 import json
+import math
 import os
 import random
 import sys
@@ -74,32 +75,37 @@ class Tally:
 class Fuzz:
     """Sessions under attack, each with an oracle."""
 
-    def __init__(self, sandbox: Sandbox, seed: int) -> None:
-        self._sandbox, self._seed = sandbox, seed
+    def __init__(self, sandbox: Sandbox, seed: int, *, until: float, most: float = math.inf) -> None:
+        """``until`` is a time of the monotonic clock, and after ``most`` programs none begins."""
+        self._sandbox, self._seed, self._until, self._most = sandbox, seed, until, most
         hostile = [attack.code for attack in (*ESCAPES, *BOMBS, *CORRUPTION)]
         self._hostile = hostile
         self._lock = threading.Lock()
         self.tally = Tally()
 
-    def play(self, number: int, until: float) -> None:
-        """One session after another, until the time is up."""
+    @property
+    def _is_over(self) -> bool:
+        return time.monotonic() > self._until or self.tally.ends.total() >= self._most
+
+    def play(self, number: int) -> None:
+        """One session after another, until the time is up or enough programs have run."""
         life = 0
-        while time.monotonic() < until:
+        while not self._is_over:
             programs = Programs(random.Random(f"{self._seed}-{number}-{life}"), self._hostile)
             try:
                 with self._sandbox.session(seed=life) as session:
                     self._count(sessions=1)
-                    self._live(session, f"oracle-{number}-{life}", programs, until)
+                    self._live(session, f"oracle-{number}-{life}", programs)
             except MachineError as error:
                 self._count(lost=1)
                 self._note(f"session {number}-{life}: {error}\n{programs.last}")
             life += 1
 
-    def _live(self, session: Session, oracle: str, programs: Programs, until: float) -> None:
+    def _live(self, session: Session, oracle: str, programs: Programs) -> None:
         session.run(f"{_ORACLE.format(oracle=oracle)}\nsteps = 0\n")
         known = session.run(_ASK).stdout
         for step in range(programs.random.randrange(5, 40)):
-            if time.monotonic() > until:
+            if self._is_over:
                 return
             code = programs.draw()
             result = session.run(code, timeout_s=_TIMEOUT_S)
@@ -157,30 +163,31 @@ def descendants() -> int:
     return len(found) - 1
 
 
-def fuzz(seconds: float, *, seed: int, sessions: int, workers: int, isolation: Isolation) -> dict[str, object]:
-    """Everything that was counted; ``clean`` says whether all of it held."""
+def fuzz(
+    seconds: float, *, seed: int, sessions: int, workers: int, isolation: Isolation, most: float = math.inf
+) -> dict[str, object]:
+    """Everything that was counted, in so many seconds or programs; ``clean`` says whether all of it held."""
     before = tempfile.tempdir
     # Other sandboxes of this machine have their folders elsewhere.
     with tempfile.TemporaryDirectory(prefix="fuzz-") as tempfile.tempdir:
         try:
-            return _fuzz(seconds, seed, sessions, workers, isolation, Path(tempfile.tempdir))
+            return _fuzz(seconds, seed, sessions, workers, isolation, most, Path(tempfile.tempdir))
         finally:
             tempfile.tempdir = before
 
 
 def _fuzz(
-    seconds: float, seed: int, sessions: int, workers: int, isolation: Isolation, folder: Path
+    seconds: float, seed: int, sessions: int, workers: int, isolation: Isolation, most: float, folder: Path
 ) -> dict[str, object]:
     descriptors, processes = len(list(Path("/proc/self/fd").iterdir())), descendants()
     with Sandbox(isolation=isolation, limits=LIMITS, concurrent_runs=workers) as sandbox:
         sandbox.session().close()
         time.sleep(0.5)
         warm = descendants()
-        running = Fuzz(sandbox, seed)
-        until = time.monotonic() + seconds
+        running = Fuzz(sandbox, seed, until=time.monotonic() + seconds, most=most)
         with ThreadPoolExecutor(sessions) as pool:
-            list(pool.map(lambda number: running.play(number, until), range(sessions)))
-        deadline = time.monotonic() + 10
+            list(pool.map(running.play, range(sessions)))
+        deadline = time.monotonic() + 60
         while descendants() != warm and time.monotonic() < deadline:
             time.sleep(0.1)
         orphans = descendants() - warm

@@ -87,8 +87,8 @@ def test_random_programs_lose_no_session_and_leave_nothing(seed: int) -> None:
     sandbox_fuzz = importlib.util.module_from_spec(specification)
     sys.modules["sandbox_fuzz"] = sandbox_fuzz
     specification.loader.exec_module(sandbox_fuzz)
-    counted = sandbox_fuzz.fuzz(4.0, seed=seed, sessions=4, workers=2, isolation="full")
-    assert counted["runs"] > 10
+    counted = sandbox_fuzz.fuzz(240.0, seed=seed, sessions=4, workers=2, isolation="full", most=60)
+    assert counted["runs"] >= 60
     assert counted["clean"], counted
 
 
