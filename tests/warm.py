@@ -29,6 +29,8 @@ TORCH = ("torch._dynamo", "torch.distributed.tensor", "scipy.optimize", "PIL.Ima
 """What transformers imports, for processes in which the Hugging Face libraries must read their settings themselves."""
 SERVICES = ("saccade.cli.serve", "saccade.services.http.server", "saccade.services.workers.running")
 """What a server of tools imports."""
+VIEWER = ("saccade.cli.view", "saccade.viewer.app.server", "saccade.runs.directory")
+"""What the viewer imports, and a run that does nothing but write."""
 _SUBREAPER = 36
 _TIMEOUT_S = 300.0
 _STARTING = threading.Lock()
@@ -75,7 +77,6 @@ def run_warm(
     command: list[str],
     *,
     imported: tuple[str, ...] = MODELS,
-    timeout_s: float = 300.0,
     check: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from warm import WarmProcess
+
 Reply = Callable[[str], str | Iterator[str]]
 """The text of a reply, by all texts of a conversation, or its pieces, which may wait for something."""
 
@@ -71,7 +73,7 @@ def chatting(out: Path, *arguments: str) -> Iterator[str]:
     log = out.parent / "chat.log"
     with (
         log.open("wb") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment) as process,
+        WarmProcess(command, stdout=subprocess.PIPE, stderr=errors, env=environment) as process,
     ):
         assert process.stdout is not None
         line = process.stdout.readline().decode()
@@ -80,5 +82,5 @@ def chatting(out: Path, *arguments: str) -> Iterator[str]:
             yield line.removeprefix("Chat: ").strip()
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(180)
             process.stdout.close()

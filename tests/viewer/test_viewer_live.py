@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from viewer_browser import Watched, launched, served
 from viewer_fake_run import make_run, write_step
 
+from warm import VIEWER, WarmProcess
+
 TRAINER = """
 import sys, time
 from pathlib import Path
@@ -50,7 +52,7 @@ def test_a_run_that_is_killed_and_resumed_grows_without_a_jump_or_a_reload(brows
         watched = Watched.of(browser)
         page, run = opened_run(watched, address)
         trainer = [sys.executable, "-c", TRAINER, str(root)]
-        with subprocess.Popen(trainer, stdout=subprocess.PIPE) as process:
+        with WarmProcess(trainer, imported=VIEWER, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()
             watched.open(f"{address}/#/run/{run}/list?stage=rl")
@@ -64,7 +66,7 @@ def test_a_run_that_is_killed_and_resumed_grows_without_a_jump_or_a_reload(brows
             watched.until(lambda: matched(page) == before + 4)
             assert first_in_sight(page) == shown
             process.send_signal(signal.SIGKILL)
-        with subprocess.Popen(trainer, stdout=subprocess.PIPE) as process:
+        with WarmProcess(trainer, imported=VIEWER, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()
             write_step(root, 42)
@@ -128,7 +130,7 @@ def test_a_viewer_that_is_killed_and_started_again_is_found_by_its_page(browser:
         before = matched(page)
         page.evaluate("window.isTheSamePage = true")
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(180)
         page.locator(".note", has_text="does not answer").wait_for()
     write_step(root, 41)
     with viewer_at(port, tmp_path):
@@ -210,10 +212,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def viewer_at(port: int, folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def viewer_at(port: int, folder: Path) -> Iterator[WarmProcess]:
     command = [sys.executable, "-m", "saccade", "view", str(folder / "runs"), "--port", str(port), "--no-open"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:
+    with WarmProcess(
+        command, imported=VIEWER, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"Viewer: ")
         try:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Playwright
 
+from warm import VIEWER, WarmProcess
+
 CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 WAIT_MS = 180_000
 
@@ -29,8 +31,12 @@ def launched(playwright: Playwright) -> Browser:
 def served(folder: Path, cache: Path) -> Iterator[str]:
     """The address of ``saccade view`` on a folder."""
     command = [sys.executable, "-m", "saccade", "view", str(folder), "--port", "0", "--no-open"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "XDG_CACHE_HOME": str(cache)}
+    with WarmProcess(
+        command,
+        imported=VIEWER,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
     ) as process:
         assert process.stdout is not None
         line = process.stdout.readline().decode()
@@ -39,7 +45,7 @@ def served(folder: Path, cache: Path) -> Iterator[str]:
             yield line.removeprefix("Viewer: ").strip().rstrip("/")
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(180)
             process.stdout.close()
 
 
