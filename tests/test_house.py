@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[1]
 _ASSERTING = ("raises", "warns", "call_and_validate", "wait_for")
 
 
-def parsed(folder: str) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted((ROOT / folder).rglob("*.py")):
+def parsed(folder: str, names: str = "*.py") -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob(names)):
         yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -53,8 +53,7 @@ def test_no_room_offers_a_name_that_one_of_its_modules_takes() -> None:
     """Python sets a module that is imported as an attribute of its package, over a function of that name."""
     taken = [
         f"{room}: {alias.name} of {node.module}"
-        for room, tree in parsed("src")
-        if room.endswith("__init__.py")
+        for room, tree in parsed("src", "__init__.py")
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
