@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# A file's tests share their servers and models, so they run in one process; slow files come first. Many tests wait for
+# Tests are collected once, by a process whose forks run a file each; slow files come first. Many tests wait for
 # processes of their own, so there is one worker more than cores, and four at most.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WORKERS := $(shell test $(CORES) -lt 3 && expr $(CORES) + 1 || echo 4)
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --workers $(WORKERS)
+# pip compiles what it installs on one core, the tests of libraries too; `setup` does that on all cores, without these.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 export OMP_WAIT_POLICY := passive
 
@@ -19,9 +21,10 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Saccade needs Python 3.11 or newer; set PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
 	# Trackio asks for an older Pillow than it needs.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps trackio
+	$(PIP) --no-deps trackio
+	$(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 	touch $(READY)
 
 demo: $(READY)
@@ -39,7 +42,6 @@ check: $(READY)
 
 # The documentation as a site, built strictly: a broken link ends it.
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 bench: $(READY)
@@ -51,12 +53,12 @@ gpu: $(READY)
 
 # Apart from `make test`: Ray takes 300 MB of disk, and a cluster a minute to start and end.
 ray: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,ray]'
+	$(PIP) --editable '.[dev,ray]'
 	$(BIN)/python -m pytest tests/interop/test_ray_serve.py
 
 # Runs on Ray: it takes 200 MB of disk, and half a minute to start on a busy machine.
 cluster: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cluster]'
+	$(PIP) --editable '.[dev,cluster]'
 
 test-cluster: cluster
 	$(BIN)/python -m pytest -n 0 -m cluster tests/train/test_fleet_ray.py

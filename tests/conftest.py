@@ -14,6 +14,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
+from forked_workers import ForkedWorkers
 from warm import WarmProcess
 
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,8 +33,29 @@ def warm_engines() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _kept_sandboxes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Sandboxes share warm parents, one after another, but where these are what is tested."""
+    if request.path.parent == HERE / "sandbox":
+        yield
+        return
+    from kept_sandboxes import kept_parent
+    from saccade.sandbox import sandbox
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox, "WarmParent", kept_parent)
+        yield
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out the files that left_out_of_check.txt names")
+    parser.addoption("--full", action="store_true", help="also what is left to chance by default: CONTRIBUTING.md")
+    parser.addoption("--workers", type=int, default=0, help="run files in so many forks of this process")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--workers"):
+        config.pluginmanager.register(ForkedWorkers(config.getoption("--workers")))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -54,8 +76,18 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.fixture
+def is_full(pytestconfig: pytest.Config) -> bool:
+    """Whether ``--full`` asks for all that can be drawn, and not a sample of it."""
+    return bool(pytestconfig.getoption("--full"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow files first, so that at the end no worker waits for another that has just begun one."""
+    if not config.getoption("--full"):
+        left_out = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     items.sort(key=lambda item: item.path not in slow_files())
 
 
