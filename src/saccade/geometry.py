@@ -55,7 +55,7 @@ class Box:
 
     @property
     def is_ordered(self) -> bool:
-        """Left of right and above of below, so that at least something lies inside."""
+        """Whether left < right and top < bottom, so that the box has an area."""
         return self.x1 < self.x2 and self.y1 < self.y2
 
     def contains(self, point: Point) -> bool:

@@ -111,35 +111,34 @@ class Task:
     difficulty: float = 0.5
     source: str = "procedural"
     objects: tuple[SceneObject, ...] = ()
-    """All things in drawn pictures whose every attribute is known, in a video those of each frame; empty where nothing
-    is known."""
+    """Objects of drawn pictures with all attributes, in a video those of each frame; empty where none are known."""
     wordings: Mapping[str, str] = field(default_factory=dict)
-    """The question as the protocol of this name puts it, where that is not ``question``."""
+    """Wording of the question by protocol name, where it differs from ``question``."""
     accepted: tuple[str, ...] = ()
-    """All answers that count, where there are several: spellings, or one of each annotator with its repeats."""
+    """All accepted answers, where there are several: spellings, or one per annotator, repeats included."""
     buckets: tuple[str, ...] = ()
-    """Groups of its set that the question is in, as tables of the set tell them apart."""
+    """Subgroups of its data set that the question belongs to, as in the set's published tables."""
     corpus: str | None = None
-    """The name of the collection of documents that the question is asked of."""
+    """Name of the document collection that the question is about."""
     document: str | None = None
-    """The one document that the question is asked of; None where it may be any of the corpus."""
+    """The document that the question is about; None where it may be any of the corpus."""
     gold_pages: tuple[Page, ...] | None = None
     """Pages that hold the answer, each once; empty where there is no answer, None where they are not known."""
     shown_pages: tuple[Page, ...] = ()
-    """The page that each image shows, where images are pages."""
+    """Page shown by each image, where images are pages."""
     is_interleaved: bool = False
     """Whether the images stand inside the words: ``question`` and ``choices`` have a place for each, ``<image 1>``,
     ``<image 2>``, ..., once and in order (``saccade.interleaving``). They stand before a wording that has none."""
 
     @property
     def missing_pages(self) -> tuple[Page, ...]:
-        """Gold pages that no image shows: the question cannot be answered from what is there."""
+        """Gold pages that no image shows; without them the images do not hold the answer."""
         return tuple(page for page in self.gold_pages or () if page not in self.shown_pages)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """A call that the policy asks for. Boxes and points are in pixels of the original of the image they are on."""
+    """A tool call of the policy. Boxes and points are in pixels of the original of the image they are on."""
 
     name: str
     arguments: Mapping[str, Json]
@@ -212,7 +211,7 @@ class PointMention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """One turn: what the model thought and did, and what it saw afterwards."""
+    """One turn: the model's thought and action, and the observation after it."""
 
     index: int
     text: str
@@ -220,7 +219,7 @@ class Turn:
     thought: str
     action: Action
     is_well_formed: bool
-    """Follows the protocol's format exactly."""
+    """Whether the turn follows the protocol's format exactly."""
     result: ToolResult | None = None
     """The tool's result; None when the turn called nothing or the call was refused before it ran."""
     observation: Observation | None = None
@@ -260,14 +259,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One named part of a reward: ``weight`` times ``value`` of it is in the total."""
+    """One named part of a reward; it adds ``weight`` times ``value`` to the total."""
 
     name: str
     value: float
     weight: float = 1.0
     filled_from: str = field(default="", kw_only=True)
-    """Where a value comes from that was not found on this trajectory: its judge's machine failed, and the lowest of
-    its siblings stands in, say. Empty for a value that was found."""
+    """Source of a value that was not measured on this trajectory, such as the lowest value of its siblings where the
+    judge's machine failed. Empty for a measured value."""
     added_by: str = field(default="", kw_only=True)
     """Source of the term, where it was not the reward: the algorithm's shaping, a KL. Empty for the reward."""
 
@@ -285,11 +284,11 @@ class Score:
 
     terms: tuple[Term, ...] = ()
     is_right: bool | None = None
-    """Whether the answer is right, whatever else is rewarded; None where the reward tells no right from wrong."""
+    """Whether the answer is right, independent of all terms; None where the reward does not decide that."""
     notes: Mapping[str, float] = field(default_factory=dict)
-    """How the score came about, for curves and counts; nothing of it is in ``total``."""
+    """Figures about the score, for curves and counts; ``total`` does not include them."""
     evidence: Mapping[str, Json] = field(default_factory=dict)
-    """Findings behind it, for records and reports alone: which scorers were chosen, which points hit, say."""
+    """Findings behind the score, for records and reports only, such as the scorers chosen and the points hit."""
 
     def __post_init__(self) -> None:
         names = [term.name for term in self.terms]
@@ -347,7 +346,7 @@ class Clock:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
-    """One attempt at a task: it owns its tokens."""
+    """One attempt at a task, with its turns and tokens."""
 
     task_id: str
     family: str
@@ -356,7 +355,7 @@ class Trajectory:
     """Index inside its group."""
     seed: int
     policy_version: int
-    """Of the weights with which its batch began; ``token_versions`` where they changed later."""
+    """Version of the weights with which its batch began; see ``token_versions`` for later changes."""
     segments: tuple[Segment, ...]
     turns: tuple[Turn, ...]
     status: TrajectoryStatus
@@ -364,7 +363,7 @@ class Trajectory:
     """The machine's error, for a ``failed`` trajectory."""
     score: Score | None = None
     clock: Clock | None = field(default=None, compare=False)
-    """When its turns happened; not part of what it is, nor of its record."""
+    """Times of its turns; they belong neither to its identity nor to its record."""
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -372,7 +371,7 @@ class Trajectory:
 
     @property
     def contexts(self) -> tuple[tuple[Segment, ...], ...]:
-        """Segments by context: the model saw nothing of one in another."""
+        """Segments by context; the model sees one context at a time."""
         starts = [index for index, segment in enumerate(self.segments) if segment.role == "prompt"]
         return tuple(self.segments[start:end] for start, end in zip(starts, [*starts[1:], len(self.segments)]))
 

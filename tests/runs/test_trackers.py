@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,21 +27,23 @@ DEMO = [word for one in (*SMALL, *FIRST_KILLED) for word in ("--set", one)]
 
 @dataclass
 class InMemory:
-    """A tracker that loses what came after record ``lost_after`` when its process dies."""
+    """A tracker whose records a test can take away, as a killed process loses them."""
 
-    records: dict[int, Mapping[str, float]] = field(default_factory=dict)
+    kept: dict[int, Mapping[str, float]] = field(default_factory=dict)
     sent: list[int] = field(default_factory=list)
     fails_at: int = 0
-    id: str = "one"
 
-    def newest(self) -> int:
-        return max(self.records, default=0)
+    def records(self) -> Set[int]:
+        return self.kept.keys()
+
+    def pictures(self) -> Set[tuple[int, str]]:
+        return frozenset()
 
     def log(self, number: int, values: Mapping[str, float]) -> None:
         if number == self.fails_at:
             raise OSError("the server is gone")
-        assert number not in self.records
-        self.records[number] = values
+        assert number not in self.kept
+        self.kept[number] = values
         self.sent.append(number)
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None: ...
@@ -63,16 +65,16 @@ def written(path: Path, steps: range, trackers: Trackers, keep_until: int | None
             metrics.write(Position(stage="rl", step=step), {"reward/mean": step / 10})
 
 
-@pytest.mark.parametrize("lost", [0, 1, 3])
-def test_each_record_comes_once_whatever_a_kill_took(lost: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [(), (7,), (5, 6, 7), (2, 4, 6)])
+def test_each_record_comes_once_whatever_a_kill_took(lost: tuple[int, ...], tmp_path: Path) -> None:
     path, tracker = tmp_path / "metrics.jsonl", InMemory()
     written(path, range(1, 8), Trackers({"memory": tracker}), None)
-    for number in range(8 - lost, 8):
-        del tracker.records[number]
+    for number in lost:
+        del tracker.kept[number]
     written(path, range(5, 11), Trackers({"memory": tracker}), 4)
-    assert sorted(tracker.records) == list(range(1, 11))
-    assert [values["rl/reward/mean"] for _, values in sorted(tracker.records.items())] == [n / 10 for n in range(1, 11)]
-    assert [values["rl/step"] for _, values in sorted(tracker.records.items())] == [float(n) for n in range(1, 11)]
+    assert sorted(tracker.kept) == list(range(1, 11))
+    assert [values["rl/reward/mean"] for _, values in sorted(tracker.kept.items())] == [n / 10 for n in range(1, 11)]
+    assert [values["rl/step"] for _, values in sorted(tracker.kept.items())] == [float(n) for n in range(1, 11)]
     assert len(list(read_metrics(path))) == 10
 
 
@@ -118,6 +120,63 @@ def test_wandb_offline_keeps_its_files_with_the_run(tmp_path: Path, monkeypatch:
     known = json.loads(paths.trackers.read_text())["wandb"]
     assert kept
     assert all(name.endswith(known) for name in kept)
+
+
+OPENS_TWICE = """
+import json, logging, sys
+from pathlib import Path
+from mlflow import MlflowClient
+from trackio.sqlite_storage import SQLiteStorage
+from saccade.config.tracking import TrackingSettings
+from saccade.runs.position import Position
+from saccade.runs.runinfo import RunPaths
+from saccade.runs.trackers import open_trackers
+
+logging.disable()
+both = TrackingSettings(mlflow="demos", trackio="demos")
+
+def tracked(folder, settings, steps):
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_trackers(settings, RunPaths(root=folder), values={"steps": len(steps)}) as trackers:
+        (folder / "metrics.jsonl").touch()
+        trackers.catch_up(folder / "metrics.jsonl")
+        for step in steps:
+            trackers.log(Position(stage="rl", step=step), {"reward/mean": step / 10})
+        assert trackers.names == tuple(one for one in ("trackio", "mlflow") if getattr(settings, one)), trackers.names
+
+first, second = Path("one/run"), Path("two/run")
+# Killed when MLflow had its run and Trackio had not begun: the next process goes on with that run.
+first.mkdir(parents=True)
+open_trackers(TrackingSettings(mlflow="demos"), RunPaths(root=first))
+for folder, steps in ((first, [1, 2]), (second, [1]), (first, [1, 2, 3]), (second, [1, 2, 3, 4])):
+    tracked(folder, both, steps)
+client = MlflowClient(tracking_uri="sqlite:///mlflow.db")
+runs = client.search_runs([client.get_experiment_by_name("demos").experiment_id])
+values = [[one.value for one in client.get_metric_history(run.info.run_id, "record")] for run in runs]
+there = SQLiteStorage.get_run_records("demos")
+logs = [SQLiteStorage.get_logs("demos", run["name"], run_id=run["id"]) for run in there]
+print(json.dumps({
+    "mlflow": sorted(map(sorted, values)),
+    "trackio": sorted(sorted(one["record"] for one in some) for some in logs),
+    "names": sorted([run.info.run_name for run in runs] + [run["name"] for run in there]),
+    "params": sorted(run.data.params["steps"] for run in runs),
+}))
+"""
+
+
+def test_runs_of_one_name_are_kept_apart_and_each_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("trackio", reason="Trackio is not installed: `make setup` installs it")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    command = [sys.executable, "-c", OPENS_TWICE]
+    told = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert json.loads(told.splitlines()[-1]) == {
+        "mlflow": [[1, 2, 3], [1, 2, 3, 4]],
+        "trackio": [[1, 2, 3], [1, 2, 3, 4]],
+        "names": ["run"] * 4,
+        "params": ["1", "2"],
+    }
 
 
 ASKS_TRACKIO = """
@@ -174,4 +233,5 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     assert sorted(int(one["record"]) for one in logs if "record" in one) == list(range(1, count + 1))
     assert any(isinstance(value, dict) and "file_path" in value for one in logs for value in one.values()), logs[-1]
     assert names == ["followed"]
-    assert json.loads((out / "trackers.json").read_text()) == {"mlflow": runs[0].info.run_id, "trackio": "followed"}
+    known = json.loads((out / "trackers.json").read_text())
+    assert (known.keys(), known["mlflow"]) == ({"mlflow", "trackio"}, runs[0].data.tags["saccade.run"])

@@ -97,7 +97,7 @@ class Algorithm:
     learner's own. None takes ``loss`` for such batches too."""
     aggregation: Aggregation = Aggregation()
     needs_reference: bool = False
-    """Whether the loss or the reward wants log-probabilities under the policy that the stage started from."""
+    """Whether the loss or the reward needs log-probabilities under the policy that the stage started from."""
     needs_old_logprobs: bool = False
     """Whether the learner must work out ``old_logprobs`` itself even when a batch takes one step: an importance
     correction compares them with the sampler's, and would silently be 1 where they stand in for each other."""
@@ -144,7 +144,7 @@ class Algorithm:
 
     @property
     def corrects_stale(self) -> bool:
-        """Whether batches that an older policy sampled are corrected for; where false, it is told."""
+        """Whether batches that an older policy sampled are corrected for; where false, the run says so."""
         return self.corrects_always or self.stale_loss is not None
 
     @property

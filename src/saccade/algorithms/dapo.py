@@ -73,7 +73,7 @@ def dapo(
     overlong: SoftOverlong | None = None,
     options: PolicyOptions = PolicyOptions(),
 ) -> Algorithm:
-    """GRPO with a wider clip upwards, groups that teach nothing replaced, and the mean over tokens (equation 8).
+    """DAPO: GRPO with a wider clip upwards, uninformative groups replaced, and the mean over tokens (equation 8).
 
     Dynamic sampling asks up to ``max_refills`` further rounds of questions for the groups that ``keep_group`` leaves
     out; with the first round they are the ten that verl's recipe allows. The paper has no bound.

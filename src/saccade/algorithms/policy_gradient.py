@@ -29,7 +29,7 @@ def policy_gradient(
     shape_reward: Callable[[Trajectory], float] | None = None,
     critic: Critic | None = None,
 ) -> Algorithm:
-    """An algorithm around the clipped surrogate. UserError for a clip range or options that no run can mean."""
+    """An algorithm around the clipped surrogate. UserError for an invalid clip range or options."""
     options.check()
     if not 0 <= clip_low <= 1:
         raise UserError(f"clip_low={clip_low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
@@ -77,7 +77,7 @@ def grpo(
     aggregation: Aggregation = Aggregation(),
     options: PolicyOptions = PolicyOptions(),
 ) -> Algorithm:
-    """A_i = (r_i - mean) / std inside each group, and the clipped surrogate (section 4.1, equation 3).
+    """GRPO: A_i = (r_i - mean) / std inside each group, and the clipped surrogate (section 4.1, equation 3).
 
     The default mean is over tokens, as verl, EasyR1 and the five papers' code take it; the paper's own is
     ``Aggregation(over="sequences")``. The paper's KL is ``PolicyOptions(kl_weight=0.04)``.
@@ -99,7 +99,7 @@ def dr_grpo(
     clip_high: float = 0.2,
     options: PolicyOptions = PolicyOptions(),
 ) -> Algorithm:
-    """A_i = r_i - mean, and every token counts 1 / ``length`` whatever sequence it is in (section 3.2).
+    """Dr. GRPO: A_i = r_i - mean, and each token counts 1 / ``length`` in every sequence (section 3.2).
 
     Without the two divisions that GRPO has, by the group's spread and by the sequence's own length, neither easy
     questions nor short right answers and long wrong ones are favoured. ``length`` is constant: usually the most
@@ -123,7 +123,7 @@ def gspo(
     scale_by_std: bool = True,
     options: PolicyOptions = PolicyOptions(),
 ) -> Algorithm:
-    """GRPO with one ratio per sequence, s = exp(mean over its tokens of log ratio) (equations 5 to 7).
+    """GSPO: GRPO with one ratio per sequence, s = exp(mean over its tokens of log ratio) (equations 5 to 7).
 
     The ratio of a sequence moves far less than that of a token, hence the narrow clip range (section 5.1). The token
     variant (equations 13 and 14) has the same values and lets tokens of one sequence have advantages of their own:
@@ -147,7 +147,7 @@ def rloo(
     aggregation: Aggregation = Aggregation(),
     options: PolicyOptions = PolicyOptions(),
 ) -> Algorithm:
-    """A_i = r_i - mean of the other rewards of the group, never scaled by their spread.
+    """RLOO: A_i = r_i - mean of the other rewards of the group, never scaled by their spread.
 
     On-policy the gradient is that of REINFORCE: the mean over tokens gives each token the same weight, so it differs
     from the sum over a sequence's tokens by a constant of the batch. The clip, which the paper does not have, acts
@@ -166,9 +166,9 @@ def ppo(
     aggregation: Aggregation = Aggregation(),
     options: PolicyOptions = PolicyOptions(),
 ) -> Algorithm:
-    """The clipped surrogate on whitened GAE advantages, and a clipped value loss for the critic (equation 9).
+    """PPO: the clipped surrogate on whitened GAE advantages, and a clipped value loss for the critic (equation 9).
 
-    Groups are never compared, so one trajectory per question will do. The usual KL is
+    Groups are never compared, so one trajectory per question is enough. The usual KL is
     ``PolicyOptions(kl_in_reward=...)``, which every token pays where it departs from the reference.
     """
     return policy_gradient(

@@ -16,7 +16,7 @@ StepRewards = Callable[[Trajectory], Sequence[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class StepCredit:
-    """How the turns of an episode are credited; ``group_weight=1`` with ``weight=0`` is the plain algorithm."""
+    """Credit assignment to single turns; ``group_weight=1`` with ``weight=0`` is the plain algorithm."""
 
     discount: float = 0.99
     """Discount per turn."""

@@ -17,7 +17,7 @@ from saccade.types import ExpertTurn, ImageRef, Message, ToolCall, ToolSpec, Tur
 
 
 class Environment(Protocol):
-    """A Gymnasium environment of text actions that also tells, typed, what the model is to be shown.
+    """A Gymnasium environment of text actions, with typed members for what the model is shown.
 
     ``reset`` gets ``options={"task": task}``. A step takes the model's turn verbatim and returns ``terminated`` when
     it answered and ``truncated`` when it is out of turns. Where the episode goes on, the newest of ``turns`` has an
@@ -71,7 +71,7 @@ class WindowedEnvironment(Environment, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnvironmentContext:
-    """Parts that an environment is made of; one of your own takes from them what it needs."""
+    """Parts for building an environment; one of your own takes from them what it needs."""
 
     media: MediaStore
     """Holds the images of the tasks and takes those that are shown in an episode."""
@@ -81,7 +81,7 @@ class EnvironmentContext:
     tools: tuple[Tool | EpisodeTool, ...] = ()
     max_turns: int = 3
     latencies: ToolLatencies | None = None
-    """Is told how long each tool call took; None where that is not wanted."""
+    """Receives the duration of each tool call; None records none."""
 
 
 MakeEnvironment = Callable[[], Environment]

@@ -39,12 +39,12 @@ class SeenView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SecondLook:
-    """An answer, and how it came about."""
+    """The answer of two passes, with the boxes, the views and both trajectories."""
 
     answer: str | None
     """None when the second pass gave none that could be read."""
     boxes: tuple[Box, ...]
-    """Those of the first pass, in pixels of the original, as they were written."""
+    """Boxes of the first pass, in pixels of the original, as they were written."""
     views: tuple[SeenView, ...]
     first: Trajectory
     second: Trajectory

@@ -63,7 +63,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Zero lies outside the interval."""
+        """Whether zero lies outside the interval."""
         return self.ci95[0] > 0 or self.ci95[1] < 0
 
 

@@ -51,7 +51,7 @@ class FamilySummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageSummary:
-    """One evaluation. Failed trajectories, the machine's fault, are counted in ``unfinished`` and in nothing else.
+    """Summary of one evaluation. Trajectories that the machine failed are counted in ``unfinished`` alone.
 
     The rates are None when nothing was scored.
     """
@@ -79,7 +79,7 @@ class StageSummary:
     """Chains of linguistic tools; None where there are none."""
 
     def as_json(self) -> dict[str, Json]:
-        """As it stands in ``report.json``."""
+        """The summary as JSON, as in ``report.json``."""
         return {
             "name": self.name,
             **self.overall.as_json(),
@@ -97,7 +97,7 @@ class StageSummary:
         }
 
     def describe(self) -> str:
-        """``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``."""
+        """One line: ``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``."""
         missing = f", {self.unfinished.describe()}" if self.unfinished.describe() else ""
         if self.overall.accuracy is None:
             return f"{self.name}: nothing scored{missing}"

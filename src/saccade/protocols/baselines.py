@@ -56,7 +56,8 @@ _TAGS = tag_pattern(own=("think", "tool_call", "answer"), environment=("tool_res
 
 
 def baseline_protocol(name: BaselineName, *, style: Style = "full") -> ChatProtocol:
-    """One turn of thought as the name says, then the answer; ``vanilla`` is the answer alone."""
+    """The protocol of a baseline: one turn of thought as its name says, then the answer; ``vanilla`` has the answer
+    alone."""
     if name not in BASELINES:
         raise UserError(f"there is no baseline {name!r}; choose {', '.join(BASELINES)}")
     is_vanilla = name == "vanilla"

@@ -105,7 +105,7 @@ _LINE_END = re.compile(r"\r\n?")
 
 
 def code_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
-    """Think, run Python, answer. ``brief`` instructions and observations are a few words, for models that cannot read.
+    """CodeDance's protocol: think, run Python, answer. ``brief`` instructions and observations are a few words.
 
     For an environment with ``saccade.tools.code.python_tool``; other tools may stand beside it. UserError for one turn,
     for code in the last turn is not run.

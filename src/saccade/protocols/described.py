@@ -74,7 +74,7 @@ class DescribedTurn:
 
 
 def described_protocol(*, style: Style = "full") -> ChatProtocol:
-    """One turn of thought, description and answer, in free words."""
+    """Protocol of one turn with thought, description and answer, in free words."""
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         full = "\n\n".join([OPENING, TURN, THINK, _DESCRIPTION, ANSWER])

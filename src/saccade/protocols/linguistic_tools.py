@@ -31,7 +31,7 @@ def normal_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LinguisticTool:
-    """A way of looking or reckoning with a name; UserError for a name or a text that no prompt could show.
+    """A named way of looking or calculating; UserError for a name or a text that no prompt could show.
 
     The paper's triplet (section 3.1).
     """
@@ -39,7 +39,7 @@ class LinguisticTool:
     name: str
     description: str
     args: str = ""
-    """What stands in its arguments, in words: ``Image k: row, column``."""
+    """Its arguments, described in words: ``Image k: row, column``."""
 
     def __post_init__(self) -> None:
         if len(self.name) > MAX_NAME_CHARS or not _NAME.fullmatch(self.name):
@@ -90,7 +90,7 @@ class LinguisticToolbox:
         return isinstance(name, str) and self.tool(name) is not None
 
     def tool(self, name: str) -> LinguisticTool | None:
-        """The tool of this name, in whatever case it is written."""
+        """The tool of this name, compared without case."""
         wanted = normal_name(name)
         return next((tool for tool in self.tools if normal_name(tool.name) == wanted), None)
 
@@ -100,7 +100,7 @@ class LinguisticToolbox:
 
     @classmethod
     def from_json(cls, value: Json, where: str = "the toolbox") -> Self:
-        """A toolbox that ``to_json`` wrote, or somebody by hand; UserError names ``where`` and what is wrong."""
+        """The toolbox of JSON values, by ``to_json`` or written by hand; UserError names ``where`` and the fault."""
         if not isinstance(value, Mapping):
             raise UserError(f'{where} is no JSON object; write {{"version": {_VERSION}, "tools": […]}}')
         if (version := value.get("version", _VERSION)) != _VERSION:
@@ -116,7 +116,7 @@ class LinguisticToolbox:
 
 
 ToolboxSource = LinguisticToolbox | Callable[[], LinguisticToolbox]
-"""A toolbox, or what gives it when it is asked for; nothing asks for it before a question is put."""
+"""A toolbox, or a function that returns it; it is not called before a question is asked."""
 
 
 def opened_toolbox(source: ToolboxSource) -> LinguisticToolbox:
@@ -131,7 +131,7 @@ def opened_toolbox(source: ToolboxSource) -> LinguisticToolbox:
 
 
 def read_toolbox(path: Path) -> LinguisticToolbox:
-    """The toolbox of a JSON file, with whatever a curation wrote beside it; UserError names the file."""
+    """The toolbox of a JSON file, whose other keys are ignored; UserError names the file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -90,5 +90,5 @@ def name_of(protocol: ChatProtocol) -> ProtocolName | None:
 
 
 def known_name(text: str) -> ProtocolName | None:
-    """The text as the name of a protocol."""
+    """The text as the name of a protocol; None for an unknown one."""
     return next((name for name in PROTOCOLS if name == text), None)

@@ -35,12 +35,12 @@ _INSTRUCTIONS = MarkInstructions(
 
 
 def pointed_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
-    """One turn of reasoning with points, then the answer."""
+    """Argos' protocol: one turn of reasoning with points, then the answer."""
     return _pointed(style=style, max_turns=max_turns, offers_tools=False)
 
 
 def pointed_with_tools_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
-    """The same over several turns, with tools."""
+    """Argos' protocol over several turns, with tools."""
     return _pointed(style=style, max_turns=max_turns, offers_tools=True)
 
 

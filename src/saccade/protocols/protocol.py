@@ -24,7 +24,7 @@ from saccade.types import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParsedTurn:
-    """One turn of model text, read. Coordinates in ``action`` are still as the model wrote them."""
+    """One parsed turn of model text. Coordinates in ``action`` are still as the model wrote them."""
 
     thought: str
     action: Action
@@ -44,7 +44,7 @@ Observe = Callable[[ToolResult | Malformed, int], Observation]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatProtocol:
-    """How a task is put to a model and read back, as plain functions.
+    """A protocol: how a task becomes a prompt and a reply is parsed, as plain functions.
 
     The functions work in the model's frame; ``saccade.protocols.coordinates`` converts to original pixels.
     """
@@ -72,7 +72,7 @@ class ChatProtocol:
     box_form: BoxForm = "lenient"
     """How boxes of the thought are read, where the protocol asks for them."""
     toolbox: ToolboxSource | None = None
-    """The linguistic tools that it asks for; None where it asks for none."""
+    """Linguistic tools that the protocol asks for; None where it asks for none."""
 
 
 def check_written(text: str, parsed: ParsedTurn) -> None:

@@ -60,12 +60,12 @@ _TAGS = tag_pattern(own=("think", "tool_call", "answer"), environment=("tool_res
 
 
 def tagged_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
-    """Think, call tools, answer. ``brief`` instructions are a few words, for models that cannot read."""
+    """The tagged protocol: think, call tools, answer. ``brief`` instructions are a few words, for tiny models."""
     return _protocol(name="tagged", style=style, max_turns=max_turns, offers_tools=True)
 
 
 def direct_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
-    """The same tags without tools: the model looks silently, thinks and answers; a call is ``Malformed``."""
+    """The tagged protocol without tools: the model thinks and answers; a call is ``Malformed``."""
     return _protocol(name="direct", style=style, max_turns=max_turns, offers_tools=False)
 
 

@@ -51,16 +51,16 @@ _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|[\u201c\u201d\u201e][^\u201c\u201d\n]{
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChainCall:
-    """A linguistic tool as it was used."""
+    """A call of a linguistic tool in a chain."""
 
     name: str
     args: str
     finding: str
-    """What the policy says it found: the text between the tags."""
+    """The finding that the policy states: the text between the tags."""
 
     @property
     def pages(self) -> tuple[int, ...]:
-        """The pages on which it looks, counted from 1; empty where it names none."""
+        """Pages that the call looks at, counted from 1; empty where it names none."""
         found: list[int] = []
         named = _NAMED.match(self.args)
         while named is not None:

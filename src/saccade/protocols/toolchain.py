@@ -58,13 +58,13 @@ class Chain:
     calls: tuple[ChainCall, ...] = ()
     """Calls in their order, up to where the tags cannot be read any further."""
     pages: tuple[int, ...] = ()
-    """Pages that thought and calls name, counted from 1, each once; also such as do not exist."""
+    """Pages that thought and calls name, counted from 1, each once; some may not exist."""
     chosen: tuple[int, ...] = ()
     """Those of them that the thought names: the pages of equation 9's route."""
     answer: str | None = None
-    """The answer, also of a chain that is not valid; None where there is none, or an empty one."""
+    """The answer, also of an invalid chain; None for no answer or an empty one."""
     is_in_order: bool = False
-    """Blocks once each and in order and tools in the description alone, whatever else is wrong."""
+    """Whether each block comes once and in order, with tools in the description alone; other faults do not count."""
 
     @property
     def is_valid(self) -> bool:
@@ -73,7 +73,10 @@ class Chain:
 
 
 def toolchain_protocol(*, toolbox: ToolboxSource, style: Style = "full") -> ChatProtocol:
-    """One turn of chosen pages, linguistic tools and the answer; the toolbox is asked for with each question."""
+    """Lang2Act's protocol: one turn of chosen pages, linguistic tools and the answer.
+
+    The toolbox is asked for with each question.
+    """
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         system = _instructions(opened_toolbox(toolbox), style)
@@ -89,7 +92,7 @@ def toolchain_protocol(*, toolbox: ToolboxSource, style: Style = "full") -> Chat
 
 
 def read_chain(text: str, toolbox: LinguisticToolbox, pages: int | None) -> Chain:
-    """The chain of a turn, by the table above; ``pages`` is the number of images shown, None where nobody knows.
+    """The chain of a turn, by the table above; ``pages`` is the number of images shown, None where it is unknown.
 
     Pure, linear in the text, never raises.
     """

@@ -45,19 +45,19 @@ _INSTRUCTIONS = MarkInstructions(
 def grounded_protocol(
     *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
 ) -> ChatProtocol:
-    """One turn of reasoning with boxes, then the answer."""
+    """iVGR's grounded protocol: one turn of reasoning with boxes, then the answer."""
     return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=False)
 
 
 def grounded_with_crop_protocol(
     *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
 ) -> ChatProtocol:
-    """The same over several turns with tools to look closer: the paper's future work."""
+    """iVGR's grounded protocol over several turns with tools to look closer: the paper's future work."""
     return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=True)
 
 
 def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
-    """One turn of reasoning in plain words, then the answer."""
+    """iVGR's textual protocol: one turn of reasoning in plain words, then the answer."""
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         system = "words" if style == "brief" else "\n\n".join([OPENING, ONE_TURN, _WORDS, ANSWER])

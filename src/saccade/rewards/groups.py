@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 def score_questions(
     questions: Sequence[Sequence[Group]], reward: AnyReward, memory: Mapping[str, Json]
 ) -> tuple[list[tuple[Group, ...]], dict[str, Json]]:
-    """The groups of each question with their scores, and what to remember of each task, by its id.
+    """Groups of each question with their scores, and the reward's memory of each task, by its id.
 
     All groups of a question are of one task, each of a stream of its own. ValueError when the reward does not give
     one score for each trajectory that the machine did not fail.
@@ -33,7 +33,7 @@ def score_questions(
 
 
 def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = None) -> tuple[tuple[Group, ...], Json]:
-    """One question's groups with their scores, and what to remember of its task; see ``score_questions``."""
+    """Groups of one question with their scores, and the reward's memory of its task; see ``score_questions``."""
     if not groups:
         return (), memory
     key = groups[0].task.id
@@ -42,7 +42,7 @@ def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = No
 
 
 def score_attempts(attempts: Sequence[Attempt], reward: AnyReward) -> list[Attempt]:
-    """The attempts, in their order, with their scores; those at one task are one question, and nothing is remembered.
+    """Attempts with their scores, in the given order; those at one task form one question, without a memory.
 
     For evaluations: a stream's attempts at a task are a group, however often it was played.
     """

@@ -76,7 +76,7 @@ class VerifierReport:
 def check_verifier(
     reward: AnyReward, tasks: Sequence[Task] = (), *, hacks: Sequence[Hack] = HACKS, seed: int = 0
 ) -> VerifierReport:
-    """What each hack is paid by the reward, beside an honest response to the same tasks.
+    """The reward of each known hack, beside that of an honest response to the same tasks.
 
     ``tasks`` need targets: what an honest response points at. Without any, 16 are drawn, whose regions are known
     exactly. A hack and its honest response are siblings of one group. UserError for tasks without targets.

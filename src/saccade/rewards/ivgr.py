@@ -40,11 +40,11 @@ class AccuracyJudge(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IvgrReward:
-    """iVGR's group reward, which waits for its judge.
+    """iVGR's group reward; it is async, since it asks a judge.
 
     Grounded: ``grounding`` (equation 1). Textual: ``R_format + R_acc + R_consistency`` (equation 3), each weighted;
     without a reference the last is left out. A task without targets on its first image has format and accuracy
-    alone. Remembered of a task: its archived reasoning.
+    alone. Its memory of a task is the archived reasoning.
     """
 
     consistency: ConsistencyJudge | None

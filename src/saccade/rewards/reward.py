@@ -37,7 +37,7 @@ class GroupScores:
     scores: Mapping[str, Sequence[Score | None]]
     """By stream, one for each trajectory; None where there is no verdict, and the trajectory then counts as failed."""
     memory: Json = None
-    """Given to the next scoring of the same task; None leaves it as it was."""
+    """The reward's memory of the task for its next scoring; None leaves it unchanged."""
 
 
 @runtime_checkable
@@ -52,7 +52,7 @@ class GroupReward(Protocol):
     def score_groups(
         self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
     ) -> GroupScores | Awaitable[GroupScores]:
-        """``groups`` has the trajectories of each stream without those that the machine failed; one may be empty.
+        """Scores the groups of one question: of each stream those that the machine did not fail, perhaps none.
 
         ``memory`` is None where the task was never scored before. What a judge's machine fails becomes a score without
         that term or with a term that says what it was filled in from, or None; never 0. A ``MachineError`` leaves the
@@ -82,12 +82,12 @@ def told_accuracy(score: Score) -> float:
 
 
 def is_correct(task: Task, trajectory: Trajectory) -> bool:
-    """The trajectory ended with an answer, and it is right."""
+    """Whether the trajectory ended with a right answer."""
     return trajectory.status == "answered" and answer_is_right(task, trajectory.answer)
 
 
 def keeps_format(trajectory: Trajectory) -> bool:
-    """The trajectory ended with an answer, and its every turn is well-formed."""
+    """Whether the trajectory ended with an answer and every turn is well-formed."""
     return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
 
 
@@ -98,7 +98,7 @@ def counts_as_right(task: Task, trajectory: Trajectory) -> bool:
 
 
 def check_scorable(task: Task, trajectory: Trajectory) -> None:
-    """ValueError for a trajectory that the machine failed, and for one of another task."""
+    """Raises ValueError for a trajectory that the machine failed, and for one of another task."""
     if trajectory.status == "failed":
         raise ValueError(
             f"trajectory {trajectory.sample} of task {task.id} failed ({trajectory.failure}); leave it out"

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayedAs:
-    """How the trajectories of a stream are played."""
+    """Settings by which the trajectories of a stream are played."""
 
     make_env: MakeEnvironment
     settings: RolloutSettings

@@ -17,7 +17,7 @@ from saccade.types import Task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RolloutRequest:
-    """One trajectory that is wanted."""
+    """A request for one trajectory."""
 
     task: Task
     stream: str
@@ -90,14 +90,14 @@ class EpisodeSpec:
     """How a question is played: environment, protocol, tools, limits."""
 
     protocol: ChatProtocol = TAGGED
-    """An environment of one's own may leave it, and the tools, unread."""
+    """An environment of your own may ignore the protocol and the tools."""
     tools: tuple[Tool | EpisodeTool, ...] = ()
     rollout: RolloutSettings
     max_turns: int = 3
     make_env: EnvironmentFactory = visual_reasoning
     """Makes the environment of each trajectory: ``VisualReasoningEnv``, or one of your own."""
     latencies: ToolLatencies = field(default_factory=ToolLatencies, compare=False, repr=False)
-    """How long its tools take: collected by its environments, recorded below ``time/`` with the next metrics."""
+    """Durations of its tool calls, collected by its environments and recorded below ``time/`` with the next metrics."""
 
     @property
     def max_action_tokens(self) -> int:

@@ -48,11 +48,11 @@ class CurriculumSettings:
 
 
 class HeldDifficulty:
-    """Questions of one family, each at the level of one axis in turn; a level rises when its questions are too easy.
+    """A sampler of one family; each question has the level of one axis in turn, which rises when it is too easy.
 
-    Robbins and Monro's rule: after a group of pass rate p its axis moves by ``gain * (p - target)``, so it comes to
-    rest where the target is met. The other axes are left to ``draw`` at their usual level, or an easy axis would hide
-    behind a hard one.
+    Robbins and Monro's rule: after a group of pass rate p its axis moves by ``gain * (p - target)``, so it
+    settles where the target is met. The other axes are left to ``draw`` at their usual level; otherwise an easy axis
+    would hide behind a hard one.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HeldDifficulty:
 
     @property
     def levels(self) -> Mapping[str, float]:
-        """Where each axis stands."""
+        """Level of each axis."""
         return dict(self._levels)
 
     def sample(self, count: int) -> list[Question]:
@@ -110,9 +110,9 @@ class HeldDifficulty:
 
 
 class ByLearnability:
-    """Questions of several sources, dealt anew for each batch by the mean spread p (1 - p) of their groups.
+    """A sampler over several sources; each batch is divided by the mean spread p (1 - p) of their groups.
 
-    A ``floor`` of every batch is dealt evenly. What rounding takes from a part it gets later, as in ``Mixture``.
+    A ``floor`` of every batch is divided evenly. A part that rounding shortens gets the rest later, as in ``Mixture``.
     """
 
     def __init__(self, parts: Mapping[str, TaskSampler], *, floor: float = 0.2, memory: float = 0.8) -> None:

@@ -25,14 +25,14 @@ class Question:
 
 
 class TaskSampler(Protocol):
-    """A source of questions that may learn from how they were answered."""
+    """A source of training questions that may adapt to their results."""
 
     def sample(self, count: int) -> list[Question]:
-        """The next questions; each call goes on where the last one ended."""
+        """The next questions; each call continues where the last one ended."""
         ...
 
     def update(self, groups: Sequence[Group]) -> None:
-        """Takes every group that was rolled out and scored, also those that an algorithm leaves out."""
+        """Receives every group that was rolled out and scored, also those that an algorithm leaves out."""
         ...
 
     def state_dict(self) -> Mapping[str, Json]: ...
@@ -56,7 +56,7 @@ class _Counting:
 
 
 class InOrder(_Counting):
-    """Numbered questions without an end, for tasks that a program makes: 0, 1, 2 and so on."""
+    """An endless sampler of numbered questions, 0, 1, 2 and so on, for tasks that a program makes."""
 
     def __init__(self, task_at: Callable[[int], Task], *, streams: tuple[str, ...] = ("main",)) -> None:
         self._task_at = task_at
@@ -68,7 +68,7 @@ class InOrder(_Counting):
 
 
 class Shuffled(_Counting):
-    """Epochs of a fixed set, each in an order of its own; no task is left out and none comes twice in an epoch."""
+    """A sampler over epochs of a fixed set, each shuffled anew; every task comes exactly once in an epoch."""
 
     def __init__(self, tasks: Sequence[Task], *, seed: int, streams: tuple[str, ...] = ("main",)) -> None:
         """UserError without tasks."""
@@ -99,7 +99,7 @@ def shuffled_epochs(items: Sequence[Item], first: int, count: int, *, seed: int)
 
 
 class Epochs(Generic[Item]):
-    """Items by number without an end: the items that ``shuffled_epochs`` gives from that place on."""
+    """Endless items by number: those that ``shuffled_epochs`` gives from that position on."""
 
     def __init__(self, items: Sequence[Item], *, seed: int) -> None:
         self._items = items
@@ -112,7 +112,7 @@ class Epochs(Generic[Item]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Band:
-    """The pass rates that are worth training on, both ends included."""
+    """A range of pass rates that are worth training on, both ends included."""
 
     low: float = 0.0
     high: float = 1.0
@@ -126,18 +126,18 @@ class Band:
 
 
 HARD_OF_FIVE = Band(low=0.2, high=0.4)
-"""One or two right of five."""
+"""Band of one or two right answers of five."""
 HARD_OF_EIGHT = Band(low=0.125, high=0.375)
-"""One to three right of eight: VISTA-R1's slice of hard questions."""
+"""Band of one to three right answers of eight: VISTA-R1's hard questions."""
 NOT_ALL_CORRECT = Band(low=0.0, high=math.nextafter(1.0, 0.0))
 """Everything but what is always answered right."""
 
 
 class ByPassRate:
-    """Leaves out questions whose last pass rate lies outside a band; those never tried are asked.
+    """A sampler that skips questions whose last pass rate lies outside a band; untried questions are asked.
 
-    A question that was left out ``retry_after`` times is asked once more, since the policy has changed; so a source
-    of which nothing lies in the band still gives questions.
+    A question that was skipped ``retry_after`` times is asked again, since the policy has changed. A source without a
+    question in the band therefore still gives questions.
     """
 
     def __init__(
@@ -201,11 +201,11 @@ class Share:
 
 
 StreamedSource = Callable[[tuple[str, ...]], TaskSampler]
-"""A source of questions, from the streams that ask them."""
+"""A function that makes a source of questions for given streams."""
 
 
 def mixed(parts: Mapping[str, tuple[StreamedSource, tuple[str, ...], int]]) -> "Mixture":
-    """A mixture of sources by name: each with its streams and how many of its questions a step asks, perhaps none."""
+    """A ``Mixture`` of named sources, each with its streams and its number of questions per step, perhaps 0."""
     asked = {name: part for name, part in parts.items() if part[2]}
     return Mixture(
         {name: Share(questions=source(streams), share=count) for name, (source, streams, count) in asked.items()}
@@ -213,10 +213,10 @@ def mixed(parts: Mapping[str, tuple[StreamedSource, tuple[str, ...], int]]) -> "
 
 
 class Mixture:
-    """Questions of several sources in fixed shares of every batch.
+    """A sampler over several sources, each with a fixed share of every batch.
 
-    What rounding takes from a part in one batch it gets in the next, so shares hold exactly in the long run. Inside a
-    batch the parts come in the order in which they were given.
+    A part that rounding shortens in one batch gets the rest in the next, so shares are exact in the long run. Inside
+    a batch the parts keep the order in which they were given.
     """
 
     def __init__(self, parts: Mapping[str, Share]) -> None:

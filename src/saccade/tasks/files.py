@@ -32,7 +32,7 @@ NO_TASKS = ("dataset_info.json", "dataset_infos.json")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BadRow:
-    """A row that cannot be used; ``key`` is empty when the whole row is meant."""
+    """An unusable row of a file; ``key`` is empty when the whole row is meant."""
 
     file: str
     row: int

@@ -103,12 +103,12 @@ LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
         "finding_lines": draw_finding_lines,
     }
 )
-"""Lessons in looking for a model that starts from nothing; no tool is needed."""
+"""Families of perception lessons for a model with random weights; they need no tool."""
 
 READING_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {"reading_digits": draw_reading_digits, "reading_print": draw_reading_print}
 )
-"""Lessons in reading large print; no tool is needed."""
+"""Families of lessons in reading large print; they need no tool."""
 
 ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
     {

@@ -19,7 +19,7 @@ def drawn_questions(
     first: int = 0,
     streams: tuple[str, ...] = ("main",),
 ) -> TaskSampler:
-    """A source of training questions from number ``first`` of each family on, which begins at ``difficulty``."""
+    """A source of drawn training questions, from number ``first`` of each family on, starting at ``difficulty``."""
     parts = {
         family_named(family)[0]: _family(family, settings, seed, media, difficulty, first, streams)
         for family in families

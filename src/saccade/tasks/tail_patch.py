@@ -121,6 +121,6 @@ class TailPatch:
         self._rates = pass_rates(attempts)
 
     def questions(self, band: Band, *, least: int) -> EasyToHard:
-        """The questions of the band, at least so many, from easy to hard."""
+        """Questions of the band from easy to hard, at least as many as asked for."""
         keys = hard_questions(self._rates, band, least=least)
         return EasyToHard(keys, self._rates, self.task_of, seed=seed_for(self.seed, "tail"))

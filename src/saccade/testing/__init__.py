@@ -1,4 +1,4 @@
-"""For tests, yours too: an engine and teachers that say what they are told, tiny tasks, checks of every contract."""
+"""Tools for tests, yours too: a scripted engine and teachers, tiny tasks, conformance checks of every interface."""
 
 from saccade.testing.chat_server import ChatServer, chat_reply
 from saccade.testing.environment_check import check_environment

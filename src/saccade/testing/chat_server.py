@@ -36,7 +36,7 @@ Serve = Callable[[Received], Served]
 
 
 def chat_reply(*texts: str, prompt_tokens: int = 0, completion_tokens: int = 0) -> Served:
-    """A good reply with these texts."""
+    """A successful reply of a chat server with these texts."""
     choices = [
         {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         for index, text in enumerate(texts)
@@ -52,7 +52,7 @@ class _ChatHttpServer(ThreadingHTTPServer):
 
 
 class ChatServer:
-    """Serves while it is entered; ``received`` holds every request in the order of their coming."""
+    """A chat server that serves while it is entered; ``received`` holds every request in the order of arrival."""
 
     def __init__(self, serve: Serve) -> None:
         self.received: list[Received] = []

@@ -18,7 +18,7 @@ Ends = list[tuple[bool, bool]]
 
 
 def check_environment(make_env: Callable[[], Environment], texts: Sequence[str], *, task: Task | None = None) -> None:
-    """``AssertionError`` says what is wrong with the environments that ``make_env`` gives.
+    """Checks the environments that ``make_env`` gives; an ``AssertionError`` says what is wrong.
 
     Checked: Gymnasium's own checker is content, where they are Gymnasium's; ``texts``, an episode of any length, played
     twice from the same seed give the same turns and rewards; an episode without an answer ends by itself, after

@@ -33,7 +33,7 @@ def check_protocol(
     *,
     thought: str = "I look at it, step by step.",
 ) -> None:
-    """``AssertionError`` says what is wrong with the protocol.
+    """Checks a protocol; an ``AssertionError`` says what is wrong.
 
     ``thought`` is an expert's, for a protocol whose thoughts hold more than words.
 

@@ -37,7 +37,7 @@ _SCRIPTS: tuple[tuple[str, ...], ...] = (
 
 
 def check_reward(reward: AnyReward) -> None:
-    """``AssertionError`` says what is wrong with the reward, on trajectories of a task whose answer is "red".
+    """Checks a reward; an ``AssertionError`` says what is wrong, on trajectories of a task whose answer is "red".
 
     The reward may be of one trajectory or of a group, sync or async. Checked: scores are finite, the same when asked
     twice, in whatever order siblings come, and whatever the tools said or showed; a right answer is never worth less

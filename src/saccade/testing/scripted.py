@@ -149,7 +149,7 @@ class ScriptedSequence:
 
 @dataclass(kw_only=True)
 class ScriptedEngine:
-    """Says what ``script`` says, with log-probability -0.5 for each token, and remembers all that it was asked."""
+    """An engine that samples from ``script``, with log-probability -0.5 for each token, and keeps all its requests."""
 
     script: Script
     chat: Speaker
@@ -249,7 +249,7 @@ class TeacherAsked:
 
 @dataclass(kw_only=True)
 class ScriptedTeacher:
-    """Says ``reply(messages)`` for each sample; an error that ``reply`` raises is the teacher's own."""
+    """A chat model that answers ``reply(messages)`` for each sample; an error of ``reply`` is the teacher's own."""
 
     reply: Reply
     asked: list[TeacherAsked] = field(default_factory=list)

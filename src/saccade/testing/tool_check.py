@@ -23,7 +23,7 @@ from saccade.types import ImageRef, Json, ToolResult
 
 
 def check_tool(tool: Tool, calls: Sequence[Mapping[str, Json]], *, image: Image.Image | None = None) -> None:
-    """``AssertionError`` says what is wrong with a tool that should succeed on each of ``calls``.
+    """Checks a tool that should succeed on each of ``calls``; an ``AssertionError`` says what is wrong.
 
     Checked: the schema is JSON and names its required arguments; each call gives the same result twice, within the
     deadline, its images in the store, and leaves its image as it was; hostile arguments raise nothing but

@@ -97,7 +97,7 @@ def diagram_tools(reader: TextReader | None = None) -> tuple[Tool, ...]:
 
 
 DIAGRAM_TOOLS = diagram_tools()
-"""Without a text reader: labels in plain upright type."""
+"""Diagram tools without a text reader, for labels in plain upright type."""
 
 
 def _told(parts: dict[str, str | Sequence[str]], notes: Sequence[str]) -> ToolOutput:

@@ -58,7 +58,7 @@ class SearchTool(Tool):
     """A search for pages; made by ``search_tool`` and ``bounded_search``."""
 
     search: Tool
-    """What finds pages, here or elsewhere: it knows nothing of the episode."""
+    """The search itself, local or remote; it knows nothing of the episode."""
     corpus: str | None = None
     """The corpus that is searched, where it has a name."""
     document: str | None = None
@@ -67,7 +67,7 @@ class SearchTool(Tool):
     """None where that is not known here."""
 
     def within(self, episode: Episode) -> "SearchTool":
-        """The tool bounded by what the question is asked of; UserError where that is not searched."""
+        """The tool limited to the question's corpus and document; UserError where that is not searched."""
         if self.corpus is not None and episode.corpus not in (None, self.corpus):
             raise UserError(f"the question needs the corpus {episode.corpus!r}, but {self.name} has {self.corpus!r}")
         wanted = episode.document
@@ -103,7 +103,7 @@ def search_tool(
     """A tool ``search_pages(query, k, document)`` over an index; ``max_pages`` is the greatest ``k``.
 
     The data of a result list its pages, best first: ``page``, ``score``, the number of its ``image``, ``is_new``. The
-    encoder is tried once here, so that one that does not work is an error now.
+    encoder is called once here, so that a broken one is an error now.
     """
     documents = frozenset(pages.index.documents)
     if documents:
@@ -143,7 +143,7 @@ def finding_tool(find: Find, *, max_pages: int = MAX_PAGES, deadline_s: float = 
 
 
 def bounded_search(tool: Tool) -> SearchTool:
-    """A search for pages from elsewhere, bounded in episodes as one that runs here."""
+    """A remote search for pages, limited in episodes like a local one."""
     return SearchTool(
         spec=tool.spec, parameters=tool.parameters, function=tool.function, deadline_s=tool.deadline_s, search=tool
     )

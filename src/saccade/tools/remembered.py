@@ -27,10 +27,10 @@ _BYTES_BESIDE = 4096
 
 
 class RememberedSessions:
-    """Sessions of ``sessions`` that remember the runs asked for last; safe for many threads.
+    """A cache of recent runs in front of ``sessions``; thread-safe.
 
-    They remember up to ``max_runs`` runs whose results take up to ``max_bytes`` together in memory. A result that
-    would take more than an eighth of them is not remembered.
+    It keeps up to ``max_runs`` runs whose results take up to ``max_bytes`` of memory in total. A result of more than an
+    eighth of that is not kept.
     """
 
     def __init__(self, sessions: Sessions, *, max_runs: int = 4096, max_bytes: int = 128 << 20) -> None:
@@ -48,11 +48,11 @@ class RememberedSessions:
 
     @property
     def sessions(self) -> Sessions:
-        """Where code is run that was not run before."""
+        """Sessions that run code which is not in the cache."""
         return self._sessions
 
     def session(self, *, images: Mapping[str, Image.Image], seed: int) -> "RememberedSession":
-        """A session that begins when code must really run."""
+        """A session that starts only when code must run."""
         return RememberedSession(self, self._sessions, dict(images), seed)
 
     def claim(self, key: bytes) -> tuple[Future[RunResult], bool]:
@@ -74,7 +74,7 @@ class RememberedSessions:
         self._taken(key, size=size if is_repeatable and is_small else None).set_result(result)
 
     def lose(self, key: bytes, error: BaseException) -> None:
-        """Tells the waiting callers that there is no result; the next caller makes the run anew."""
+        """Tells the waiting callers that there is no result; the next caller runs the code again."""
         self._taken(key, size=None).set_exception(MachineError(f"a run was lost: {error!r}"))
 
     def _taken(self, key: bytes, *, size: int | None) -> Future[RunResult]:
@@ -203,7 +203,7 @@ Kept = Returned | ToolError
 
 
 def remembering(tool: Tool, *, max_calls: int = MAX_CALLS) -> Tool:
-    """The same tool with a memory of its last calls; safe for many threads."""
+    """The tool with a cache of its recent calls; thread-safe."""
     return replace(tool, function=_Remembering(tool.function, max_calls))
 
 

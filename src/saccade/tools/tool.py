@@ -91,10 +91,10 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """The episode that a tool is called in: what it may know of the task."""
+    """The episode in which a tool is called: the parts of the task that it may know."""
 
     images: tuple[ImageRef, ...]
-    """The question's."""
+    """Images of the question."""
     media: MediaStore
     view: ViewRule
     """How the model sees images."""
@@ -102,7 +102,7 @@ class Episode:
     """The same for every episode of a task, so that an episode is a function of its task and its texts."""
     corpus: str | None = None
     document: str | None = None
-    """Where the question is asked, as in ``Task``."""
+    """Document of the question, as in ``Task``."""
 
 
 def episode_of(task: Task, *, media: MediaStore, view: ViewRule, seed: int) -> Episode:
@@ -112,14 +112,14 @@ def episode_of(task: Task, *, media: MediaStore, view: ViewRule, seed: int) -> E
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenTool:
-    """A tool of one episode; closed by its opener, once or more often, in the end."""
+    """An opened tool of one episode; its opener closes it in the end, once or more often."""
 
     tool: Tool
     close: Callable[[], None]
 
 
 class EpisodeTool(Protocol):
-    """A tool with a state that lasts for an episode: variables, files. Opening must cost next to nothing.
+    """A tool with a state that lasts for an episode: variables, files. Opening must be cheap.
 
     After a ``MachineError`` a call may be tried again. The opened tool then either does it as if for the first time or
     raises ``MachineError`` again; it never works on a state that the failed call left half done.

@@ -25,7 +25,7 @@ class NotDerivedError(UserError):
 
 
 class Derived(Generic[Value]):
-    """A value that a ``Derive`` stage will have made; calling it gives the value.
+    """Handle of the value that a ``Derive`` stage makes; calling it returns the value.
 
     ``read`` makes it from JSON, and raises UserError for other JSON. One run at a time fills it.
     """
@@ -51,13 +51,13 @@ class Derived(Generic[Value]):
             raise UserError(f"the artefact of the stage {self.stage!r} cannot be used: {error}") from error
 
     def forget(self) -> None:
-        """Begins anew, for another run of the same plan."""
+        """Clears the value, for another run of the same plan."""
         self._values = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeriveContext:
-    """A run as it stands when an artefact is worked out."""
+    """State of a run when an artefact is computed."""
 
     engine: Engine
     model: VisionLanguageModel
@@ -66,22 +66,22 @@ class DeriveContext:
     """Holds the pictures of ``attempts`` while they are read."""
     seed: int
     work: Path
-    """Folder for a journal: it is kept when the run is killed, and found again when the stage is begun anew."""
+    """Folder for a journal: it survives a kill of the run, and the restarted stage finds it again."""
     attempts: Callable[[str], Iterator[Attempt]]
     """Recorded trajectories of an earlier stage by its name, in their order; UserError where there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Derive:
-    """Works out an artefact from what the run has recorded, with the engine as it stands.
+    """A stage that computes an artefact from the run's records, with the engine's present weights.
 
-    What ``derive`` gives is written to ``derived/NAME.json``, whole or not at all; a resumed run reads it back. It must
-    be a function of the run's seed and records, so that a run that is killed while it works ends with the same bytes.
+    The result of ``derive`` is written to ``derived/NAME.json``, whole or not at all; a resumed run reads it back. It
+    must be a function of the run's seed and records, so that a run that is killed while it works ends with the same bytes.
     """
 
     name: str
     derive: Callable[[DeriveContext], Mapping[str, Json]]
     into: Derived[Any]
-    """Handle that later stages go by; it must name this stage."""
+    """Handle that later stages use; it must name this stage."""
     source: str
     """Stage whose trajectories are read; it must come earlier."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 ExampleSource = Callable[[int, float], StreamExample]
-"""Examples without an end: from a number, and the share of the imitation that is over when it is shown."""
+"""An endless source of examples: a function of a number and of the completed share of the imitation."""
 
 
 CURVE = "curve"
@@ -31,7 +31,7 @@ def _no_questions() -> TaskSampler:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """Everything that a method works on and does not choose itself.
+    """The inputs of a method: everything that it works on and does not choose itself.
 
     A recipe makes it from the user's files or from drawn tasks (``saccade.miniature``), and the same method turns
     either into stages.
@@ -52,7 +52,7 @@ class Material:
     examples: ExampleSource | None = None
     """Examples to imitate; None where there is nothing to imitate, as for a model that has imitated already."""
     first: str | None = ""
-    """The tasks that are measured on before anything is learned; None for a model that is not worth it."""
+    """Tasks of the evaluation before training; None leaves it out."""
     resources: tuple[AbstractContextManager[object], ...] = ()
     meters: Callable[[], Mapping[str, float]] = field(default=dict)
 
@@ -87,7 +87,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Asked:
-    """A way of asking the questions of a material: how they are played, and what is paid."""
+    """A way of asking the questions of a material: how they are played and how they are rewarded."""
 
     material: Material
     episodes: EpisodeSpec

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A whole run: ``settings`` are those that ``settings.json`` keeps and ``--set`` changes."""
+    """A whole run as a value. ``settings`` are those that ``settings.json`` keeps and ``--set`` changes."""
 
     title: str
     settings: "DataclassInstance"
@@ -49,7 +49,7 @@ class Plan:
     served: ServedPolicy | None = None
     """Stands for model and engine, in a plan of evaluations alone."""
     remarks: tuple[str, ...] = ()
-    """Sentences for output and report on how it asks, where the user has not said it."""
+    """Sentences for output and report on how questions are asked, where the user has not chosen it."""
     resources: tuple[AbstractContextManager[object], ...] = ()
     """Contexts that a run enters before its first stage and leaves in any case: the sandbox of its tools."""
     meters: Callable[[], Mapping[str, float]] = dict
@@ -67,12 +67,12 @@ class Plan:
         return replace(added, resources=(*self.resources, *resources))
 
     def with_reward(self, reward: AnyReward) -> "Plan":
-        """The plan whose reinforcement goes by this reward; evaluations keep theirs."""
+        """The plan with this reward in its RL stages; evaluations keep theirs."""
         stages = (replace(one, reward=reward) if isinstance(one, RLStage) else one for one in self.stages)
         return replace(self, stages=tuple(stages))
 
     def with_algorithm(self, algorithm: Callable[[RLStage], Algorithm]) -> "Plan":
-        """The plan whose reinforcement learns by an algorithm of one's own.
+        """The plan with an algorithm of your own in its RL stages.
 
         It is made for each stage, which says how long a trajectory may be and what the named one would be, and stands
         for the one that ``settings.algorithm`` names; what a recipe adds to it (``adapt_algorithm``) is still added.

@@ -23,7 +23,7 @@ CLIPS: dict[AlgorithmName, tuple[float, float]] = {"dapo": (0.2, 0.28), "gspo": 
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmSettings:
-    """Which algorithm, and what can be set of it."""
+    """The algorithm of an RL stage and its settings."""
 
     name: AlgorithmName = "grpo"
     clip_low: float | None = None
@@ -99,7 +99,7 @@ def chosen(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
 
 @dataclass(frozen=True, kw_only=True)
 class SFTSettings:
-    """How long and how fast to imitate."""
+    """Settings of an SFT stage: how long and how fast it learns."""
 
     steps: int
     batch_size: int = 16
@@ -126,7 +126,7 @@ class SFTSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ImitationSettings(SFTSettings):
-    """As for any imitation, but it may be left out."""
+    """Settings of an SFT stage that may be left out."""
 
     steps: int = 0
     """0 skips SFT and goes straight to RL."""
@@ -140,7 +140,7 @@ class ImitationSettings(SFTSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class RLSettings:
-    """How long and how fast to learn from rewards."""
+    """Settings of an RL stage: how long and how fast it learns."""
 
     steps: int
     """0 skips the stage: only its evaluations are run."""

@@ -18,7 +18,7 @@ from saccade.types import Attempt, Example, Json, Task
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Measures the model; the run finds out whether it was trained on these tasks.
+    """A stage that evaluates the model; the run checks whether it was trained on these tasks.
 
     With ``first_pass`` and ``views`` it looks twice (``saccade.evaluation.evaluate``): the first pass names boxes,
     ``episodes`` answer on the views that are cut out by them. The first pass is an evaluation of its own in the
@@ -41,11 +41,11 @@ class Evaluate:
     cluster: Callable[[Task], str] = default_cluster
     """Questions of one cluster are not independent: on one picture, of one document, cycles of one question."""
     set_apart: Mapping[str, Json] = field(default_factory=dict)
-    """What else tells it from other evaluations of these tasks: its benchmark, its probe."""
+    """What else distinguishes it from other evaluations of these tasks, such as its benchmark or probe."""
     set_name: str = ""
     """Name of the set of questions, where several are measured."""
     on_finished: Callable[[Iterable[Attempt]], None] | None = None
-    """Told of what was played, also where a resumed run reads it from its files: a later stage may go by it."""
+    """Called with what was played, also where a resumed run reads it from its files; a later stage may use it."""
 
     @property
     def first_pass_name(self) -> str | None:
@@ -78,9 +78,9 @@ class Demonstration:
 
 
 DemonstrationSource = Callable[[int, float], Demonstration]
-"""Demonstrations without an end: from a number, and the share of the stage's steps that is over when it is shown.
+"""An endless source of demonstrations: a function of a number and of the completed share of the stage's steps.
 
-A function of these alone, so that a resumed run sees the same ones.
+It depends on these alone, so that a resumed run sees the same ones.
 """
 
 
@@ -108,16 +108,16 @@ class Stream:
 
 @dataclass(frozen=True, kw_only=True)
 class RLStage:
-    """Learns from the rewards of its own trajectories."""
+    """A stage of reinforcement learning on the policy's own trajectories."""
 
     name: str
     streams: tuple[Stream, ...]
     questions: Callable[[], TaskSampler]
-    """Makes the source that says what is asked, in which streams; its state is saved with every checkpoint."""
+    """Makes the source of questions and their streams; its state is saved with every checkpoint."""
     reward: AnyReward
     settings: RLSettings
     algorithm: Algorithm | None = None
-    """An algorithm of one's own; None is the one that ``settings.algorithm`` names."""
+    """An algorithm of your own; None is the one that ``settings.algorithm`` names."""
     adapt_algorithm: Callable[[Algorithm], Algorithm] | None = None
     """Adds to either of them, as ``with_turn_credit`` does."""
     evaluation: Evaluate | None = None

@@ -6,8 +6,9 @@ out again: what a tracker has is not sent again, and what it lost when the proce
 
 import importlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -35,7 +36,8 @@ class Trackers:
         self._open = dict(trackers or {})
         self._settings = settings
         self._number = 0
-        self._newest: dict[str, int] = {}
+        self._records: dict[str, Set[int]] = {}
+        self._pictures: dict[str, Set[tuple[int, str]]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,12 +48,12 @@ class Trackers:
         """Send the records of the file that a tracker lacks, before a run goes on."""
         if not self._open:
             return
-        self._each(self._ask_newest)
+        self._each(self._ask)
         for position, values in read_metrics(metrics):
             self.log(position, values)
 
-    def _ask_newest(self, name: str, tracker: Tracker) -> None:
-        self._newest[name] = tracker.newest()
+    def _ask(self, name: str, tracker: Tracker) -> None:
+        self._records[name], self._pictures[name] = tracker.records(), tracker.pictures()
 
     def log(self, position: Position, values: Mapping[str, float]) -> None:
         """The next record of metrics."""
@@ -61,7 +63,7 @@ class Trackers:
         named[f"{position.stage}/step"] = float(position.step)
 
         def send(name: str, tracker: Tracker) -> None:
-            if number > self._newest.get(name, 0):
+            if number not in self._records.get(name, ()):
                 tracker.log(number, named)
 
         self._each(send)
@@ -73,12 +75,14 @@ class Trackers:
             return
         # A step is shown with its record; an evaluation, which has none, with the one before.
         number = max(1, self._number)
-        least = number - 1 if is_training else number
-        wanted = [name for name in self._open if self._newest.get(name, 0) <= least]
-        if not wanted:
-            return
         pictures = tracked_pictures(attempts[:count], media, position.stage)
-        self._each(lambda name, tracker: tracker.show(number, pictures) if name in wanted else None)
+
+        def send(name: str, tracker: Tracker) -> None:
+            there = self._pictures.get(name, ())
+            if lacked := [one for one in pictures if (number, one.name) not in there]:
+                tracker.show(number, lacked)
+
+        self._each(send)
 
     def summarise(self, values: Mapping[str, float]) -> None:
         """Set what holds of the whole run, such as the accuracy of its evaluations."""
@@ -123,42 +127,49 @@ def open_trackers(settings: TrackingSettings, paths: RunPaths, *, values: Mappin
     asked = _asked_for(settings)
     if not asked:
         return Trackers()
-    known: dict[str, Json] = {}
-    with suppress(UserError):
-        known = read_json_object(paths.trackers)
+    ids = _identities(paths.trackers, asked)
     opened: dict[str, Tracker] = {}
     for name, project in asked.items():
         run = TrackedRun(
             project=project,
             name=settings.name or paths.root.resolve().name,
-            id=str(known.get(name, "")),
+            id=ids[name],
             settings=dict(_dotted(values or {}, "")),
             folder=paths.root,
         )
         try:
             opened[name] = _kind(name)(run)
-        except UserError:
-            raise
         except Exception as error:
+            Trackers(opened).close(is_finished=False)
+            if isinstance(error, UserError):
+                raise
             raise UserError(
                 f"tracking.{name}={project}: {name} cannot be opened ({type(error).__name__}: {error}); fix it, or "
                 f"leave tracking.{name} out"
             ) from error
-    write_json_atomic(paths.trackers, {**known, **{name: one.id for name, one in opened.items()}})
     return Trackers(opened, settings)
 
 
-@contextmanager
-def _reopened(settings: TrackingSettings, paths: RunPaths) -> Iterator[Trackers]:
-    with open_trackers(settings, paths) as trackers:
-        yield trackers
+def _identities(file: Path, names: Iterable[str]) -> dict[str, str]:
+    """The run's identity in each tracker, on the disk before any is opened: a kill then leaves no second run."""
+    known: dict[str, Json] = {}
+    with suppress(UserError):
+        known = read_json_object(file)
+    ids = {name: str(known.get(name) or uuid.uuid4().hex) for name in names}
+    write_json_atomic(file, {**known, **ids})
+    return ids
 
 
 def send_report(settings: TrackingSettings, paths: RunPaths) -> None:
-    """Keep ``report.html`` with the run in each tracker."""
-    if settings.has_any and paths.report_html.exists():
-        with _reopened(settings, paths) as trackers:
+    """Keep ``report.html`` with the run in each tracker; one that cannot be opened is left out with a warning."""
+    if not settings.has_any or not paths.report_html.exists():
+        return
+    try:
+        with open_trackers(settings, paths) as trackers:
             trackers.save(paths.report_html)
+    except UserError as error:
+        # The run itself is finished.
+        logger.warning("the report was not sent: %s", error)
 
 
 def _asked_for(settings: TrackingSettings) -> dict[str, str]:

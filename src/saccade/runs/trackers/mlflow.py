@@ -1,8 +1,9 @@
 """MLflow as a tracker (extra ``mlflow``)."""
 
 import os
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from mlflow import MlflowClient
@@ -12,6 +13,10 @@ from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
 
 _PARAM_CHARACTERS = 500
 _AT_ONCE = 90
+_TAG = "saccade.run"
+"""MLflow chooses the ids of its runs: ours is a tag, by which a run is found again."""
+_SHOWN = re.compile(r"images/(.+)\+step\+(\d+)\+timestamp\+.*\+compressed\.webp")
+"""How MLflow names the smaller of the two files of a picture, which it writes last."""
 
 
 class MlflowTracker:
@@ -20,24 +25,24 @@ class MlflowTracker:
     def __init__(self, asked: TrackedRun) -> None:
         place = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
         self._client = MlflowClient(tracking_uri=place)
-        if asked.id:
-            self._id = asked.id
-            self._client.update_run(self._id, status="RUNNING")
-            return
         there = self._client.get_experiment_by_name(asked.project)
         experiment = self._client.create_experiment(asked.project) if there is None else there.experiment_id
-        self._id = self._client.create_run(experiment, run_name=asked.name).info.run_id
+        found = self._client.search_runs([experiment], filter_string=f"tags.`{_TAG}` = '{asked.id}'", max_results=1)
+        run = found[0] if found else self._client.create_run(experiment, tags={_TAG: asked.id}, run_name=asked.name)
+        self._id = run.info.run_id
+        if found:
+            self._client.update_run(self._id, status="RUNNING")
         texts = {key: str(value)[:_PARAM_CHARACTERS] for key, value in asked.settings.items()}
-        params = [Param(key, text) for key, text in texts.items() if text]
+        params = [Param(key, text) for key, text in texts.items() if text and key not in run.data.params]
         for start in range(0, len(params), _AT_ONCE):
             self._client.log_batch(self._id, params=params[start : start + _AT_ONCE])
 
-    @property
-    def id(self) -> str:
-        return str(self._id)
+    def records(self) -> Set[int]:
+        return {int(one.value) for one in self._client.get_metric_history(self._id, RECORD)}
 
-    def newest(self) -> int:
-        return int(self._client.get_run(self._id).data.metrics.get(RECORD, 0))
+    def pictures(self) -> Set[tuple[int, str]]:
+        shown = [_SHOWN.fullmatch(one.path) for one in self._client.list_artifacts(self._id, "images")]
+        return {(int(one[2]), one[1].replace("~", "/")) for one in shown if one is not None}
 
     def log(self, number: int, values: Mapping[str, float]) -> None:
         now_ms = int(time.time() * 1000)
@@ -47,7 +52,7 @@ class MlflowTracker:
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
         for one in pictures:
-            self._client.log_image(self._id, one.image, key=one.name.replace("/", "_"), step=number)
+            self._client.log_image(self._id, one.image, key=one.name, step=number)
 
     def summarise(self, values: Mapping[str, float]) -> None:
         there = self._client.get_run(self._id).data.metrics

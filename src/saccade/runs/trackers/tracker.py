@@ -1,6 +1,6 @@
 """What a run asks of an experiment tracker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -20,7 +20,7 @@ class TrackedRun:
     project: str
     name: str
     id: str
-    """The tracker's own identity of the run; empty where it is new to it."""
+    """Identity of the run, written down before a tracker is opened: a tracker that has it continues that run."""
     settings: Mapping[str, Json] = field(default_factory=dict)
     """Settings by their dotted keys."""
     folder: Path
@@ -39,12 +39,11 @@ class TrackedPicture:
 class Tracker(Protocol):
     """An experiment tracker with one run open. ``number`` counts the records of ``metrics.jsonl`` from 1."""
 
-    @property
-    def id(self) -> str:
-        """Identity by which the run is found again."""
+    def records(self) -> Set[int]:
+        """Numbers of the records that the tracker has of this run."""
 
-    def newest(self) -> int:
-        """Number of the newest record that the tracker has; 0 without any."""
+    def pictures(self) -> Set[tuple[int, str]]:
+        """Record and name of each picture that the tracker has of this run."""
 
     def log(self, number: int, values: Mapping[str, float]) -> None:
         """Add a record."""

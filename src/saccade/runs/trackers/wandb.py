@@ -1,7 +1,6 @@
 """Weights & Biases as a tracker (extra ``wandb``)."""
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 import wandb
@@ -16,25 +15,27 @@ class WandbTracker:
         self._run = wandb.init(
             project=asked.project,
             name=asked.name,
-            id=asked.id or uuid.uuid4().hex[:12],
+            id=asked.id,
             resume="allow",
             dir=str(asked.folder),
             config=dict(asked.settings),
             settings=wandb.Settings(silent=True, console="off", disable_git=True),
         )
 
-    @property
-    def id(self) -> str:
-        return str(self._run.id)
-
-    def newest(self) -> int:
+    def records(self) -> Set[int]:
         # Offline nothing can be asked: the server takes each step once when the files are sent.
-        return 0 if self._run.offline else max(0, int(self._run.step) - 1)
+        return frozenset() if self._run.offline else frozenset(range(1, int(self._run.step)))
+
+    def pictures(self) -> Set[tuple[int, str]]:
+        return frozenset()
 
     def log(self, number: int, values: Mapping[str, float]) -> None:
         self._run.log({**values, RECORD: number}, step=number)
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
+        if number < self._run.step:
+            # A step that W&B has taken is closed.
+            return
         shown = {one.name: wandb.Image(one.image, caption=one.caption) for one in pictures}
         self._run.log(shown, step=number)
 

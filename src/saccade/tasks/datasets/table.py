@@ -237,4 +237,4 @@ _TRAINED_ON = (
 DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
     {one.name: one for one in (*_TRAINED_ON, *HELD_OUT, *FURTHER, *DOCUMENTS)}
 )
-"""By name. The paper's A-OKVQA may be either of two: with its options, or without them."""
+"""Published data sets by name. A-OKVQA stands here twice: with its options, and without them."""
