@@ -2,11 +2,15 @@
 
 git worktree add /tmp/before COMMIT
 python benchmarks/codec_errors.py --before /tmp/before/src --out docs/results/codec_errors.json
+python benchmarks/codec_errors.py --page docs/reference/wrong_settings.md     # the page, from that file
 """
 
 import argparse
+import contextlib
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results" / "codec_errors.json"
 
 SETS = (
     *("rl.steps=1.5", "rl.steps=", "rl.steps=ten", "rl.steps=1e400", "rl.steps", "steps=3", "rl.stps=3", "rl=3", "=3"),
@@ -51,8 +56,10 @@ CHANGES: tuple[tuple[str, object], ...] = (
 
 def messages() -> dict[str, dict[str, str]]:
     """Of the Saccade that this process imports."""
+    from saccade.cli import run_command
     from saccade.config.config_file import read_config
     from saccade.config.settings import apply_overrides
+    from saccade.errors import UserError
     from saccade.miniature.demo import DemoSettings
     from saccade.runs.records import read_records
 
@@ -61,6 +68,12 @@ def messages() -> dict[str, dict[str, str]]:
 
         def configured(text: str) -> object:
             file.write_text(text)
+            if text.startswith("run: {"):
+                # Options of the command line are read by the command.
+                error = io.StringIO()
+                with contextlib.redirect_stderr(error):
+                    run_command(["demo", "--config", str(file), "--out", str(Path(folder, "run"))])
+                raise UserError(error.getvalue().strip().removeprefix("Error: "))
             return apply_overrides(DemoSettings(), read_config(file).overrides)
 
         def recorded(line: object) -> object:
@@ -101,12 +114,49 @@ def changed(key: str, value: object) -> object:
     return line
 
 
+def page(rows: dict[str, list[dict[str, str]]]) -> str:
+    """The messages for wrong settings as a page: the message of before where it was another one."""
+    lines = [
+        "# Messages for wrong settings",
+        "",
+        "This page shows the answers of Saccade to 30 wrong settings: 17 of `--set` and 13 of `--config`.",
+        "`python benchmarks/codec_errors.py --page docs/reference/wrong_settings.md` makes it from",
+        "`docs/results/codec_errors.json`.",
+        "Each message was compared with the one before all records got one codec; both are shown where they differ.",
+        "Long lists of known names are cut here.",
+        "",
+    ]
+    for kind in ("--set", "--config"):
+        lines += [f"## `{kind}`", "", "| input | message |", "|---|---|"]
+        for row in rows[kind]:
+            texts = [row["after"]] if row["before"] == row["after"] else [f"before: {row['before']}", row["after"]]
+            lines.append(f"| {cell(row['input'])} | {'<br>'.join(map(cell, texts))} |")
+        same = sum(row["before"] == row["after"] for row in rows[kind])
+        lines += ["", f"{same} of {len(rows[kind])} messages are the same before and after.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def cell(text: str) -> str:
+    """A text as code in a table; of a list of names the first four."""
+    parts = re.split(r"(Known here: |set one of: )", text, maxsplit=1)
+    if len(parts) == 3 and len(names := parts[2].split(", ")) > 4:
+        parts[2] = ", ".join([*names[:4], "..."])
+    shown = json.dumps("".join(parts), ensure_ascii=False)[1:-1].replace('\\"', '"').replace("|", "\\|")
+    shown = shown.encode("utf-8", "backslashreplace").decode()
+    quote = "``" if "`" in shown else "`"
+    return f"{quote} {shown} {quote}" if "`" in shown else f"`{shown}`"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path, help="folder src of an older checkout")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--tell", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--page", type=Path, help="write the page from the results that are there")
     options = parser.parse_args()
+    if options.page is not None:
+        options.page.write_text(page(json.loads(RESULTS.read_text(encoding="ascii"))), encoding="utf-8")
+        return
     if options.tell:
         print(json.dumps(messages()))
         return

@@ -4,8 +4,9 @@
 
 Opens each page of ``build/site`` in Chromium at 1400 and 390 px, in the light and the dark colours, over a server on
 loopback. A page fails when it scrolls sideways, when the console says something, when a file cannot be fetched, when a
-picture is not drawn, or when axe finds a serious fault. Faults of the theme's own header and navigation are counted
-apart. ``--screens`` keeps sheets of all pages' tops, and of one page each. Exit status 1 when a page fails.
+picture is not drawn, or when axe finds a serious fault (such as contrast; at 1400 px, in both colours). Faults of the
+theme's own header and navigation are counted apart. ``--screens`` keeps sheets of all pages' tops, and each top.
+``--keep`` names a file of what was seen, from which a stopped run goes on. Exit status 1 when a page fails.
 """
 
 import argparse
@@ -26,10 +27,11 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image, ImageDraw
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, ViewportSize, sync_playwright
 
 SITE = Path(__file__).resolve().parents[1] / "build" / "site"
 LOOKS = ((1400, "light"), (390, "light"), (1400, "dark"), (390, "dark"))
+AXE_WIDTH = 1400
 HEIGHT_PX = 900
 THUMBNAIL_PX = 300
 COLUMNS = 6
@@ -87,6 +89,7 @@ def main() -> None:
     parser.add_argument("--site", type=Path, default=SITE)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--screens", type=Path)
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--pages", default="", help="only pages whose path has this regular expression")
     parser.add_argument("--looks", help="some of them, such as 390-light,1400-dark")
     arguments = parser.parse_args()
@@ -95,20 +98,23 @@ def main() -> None:
     chosen = [one for one in LOOKS if arguments.looks is None or f"{one[0]}-{one[1]}" in arguments.looks.split(",")]
     if not names:
         sys.exit(f"{arguments.site} has no such page; build it with: make docs")
-    found: list[Seen] = []
+    found = read_seen(arguments.keep)
+    known = {(one.page, one.width, one.scheme) for one in found}
     path = shutil.which("chromium") or shutil.which("google-chrome")
     with served(arguments.site) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         for width, scheme in chosen:
-            tops = []
+            is_dark = scheme == "dark"
+            size: ViewportSize = {"width": width, "height": HEIGHT_PX}
+            context = browser.new_context(viewport=size, color_scheme="dark" if is_dark else "light")
             for name in names:
-                seen, top = looked_at(browser, address, name, width, scheme)
-                found.append(seen)
-                tops.append((name, top))
-                if not seen.is_good:
-                    print(json.dumps({key: value for key, value in asdict(seen).items() if value}))
+                if (name, width, scheme) not in known:
+                    seen, top = looked_at(context, address, name, width, scheme)
+                    found.append(seen)
+                    keep(seen, top, arguments.keep, arguments.screens)
+            context.close()
             if arguments.screens:
-                sheets(tops, arguments.screens, f"{width}-{scheme}")
+                sheets(names, arguments.screens, f"{width}-{scheme}")
         browser.close()
     told = summary(found, names)
     print(json.dumps(told, indent=1))
@@ -118,19 +124,38 @@ def main() -> None:
     sys.exit(0 if all(one.is_good for one in found) else 1)
 
 
-def looked_at(browser: Browser, address: str, name: str, width: int, scheme: str) -> tuple[Seen, bytes]:
+def read_seen(path: Path | None) -> list[Seen]:
+    if path is None or not path.is_file():
+        return []
+    return [Seen(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def keep(seen: Seen, top: bytes, lines: Path | None, screens: Path | None) -> None:
+    """Writes down what was seen, and says what is wrong."""
+    if not seen.is_good:
+        print(json.dumps({key: value for key, value in asdict(seen).items() if value}), flush=True)
+    if screens is not None:
+        screens.mkdir(parents=True, exist_ok=True)
+        screen(screens, seen.page, f"{seen.width}-{seen.scheme}").write_bytes(top)
+    if lines is not None:
+        with lines.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(seen)) + "\n")
+
+
+def screen(folder: Path, name: str, look: str) -> Path:
+    return folder / f"{'index' if name == '.' else name.replace('/', '_')}-{look}.png"
+
+
+def looked_at(context: BrowserContext, address: str, name: str, width: int, scheme: str) -> tuple[Seen, bytes]:
     """A page in one look, and the picture of its top."""
-    is_dark = scheme == "dark"
-    context = browser.new_context(
-        viewport={"width": width, "height": HEIGHT_PX}, color_scheme="dark" if is_dark else "light"
-    )
     page, heard = context.new_page(), Heard()
+    page.set_default_timeout(120_000)
     heard.listen(page)
     page.goto(f"{address}/{'' if name == '.' else name + '/'}", wait_until="load")
     # Pictures below the fold may be fetched late.
     page.evaluate("[...document.images].forEach(one => one.loading = 'eager')")
     page.wait_for_function("[...document.images].every(one => one.complete)")
-    faults, theme_faults = axe_faults(page)
+    faults, theme_faults = axe_faults(page) if width == AXE_WIDTH else ([], 0)
     seen = Seen(
         page=name,
         width=width,
@@ -144,7 +169,7 @@ def looked_at(browser: Browser, address: str, name: str, width: int, scheme: str
         theme_faults=theme_faults,
     )
     top = page.screenshot()
-    context.close()
+    page.close()
     return seen, top
 
 
@@ -180,12 +205,11 @@ def summary(found: Sequence[Seen], names: Sequence[str]) -> dict[str, object]:
     }
 
 
-def sheets(tops: Sequence[tuple[str, bytes]], folder: Path, look: str) -> None:
+def sheets(names: Sequence[str], folder: Path, look: str) -> None:
     """Contact sheets of pages' tops, with their names."""
-    folder.mkdir(parents=True, exist_ok=True)
     per_sheet = COLUMNS * ROWS
-    for start in range(0, len(tops), per_sheet):
-        small = [(name, shrunk(raw)) for name, raw in tops[start : start + per_sheet]]
+    for start in range(0, len(names), per_sheet):
+        small = [(name, shrunk(screen(folder, name, look).read_bytes())) for name in names[start : start + per_sheet]]
         height = max(one.height for _, one in small) + 16
         sheet = Image.new("RGB", (COLUMNS * (THUMBNAIL_PX + 8), ROWS * height), "white")
         draw = ImageDraw.Draw(sheet)
@@ -194,8 +218,6 @@ def sheets(tops: Sequence[tuple[str, bytes]], folder: Path, look: str) -> None:
             draw.text((left + 2, top + 2), name, fill="black")
             sheet.paste(one, (left, top + 14))
         sheet.save(folder / f"sheet-{look}-{start // per_sheet}.png")
-    for name, raw in tops:
-        (folder / f"{name.replace('/', '_').replace('.', 'index')}-{look}.png").write_bytes(raw)
 
 
 def shrunk(raw: bytes) -> Image.Image:
@@ -216,8 +238,8 @@ def served(folder: Path) -> Iterator[str]:
 class Quiet(http.server.SimpleHTTPRequestHandler):
     """A server of files that writes no log."""
 
-    def log_message(self, format: str, *args: object) -> None:
-        del format, args
+    def log_message(self, *said: object) -> None:
+        del said
 
 
 if __name__ == "__main__":

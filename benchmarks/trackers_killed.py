@@ -9,17 +9,17 @@ own libraries and compared with ``metrics.jsonl`` and with the undisturbed run. 
 """
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,10 @@ SETTINGS = (
     *("rl.tasks_per_step=1", "rl.group_size=2", "no_tool_tasks=0", "evaluation_tasks=2", "curve_tasks=2"),
     *("tracking.mlflow=demos", "tracking.trackio=demos", "tracking.pictures_every=1", "tracking.pictures=2"),
 )
+QUIETLY = ("--quiet", "--resume", "--threads", "1")
 KILLS = 5
+IMPORTED = ("saccade.miniature.demo", "saccade.learner.learner", "saccade.engines.local", "saccade.cli.train", "mlflow")
+"""What this process imports for its forks. Trackio reads its folder when it is imported, so each imports it anew."""
 POINTS = {
     "MLflow creates the run": ("mlflow:MlflowClient.create_run", 1),
     "MLflow writes the settings": ("mlflow:MlflowClient.log_batch", 1),
@@ -55,89 +58,124 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="Chooses the moments.")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--work", type=Path, help="An empty folder for the runs, which are then kept.")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=["calm", "moments", "writes", "stores"], help="with --work: this part alone")
     arguments = parser.parse_args()
-    if arguments.child:
-        child(json.loads(arguments.child), arguments.command)
-        return
     with tempfile.TemporaryDirectory() as temporary:
-        told = measured(arguments.work or Path(temporary), random.Random(arguments.seed))
+        work: Path = (arguments.work or Path(temporary)).resolve()
+        for part in PARTS if arguments.part is None else (arguments.part,):
+            PARTS[part](work, random.Random(f"{arguments.seed} {part}"))
+        told = json.loads((work / "told.json").read_text(encoding="utf-8"))
     print(json.dumps(told, indent=1))
     if arguments.json:
-        head = {"command": f"python {' '.join(sys.argv)}", "date": date.today().isoformat()}
+        words = ["benchmarks/trackers_killed.py", *(["--seed", str(arguments.seed)] if arguments.seed else [])]
+        head = {"command": f"python {' '.join(words)}", "date": date.today().isoformat()}
         arguments.json.write_text(json.dumps({**head, **told}, indent=1) + "\n", encoding="utf-8")
-    sys.exit(1 if told["differences"] else 0)
+    sys.exit(1 if told.get("differences") else 0)
 
 
-def measured(work: Path, chance: random.Random) -> dict[str, Any]:
-    calm = work / "calm"
+def keep(work: Path, **figures: object) -> None:
+    """Adds to what is told."""
+    file = work / "told.json"
+    told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    file.write_text(json.dumps({**told, **figures}), encoding="utf-8")
+
+
+def undisturbed(work: Path, chance: random.Random) -> None:
+    del chance
     start = time.monotonic()
-    if run(calm, {"times": str(work / "times.json")}) != 0:
+    if run(work / "calm", {"times": str(work / "times.json")}) != 0:
         sys.exit("the demo fails by itself")
-    wall_s = time.monotonic() - start
-    times: dict[str, float] = json.loads((work / "times.json").read_text())
-    moments = killed_at_moments(work / "moments", wall_s, chance)
-    writes = killed_in_writes(work / "writes", times, chance)
-    stores = {name: read_stores(work / name) for name in ("calm", "moments", "writes")}
-    found = [line for name, one in stores.items() for line in differences(name, one, stores["calm"])]
-    return {
-        "undisturbed_s": round(wall_s, 1),
-        "killed_after_s": moments,
-        "killed_in": writes,
-        "stores": {name: one.counts() for name, one in stores.items()},
-        "differences": found,
-    }
+    keep(work, undisturbed_s=round(time.monotonic() - start, 1))
 
 
-def killed_at_moments(folder: Path, wall_s: float, chance: random.Random) -> list[float]:
-    """Seconds after which each process was killed; the last one ends by itself."""
-    moments: list[float] = []
-    while len(moments) < KILLS:
-        # A resumed process has less to do: moments are early enough for all of them, and late enough for work.
-        moment = chance.uniform(0.35, 0.85) * wall_s
-        if run(folder, {}, kill_after_s=moment) != 0:
-            moments.append(round(moment, 2))
-        elif not moments:
-            sys.exit("the run ended before it was killed: the machine became faster; start again")
-        else:
-            break
-    if len(moments) == KILLS and run(folder, {}) != 0:
-        sys.exit("the resumed run fails")
-    return moments
-
-
-def killed_in_writes(folder: Path, times: dict[str, float], chance: random.Random) -> dict[str, str]:
-    """What became of the process at each kind of write."""
-    told = {}
-    for name, (function, call) in POINTS.items():
-        delay_s = chance.uniform(0.0, 1.0) * times.get(function, 0.0)
-        code = run(folder, {"function": function, "call": call, "delay_s": delay_s})
-        told[name] = f"killed {delay_s * 1000:.1f} ms into call {call}" if code == -signal.SIGKILL else f"ended ({code})"
+def killed_at_moments(work: Path, chance: random.Random) -> None:
+    """A run killed some time after a record, again and again, then left alone. Goes on where it stopped."""
+    folder = work / "moments"
+    records = (work / "calm" / "demo" / "metrics.jsonl").read_bytes().count(b"\n")
+    # Later and later, since a moment before the newest checkpoint would come at once.
+    chosen = [(number, chance.uniform(0.0, 0.5)) for number in sorted(chance.sample(range(2, records), KILLS))]
+    moments: list[str] = json.loads((work / "told.json").read_text()).get("killed_at", [])
+    for number, delay_s in chosen[len(moments) :]:
+        if run(folder, {}, kill_at=(number, delay_s)) != -signal.SIGKILL:
+            sys.exit(f"the run ended before it was killed at record {number}")
+        moments.append(f"{delay_s:.2f} s after record {number}")
+        keep(work, killed_at=moments)
     if run(folder, {}) != 0:
         sys.exit("the resumed run fails")
-    return told
 
 
-def run(folder: Path, how: dict[str, Any], kill_after_s: float | None = None) -> int:
-    """The command once, in a process whose stores are below the folder: its exit status."""
+def killed_in_writes(work: Path, chance: random.Random) -> None:
+    """A run killed in each kind of write. Goes on where it stopped."""
+    folder = work / "writes"
+    told: dict[str, str] = json.loads((work / "told.json").read_text()).get("killed_in", {})
+    times: dict[str, float] = json.loads((work / "times.json").read_text())
+    for name, (function, call) in POINTS.items():
+        delay_s = chance.uniform(0.0, 1.0) * times.get(function, 0.0)
+        if name in told:
+            continue
+        code = run(folder, {"function": function, "call": call, "delay_s": delay_s})
+        told[name] = (
+            f"killed {delay_s * 1000:.1f} ms into call {call}" if code == -signal.SIGKILL else f"ended ({code})"
+        )
+        keep(work, killed_in=told)
+    if run(folder, {}) != 0:
+        sys.exit("the resumed run fails")
+
+
+def compared(work: Path, chance: random.Random) -> None:
+    del chance
+    stores = {name: read_stores(work / name) for name in ("calm", "moments", "writes")}
+    found = [line for name, one in stores.items() for line in differences(name, one, stores["calm"])]
+    keep(work, stores={name: one.counts() for name, one in stores.items()}, differences=found)
+
+
+PARTS: dict[str, Callable[[Path, random.Random], None]] = {
+    "calm": undisturbed,
+    "moments": killed_at_moments,
+    "writes": killed_in_writes,
+    "stores": compared,
+}
+
+
+def run(folder: Path, how: dict[str, Any], kill_at: tuple[int, float] | None = None) -> int:
+    """The command once, in a fork of this process whose stores are below the folder: its exit status."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = ["demo", *(word for one in SETTINGS for word in ("--set", one)), "--out", str(folder / "demo")]
-    places = {
-        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-        "TRACKIO_DIR": str(folder / "trackio"),
-    }
-    called = [sys.executable, __file__, "--child", json.dumps(how or {"calm": True}), *command, "--quiet", "--resume"]
-    with subprocess.Popen(called, cwd=folder, env={**os.environ, **places}, stdout=subprocess.DEVNULL) as process:
+    for module in IMPORTED:
+        importlib.import_module(module)
+    child_id = os.fork()
+    if not child_id:
+        os.chdir(folder)
+        os.dup2(os.open("output.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), 1)
+        os.dup2(1, 2)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        os.environ |= {
+            "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "TRACKIO_DIR": str(folder / "trackio"),
+        }
+        code = 1
         try:
-            return process.wait(kill_after_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+            code = command_here(how)
+        finally:
+            # Not by an exception: what this process has open belongs to the parent.
+            sys.stdout.flush()
+            os._exit(code)
+    if kill_at is not None:
+        threading.Thread(target=kill_later, args=(child_id, folder / "demo" / "metrics.jsonl", *kill_at)).start()
+    return os.waitstatus_to_exitcode(os.waitpid(child_id, 0)[1])
 
 
-def child(how: dict[str, Any], command: Sequence[str]) -> None:
+def kill_later(process: int, metrics: Path, records: int, delay_s: float) -> None:
+    """Kills a process some time after it has written so many records, if it lives so long."""
+    with contextlib.suppress(ProcessLookupError):
+        while not metrics.exists() or metrics.read_bytes().count(b"\n") < records:
+            os.kill(process, 0)
+            time.sleep(0.01)
+        time.sleep(delay_s)
+        os.kill(process, signal.SIGKILL)
+
+
+def command_here(how: dict[str, Any]) -> int:
     """The command in this process, which kills itself inside a write, or notes how long writes take."""
     from saccade.cli import run_command
 
@@ -145,14 +183,14 @@ def child(how: dict[str, Any], command: Sequence[str]) -> None:
     if "function" in how:
         patch(how["function"], lambda original: killing(original, how["call"], how["delay_s"]))
     if "times" in how:
-        for function, _ in POINTS.values():
+        for function in {function for function, _ in POINTS.values()}:
             noted = seconds.setdefault(function, [])
             patch(function, lambda original, noted=noted: timed(original, noted))
-    code = run_command(list(command))
+    code = run_command(["demo", *(word for one in SETTINGS for word in ("--set", one)), "--out", "demo", *QUIETLY])
     if "times" in how:
         means = {name: sum(one) / len(one) for name, one in seconds.items() if one}
         Path(how["times"]).write_text(json.dumps(means), encoding="utf-8")
-    sys.exit(code)
+    return code
 
 
 def patch(named: str, wrapped: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

@@ -1,4 +1,4 @@
-"""What trackers have of a run, read by their own libraries, and what differs from ``metrics.jsonl``: for a benchmark."""
+"""What trackers have of a run, read by their own libraries, and what differs from ``metrics.jsonl``."""
 
 import json
 import os

@@ -76,7 +76,7 @@ class Derive:
     """A stage that computes an artefact from the run's records, with the engine's present weights.
 
     The result of ``derive`` is written to ``derived/NAME.json``, whole or not at all; a resumed run reads it back. It
-    must be a function of the run's seed and records, so that a run that is killed while it works ends with the same bytes.
+    must be a function of the run's seed and records, so that a killed and resumed run ends with the same bytes.
     """
 
     name: str

@@ -63,6 +63,9 @@ class TrackioTracker:
     def close(self, *, is_finished: bool) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             self._run.finish()  # type: ignore[no-untyped-call]
+        if trackio.context_vars.current_run.get() is self._run:
+            # Else it is finished once more at the exit of the process, which says so on stdout.
+            trackio.context_vars.current_run.set(None)
 
     def _logs(self) -> list[dict[str, Any]]:
         return SQLiteStorage.get_logs(self._project, self._name, run_id=self._id)
