@@ -73,7 +73,7 @@ def messages() -> dict[str, dict[str, str]]:
                 error = io.StringIO()
                 with contextlib.redirect_stderr(error):
                     run_command(["demo", "--config", str(file), "--out", str(Path(folder, "run"))])
-                raise UserError(error.getvalue().strip().removeprefix("Error: "))
+                raise UserError(error.getvalue().strip().removeprefix("saccade: "))
             return apply_overrides(DemoSettings(), read_config(file).overrides)
 
         def recorded(line: object) -> object:

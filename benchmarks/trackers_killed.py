@@ -86,6 +86,7 @@ def undisturbed(work: Path, chance: random.Random) -> None:
     if run(work / "calm", {"times": str(work / "times.json")}) != 0:
         sys.exit("the demo fails by itself")
     keep(work, undisturbed_s=round(time.monotonic() - start, 1))
+    (work / "calm" / "ended").touch()
 
 
 def killed_at_moments(work: Path, chance: random.Random) -> None:
@@ -102,6 +103,7 @@ def killed_at_moments(work: Path, chance: random.Random) -> None:
         keep(work, killed_at=moments)
     if run(folder, {}) != 0:
         sys.exit("the resumed run fails")
+    (folder / "ended").touch()
 
 
 def killed_in_writes(work: Path, chance: random.Random) -> None:
@@ -120,11 +122,13 @@ def killed_in_writes(work: Path, chance: random.Random) -> None:
         keep(work, killed_in=told)
     if run(folder, {}) != 0:
         sys.exit("the resumed run fails")
+    (folder / "ended").touch()
 
 
 def compared(work: Path, chance: random.Random) -> None:
     del chance
-    stores = {name: read_stores(work / name) for name in ("calm", "moments", "writes")}
+    ended = [name for name in ("calm", "moments", "writes") if (work / name / "ended").exists()]
+    stores = {name: read_stores(work / name) for name in ended}
     found = [line for name, one in stores.items() for line in differences(name, one, stores["calm"])]
     keep(work, stores={name: one.counts() for name, one in stores.items()}, differences=found)
 
