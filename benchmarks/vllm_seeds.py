@@ -1,7 +1,8 @@
-"""CodeDance's miniature with the local engine and with vLLM, for several seeds, from the same imitation.
+"""CodeDance's miniature with the local engine, with vLLM, and on Ray's rollout workers, from the same imitation.
 
-The first seed imitates and reinforces with the local engine; all others, and vLLM, reinforce from that imitation: seeds
-are those of the reinforcement. Heads of 32 in place of 16, for vLLM's CPU build has no smaller ones. Results are
+The first seed imitates and reinforces with the local engine; all others, vLLM and fleets reinforce from that imitation:
+seeds are those of the reinforcement. "fleet" has two rollout workers, each with a sandbox of its own, in the local
+engine (the extra `cluster`); "fleet, vllm" the same workers in front of one vLLM server. Heads of 32 in place of 16, for vLLM's CPU build has no smaller ones. Results are
 appended to results.jsonl in --out; what is there is not run again, and an interrupted run goes on where it was.
 
 SACCADE_VLLM_PYTHON=~/vllm/bin/python python benchmarks/vllm_seeds.py --seeds 0 1 2 --set sft.steps=300 \
@@ -28,11 +29,18 @@ from seed_runs import (
 
 LOCAL = "local"
 HEADS = ("size.heads=2", "size.kv_heads=1")
-VARIANTS: Variants = {LOCAL: HEADS, "vllm": (*HEADS, "engine.kind=vllm")}
+VLLM = "engine.kind=vllm"
+FLEET = "fleet.rollouts=2"
+VARIANTS: Variants = {
+    LOCAL: HEADS,
+    "vllm": (*HEADS, VLLM),
+    "fleet": (*HEADS, FLEET),
+    "fleet, vllm": (*HEADS, FLEET, VLLM),
+}
 
 
 def main() -> None:
-    arguments = arguments_of(__doc__, VARIANTS, shown=tuple(VARIANTS), out=Path("runs/vllm_seeds"))
+    arguments = arguments_of(__doc__, VARIANTS, shown=(LOCAL, "vllm"), out=Path("runs/vllm_seeds"))
     rows = run_all(partial(run, arguments.seeds[0]), arguments, VARIANTS, base=LOCAL)
     print(table(rows))
     if arguments.json:
