@@ -84,6 +84,9 @@ class ThreadWorker:
             self._opened = RolloutWorker(plan, media=media, seed=7, threads=1, run=self._threads.run)
         return self._opened
 
+    def leave(self) -> None:
+        pass
+
     def end(self) -> None:
         if self._opened is not None:
             self._pool.submit(self._opened.close).result()

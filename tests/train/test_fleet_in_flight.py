@@ -141,6 +141,9 @@ class Owed:
     def receive(self, invitation: Invitation) -> "Future[None]":
         raise AssertionError("weights go by file")
 
+    def leave(self) -> None:
+        pass
+
     def end(self) -> None:
         pass
 

@@ -148,5 +148,8 @@ class Thread:
     def receive(self, invitation: Invitation) -> "Future[None]":
         raise AssertionError("servers read files")
 
+    def leave(self) -> None:
+        pass
+
     def end(self) -> None:
         self._pool.submit(self._worker.close).result()

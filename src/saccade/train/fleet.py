@@ -175,6 +175,10 @@ class Worker(Receives, Protocol):
         """Raises ``LostWorkerError`` when the worker ends before it is done."""
         ...
 
+    def leave(self) -> None:
+        """Asks it to close what it has opened, and returns at once; ``end`` then gives it a moment for that."""
+        ...
+
     def end(self) -> None:
         """Ends it, by force; ending twice is allowed."""
         ...

@@ -39,6 +39,8 @@ PEERS_END_S = 60.0
 """How long the first learner may go on after another one has failed."""
 DEATH_IS_TOLD_S = 10.0
 """How long Ray may take to say that a process has died, after its peers have noticed."""
+LEAVES_WITHIN_S = 5.0
+"""How long a rollout worker that was asked to close has for it before it is killed."""
 
 _FOR_WORKERS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_WAIT_POLICY")
 
@@ -94,12 +96,18 @@ class RolloutActor:
         except Exception as error:
             return FailedPart(error=carried(error))
 
+    def close(self) -> None:
+        if self._opening is None:
+            self._worker.close()
+
 
 class RayWorker:
     """A ``Worker``: the actor of one rollout worker."""
 
     def __init__(self, actor: Any) -> None:
         self._actor = actor
+        self._left: Any = None
+        self._until_s = 0.0
 
     def play(self, shard: Shard) -> "Future[PlayedShard]":
         return _handed_on(self._actor.play.remote(shard))
@@ -107,7 +115,13 @@ class RayWorker:
     def receive(self, invitation: Invitation) -> "Future[None]":
         return _handed_on(self._actor.receive.remote(invitation))
 
+    def leave(self) -> None:
+        self._left = self._actor.close.remote()
+        self._until_s = time.monotonic() + LEAVES_WITHIN_S
+
     def end(self) -> None:
+        if self._left is not None:
+            ray.wait([self._left], timeout=max(0.0, self._until_s - time.monotonic()))
         ray.kill(self._actor, no_restart=True)
 
 

@@ -196,6 +196,8 @@ class SpreadRollouts:
         # First: workers that wait for weights in the midst of a batch look whether the folder is there.
         shutil.rmtree(self._fleet.weights, ignore_errors=True)
         for seat in self._seats:
+            seat.worker.leave()
+        for seat in self._seats:
             seat.worker.end()
 
     def _keep(self, model: VisionLanguageModel, version: int) -> Path | None:

@@ -39,6 +39,8 @@ IMAGES_AT_MOST = 256
 BLOCK_TOKENS = 32
 """Of the prefix cache on a CPU, where the default is 128: short prompts would never be found again."""
 LONGEST = 8192
+OWNED_FOLDER = "SACCADE_VLLM_FOLDER"
+"""Variable that tells ``saccade_vllm_plugin.serve`` which folder to delete."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,9 +85,15 @@ class ServerSettings:
 class VllmServer:
     """A server at one address for as long as this object is open, in one process after the other."""
 
-    def __init__(self, environment: VllmEnvironment, settings: ServerSettings, log: Path) -> None:
-        """Starts it; ``wait_ready`` waits until it answers. All that it prints is added to ``log``."""
+    def __init__(
+        self, environment: VllmEnvironment, settings: ServerSettings, log: Path, *, owned: Path | None = None
+    ) -> None:
+        """Starts it; ``wait_ready`` waits until it answers. All that it prints is added to ``log``.
+
+        ``owned`` is a folder that the server deletes when this process ends without ``close``.
+        """
         self._environment = environment
+        self._owned = {} if owned is None else {OWNED_FOLDER: str(owned)}
         self._settings = settings
         self._port = settings.port or _free_port(settings.host)
         self._log = log
@@ -145,7 +153,7 @@ class VllmServer:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self._environment.variables(self._settings.threads),
+                env=self._environment.variables(self._settings.threads) | self._owned,
                 start_new_session=True,
             )
 
@@ -213,6 +221,7 @@ def started_for(context: EngineContext, settings: VllmSettings, folder: Path, *,
             further=settings.further_arguments(),
         ),
         (logs or folder) / "vllm.log",
+        owned=folder,
     )
 
 
