@@ -2,8 +2,9 @@
 
 The first seed imitates and reinforces with the local engine; all others, vLLM and fleets reinforce from that imitation:
 seeds are those of the reinforcement. "fleet" has two rollout workers, each with a sandbox of its own, in the local
-engine (the extra `cluster`); "fleet, vllm" the same workers in front of one vLLM server. Heads of 32 in place of 16, for vLLM's CPU build has no smaller ones. Results are
-appended to results.jsonl in --out; what is there is not run again, and an interrupted run goes on where it was.
+engine (the extra `cluster`); "fleet, vllm" the same workers, each with a vLLM server of its own. Heads are 32 in place
+of 16, as vLLM's CPU build has no smaller ones. Results are appended to results.jsonl in --out; what is there is not run
+again, and an interrupted run goes on where it was.
 
 SACCADE_VLLM_PYTHON=~/vllm/bin/python python benchmarks/vllm_seeds.py --seeds 0 1 2 --set sft.steps=300 \
     --set rl.steps=10 --set rl.tasks_per_step=8 --set evaluation_tasks=160 --json docs/results/vllm_seeds.json
