@@ -1,13 +1,13 @@
 """How the native kernels come to be: built once, whole or not at all, and done without where that fails."""
 
 import logging
-import multiprocessing
 from pathlib import Path
 
 import pytest
 
 from saccade.errors import UserError
 from saccade.native.library import SWITCH, BuildError, load_library, native_library
+from warm import fresh_context
 
 _COMPILER = """#!/bin/sh
 [ "$1" = --version ] && exec g++ --version
@@ -66,7 +66,7 @@ def _load(directory: Path, compiler: str) -> None:
 
 
 def test_processes_may_build_it_at_once(tmp_path: Path, compiler: str) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = fresh_context()
     builders = [context.Process(target=_load, args=(tmp_path, compiler)) for _ in range(3)]
     for builder in builders:
         builder.start()
