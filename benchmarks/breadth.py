@@ -3,10 +3,10 @@
 OMP_NUM_THREADS=1 python benchmarks/breadth.py --seeds 0 1 2 --out runs/breadth --json docs/results/breadth.json
 
 The base checkpoint imitates the experts of some families of the gym, with as many demonstrations and steps whatever
-their number. A seed's 4 families are among its 16, and those among its 60. The held-out families are the same for all
-runs: the first 16 of the gym's names, shuffled with seed 24, without the slow families. Held-out tasks are played with
-tools on their own pictures, and once more on the picture of another task of their family: what is right there too is
-no skill in looking.
+their number; of an expert's looks the first is shown. A seed's 4 families are among its 16, and those among its 60. The
+held-out families are the same for all runs: the first 16 of the gym's names, shuffled with seed 24, without the slow
+families. Held-out tasks are played with tools on their own pictures, and once more on the picture of another task of
+their family: what is right there too is no skill in looking.
 """
 
 import argparse
@@ -43,7 +43,8 @@ SLOW = ("solids", "solid_stacks", "solid_views", "document_pages", "video_bounce
 HELD_OUT, CHOSEN_BY = 16, 24
 BREADTHS = (4, 16, 60)
 DIFFICULTIES = (0.0, 0.25)
-MAX_TURNS = 6
+MAX_TURNS = 2
+"""One look and the answer."""
 LOAD = LoadSettings(device="cpu")
 
 
@@ -114,7 +115,7 @@ def demonstrations(
 
 
 def _by_image_tools(shown: Example) -> Example:
-    """The looks that fit into an episode, where they need no other tools, and the answer."""
+    """The first look, where it needs no other tools, and the answer."""
     names = {tool.spec.name for tool in IMAGE_TOOLS}
     used = {turn.action.name for turn in shown.turns if isinstance(turn.action, ToolCall)}
     looks = shown.turns[:-1][: MAX_TURNS - 1] if used <= names else ()
@@ -215,14 +216,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--breadths", type=int, nargs="+", default=list(BREADTHS))
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--demonstrations", type=int, default=1280)
-    parser.add_argument("--tasks", type=int, default=16, help="Held-out tasks of each held-out family.")
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--demonstrations", type=int, default=400)
+    parser.add_argument("--tasks", type=int, default=6, help="Held-out tasks of each held-out family.")
     parser.add_argument("--out", type=Path, default=Path("runs/breadth"))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rate = OptimizerSettings(learning_rate=1e-3, muon=True, micro_batch_tokens=2600)
-    sft = SFTSettings(steps=options.steps, optimizer=rate, warmup_steps=20, final_rate=0.05)
+    sft = SFTSettings(steps=options.steps, batch_size=options.batch, optimizer=rate, warmup_steps=5, final_rate=0.05)
     plain = BreadthSettings(families=(), sft=sft, demonstrations=options.demonstrations, tasks=options.tasks)
     asked = [(0, 0), *((breadth, seed) for seed in options.seeds for breadth in options.breadths)]
     rows = []

@@ -5,9 +5,9 @@
 
 Runs ``saccade COMMAND --out DIRECTORY`` once undisturbed, then again with kill -9 of the whole process group at random
 moments and ``--resume`` after each; a command that ends before it was killed so often is begun again elsewhere.
-``{out}`` in the command is the directory; what lies beside it is compared too. Metrics are compared without their
-seconds; logs, reports' dates and the record of the processes are left out. Exit status 1 when any byte differs, or when
-the command was not killed so often.
+``{out}`` in the command is the directory; what lies beside it is compared too. Metrics and journals are compared
+without their seconds; logs, clocks, reports' dates and the record of the processes are left out. Exit status 1 when any
+byte differs, or when the command was not killed so often.
 """
 
 import argparse
@@ -107,11 +107,22 @@ def contents(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if not path.is_file() or path.name in TOLD_ANEW or "tensorboard" in path.parts:
+        is_timing = path.name.endswith(".times.jsonl") or "clocks" in path.parts
+        if not path.is_file() or is_timing or path.name in TOLD_ANEW or "tensorboard" in path.parts:
             continue
-        raw = repr(without_times(path)).encode() if path.name == "metrics.jsonl" else path.read_bytes()
+        raw = untimed(path)
         found[name] = hashlib.sha256(raw.replace(str(folder).encode(), b"FOLDER")).hexdigest()
     return found
+
+
+def untimed(path: Path) -> bytes:
+    """The file without its seconds: metrics, and journals of evaluations, in which samples stand as they ended."""
+    if path.name == "metrics.jsonl":
+        return repr(without_times(path)).encode()
+    if path.parent.name == "journal" and path.suffix == ".jsonl":
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return repr(sorted(json.dumps({**line, "wall_s": 0, "tool_s": 0}) for line in lines)).encode()
+    return path.read_bytes()
 
 
 if __name__ == "__main__":

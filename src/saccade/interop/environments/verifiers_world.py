@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,8 @@ from saccade.interop.environments.world import NumberedEpisode, Split, StepResul
 
 ANSWER_S = 600.0
 """How long an environment may take for its own part of a turn."""
+CLOSE_S = 10.0
+"""How long an unfinished rollout may take to end once it is cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +115,11 @@ class VerifiersWorld:
 
     def close(self) -> None:
         self._stop()
+        ended = asyncio.run_coroutine_threadsafe(_end_tasks(), self._loop)
+        with suppress(TimeoutError):
+            ended.result(timeout=CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=CLOSE_S)
 
     async def reply_to(self, messages: Sequence[Mapping[str, object]]) -> str:
         """Called by the client, in the loop: hands the messages over and waits for the turn."""
@@ -144,6 +150,14 @@ class VerifiersWorld:
         if self._rollout is not None:
             self._rollout.cancel()
             self._rollout = None
+
+
+async def _end_tasks() -> None:
+    """Cancels what the loop still does, and waits for its end."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _client(world: VerifiersWorld) -> object:
