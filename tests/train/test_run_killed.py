@@ -50,6 +50,7 @@ def outcome(run: Path) -> dict[str, object]:
     files = [
         *run.glob("trajectories/*/*.jsonl"),
         *run.glob("evaluations/*.jsonl"),
+        *(file for file in run.glob("samples/*.jsonl") if not file.name.endswith(".times.jsonl")),
         *run.glob("media/*.png"),
         *run.glob("index/**/*.arrow"),
         *run.glob("signals/**/*.arrow"),

@@ -225,17 +225,25 @@ class VisionLanguageModel:
         with quiet_transformers():
             self._save_weights(directory, base=True)
 
+    def save_inputs(self, directory: Path) -> None:
+        """Tokenizer and image processor alone, as ``save`` writes them."""
+        with quiet_transformers():
+            self._save_inputs(directory)
+
     def _save_weights(self, directory: Path, *, base: bool) -> None:
         # Where the weights came from must not show in the files: a resumed run writes the same bytes.
         for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
             config.dtype = self.dtype
-        for key in ("is_local", "local_files_only", "model_specific_special_tokens"):
-            self.tokenizer.init_kwargs.pop(key, None)
         if self.adapter is None or base:
             self.hf.save_pretrained(directory, state_dict=base_state(self.hf) if self.adapter else None)
         else:
             save_adapter(self, directory)
             self.hf.config.save_pretrained(directory)
+        self._save_inputs(directory)
+
+    def _save_inputs(self, directory: Path) -> None:
+        for key in ("is_local", "local_files_only", "model_specific_special_tokens"):
+            self.tokenizer.init_kwargs.pop(key, None)
         self.tokenizer.save_pretrained(directory)
         self.image_processor.save_pretrained(directory)
         if processor := self.family.processor_config(self.hf.config):
