@@ -39,7 +39,7 @@ def shaded_colours(
         colour[ids == number] = body.rgb
         gloss[number] = body.gloss
     sky = np.float32(0.38) + np.float32(0.14) * normal[..., 2]
-    shaded = colour * (sky + np.float32(0.62) * lit)[..., None]
+    shaded: Floats = (colour * (sky + np.float32(0.62) * lit)[..., None]).astype(np.float32, copy=False)
     shiny = (gloss[ids] > 0) & (lit > 0)
     mirrored = 2 * facing[shiny][:, None] * normal[shiny] - LIGHT
     shine = np.maximum(-dot(mirrored, rays[shiny]), 0) ** 24 * gloss[ids[shiny]]
