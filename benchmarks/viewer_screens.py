@@ -59,7 +59,7 @@ SCREENS = (
         run="ivgr",
         route="group/{id}",
         filter="stage=rl&stream=textual&term.consistency_min=0",
-        heading="Streams beside each other",
+        heading="Streams side by side",
     ),
     Screen(name="vista", run="vista_r1", route="t/{id}", filter="right=0", scheme="dark"),
 )
@@ -98,11 +98,11 @@ def chat_taken(browser: Browser, checkpoint: Path, runs: Path, out: Path) -> int
             page = browser.new_page(viewport={"width": 1400, "height": 1150})
             page.set_default_timeout(180_000)
             page.goto(process.stdout.readline().removeprefix("Chat: ").strip())
-            page.get_by_label("take this picture").click()
+            page.get_by_label("use this picture").click()
             page.fill("textarea[name=question]", task["question"])
             page.fill("input[name=samples]", "2")
             page.get_by_role("button", name="Ask", exact=True).click()
-            page.locator("a", has_text="its record").nth(1).wait_for()
+            page.locator("a", has_text="open record").nth(1).wait_for()
             size = kept(page.screenshot(), out / "chat.png")
             page.close()
             process.terminate()

@@ -38,9 +38,9 @@ def refused(name: str, arguments: dict[str, Json], *, is_brief: bool = False) ->
 def test_a_refused_call_says_why(name: str, arguments: dict[str, Json], why: str) -> None:
     said = refused(name, arguments)
     before, _, told = said.partition(": ")
-    assert before == "The call of turn 1 was refused before it ran"
+    assert before == "The call in turn 1 was refused before it ran"
     assert why in told
 
 
 def test_where_the_model_was_told_no_reason_none_is_made_up() -> None:
-    assert refused("magnify", {}, is_brief=True) == "The call of turn 1 was refused before it ran."
+    assert refused("magnify", {}, is_brief=True) == "The call in turn 1 was refused before it ran."

@@ -16,7 +16,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.viewer.app.run_pages import EvaluationAccuracy, last_of, run_links
-from saccade.viewer.exported import APP
+from saccade.viewer.scripts import APP
 
 
 def carried(client: TestClient) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def test_a_reference_of_the_archive_is_named_with_its_step_and_every_verdict(tmp
     assert sorted(one["words"] for one in told["verdicts"]) == [
         "agreement 0, filled in from no verdict: the lowest",
         "agreement 0.7",
-        "agreement 0: it speaks to the judge, which was not asked",
+        "agreement 0: the text addresses the judge, so the judge was not asked",
         "no verdict",
     ]
 

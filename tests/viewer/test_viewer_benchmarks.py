@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from saccade.viewer.published_section import published_parts
-from saccade.viewer.words import page_template
+from saccade.viewer.templates import page_template
 
 RECORD = {
     "benchmark": "vstar",

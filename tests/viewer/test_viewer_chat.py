@@ -91,7 +91,7 @@ def ask(page: Page, question: str, samples: int = 1) -> None:
 
 
 def until_kept(page: Page, count: int = 1) -> None:
-    page.locator("a", has_text="its record").nth(count - 1).wait_for()
+    page.locator("a", has_text="open record").nth(count - 1).wait_for()
 
 
 FOCUSED = "(({ ariaLabel, name, textContent }) => ariaLabel || name || textContent)(document.activeElement)"
@@ -124,7 +124,7 @@ def test_a_picture_is_asked_about_and_its_crop_appears_where_it_came_from(
     [attempt] = records_of(out)
     assert attempt.trajectory.status == "answered"
     assert [turn.text for turn in attempt.trajectory.turns] == [CALL, ANSWER]
-    page.locator("a", has_text="its record").click()
+    page.locator("a", has_text="open record").click()
     page.locator(".page.trajectory .turn").nth(1).wait_for()
     assert watched.messages == []
     page.close()
@@ -165,7 +165,7 @@ def test_axe_finds_nothing_while_words_stream(browser: Browser, chat: str) -> No
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         assert page.get_by_role("button", name="Stop", exact=True).is_enabled()
-    assert page.get_by_role("status").filter(has_text="2 samples on the way.").count() == 1
+    assert page.get_by_role("status").filter(has_text="2 samples running.").count() == 1
     LOOKED_AT.set()
     until_kept(page, 2)
     assert watched.messages == []
@@ -201,7 +201,7 @@ def test_a_turn_is_edited_and_the_rest_is_sampled_again_twice(browser: Browser, 
     edited = CALL.replace("500, 500", "900, 250")
     page.get_by_label("Turn 1", exact=True).fill(edited)
     page.fill("input[name=samples]", "2")
-    page.get_by_role("button", name="Go on after turn 1").click()
+    page.get_by_role("button", name="Continue after turn 1").click()
     until_kept(page, 2)
     assert page.locator(".lanes > article").count() == 2
     both = records_of(out)
@@ -252,7 +252,7 @@ def test_the_keyboard_alone_asks_a_checkpoint_that_streams_its_own_tokens(browse
                     return
             raise AssertionError(f"Tab never came to {name}")
 
-        tab_to("take this picture")
+        tab_to("use this picture")
         page.keyboard.press("Enter")
         tab_to("question")
         page.keyboard.type("What is it?")

@@ -149,8 +149,8 @@ def test_zooming_reaches_pixels_and_a_box_is_drawn_where_the_pointer_was(browser
         page.locator(".row-item a").first.click()
         stage = page.locator(".look .stage").first
         stage.wait_for()
-        page.locator("summary", has_text="Mark something").click()
-        page.get_by_role("button", name="Draw the right box").click()
+        page.locator("summary", has_text="Add a mark").click()
+        page.get_by_role("button", name="Draw the correct box").click()
         stage.scroll_into_view_if_needed()
         start, end = (10.0, 12.0), (40.0, 30.0)
         (x1, y1), (x2, y2) = (on_screen(page, *point) for point in (start, end))

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from saccade.viewer.exported import APP, bundled, without_comments
+from saccade.viewer.scripts import APP, bundled, without_comments
 
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in sorted(APP.glob("*.js"))}
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc")

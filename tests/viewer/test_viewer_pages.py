@@ -398,7 +398,7 @@ def test_a_mark_is_written_beside_the_run_and_read_again(browser: Browser, site:
     page.wait_for_selector(".annotations li")
     assert "Ada" in page.locator(".annotations").inner_text()
     watched.open(site.at(f"/t/{site.looked}"))
-    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Withdraw").click()
     page.wait_for_selector(".annotations li", state="detached")
     kept = (site.root / "annotations.jsonl").read_text().splitlines()
     assert [json.loads(line)["kind"] for line in kept] == ["annotation", "retraction"]

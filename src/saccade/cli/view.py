@@ -73,12 +73,18 @@ def view(
             click.launch(door.address)
 
     # Folders are looked into, whatever they hold: the browser may start while the server is imported.
-    is_early = all(path.is_dir() for path in paths)
-    if is_early:
-        announce()
-    from saccade.viewer.app.server import serve_view
+    if not all(path.is_dir() for path in paths):
+        from saccade.viewer.app.server import serve_view
 
-    serve_view(paths, door=door, on_ready=(lambda: None) if is_early else announce, fields=named)
+        serve_view(paths, door=door, on_ready=announce, fields=named)
+        return
+    announce()
+    from saccade.viewer.app.early import EarlyAnswers
+
+    with EarlyAnswers(door) as early:
+        from saccade.viewer.app.server import serve_view
+
+        serve_view(paths, door=door, early=early, fields=named)
 
 
 def _field_map(pairs: tuple[str, ...]) -> "FieldMap":

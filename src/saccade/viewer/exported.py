@@ -7,18 +7,12 @@ JSON. Scripts and styles are named by their hashes in the file's content-securit
 import base64
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from saccade.types import Json
-from saccade.viewer.words import page_template
-
-APP = Path(__file__).parent / "app"
-_ENTRY = "main.js"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
-_COMMENT = re.compile(r"/\*[\s\S]*?\*/|^\s*//.*$", re.MULTILINE)
+from saccade.viewer.scripts import APP, bundled, in_script
+from saccade.viewer.templates import page_template
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,34 +46,8 @@ def exported_page(title: str, carried: Carried, *, report: str = "", links: Sequ
     )
 
 
-def bundled(entry: str = _ENTRY) -> str:
-    """All modules that the entry imports as one script, each after those that it needs.
-
-    Modules import by name and from siblings alone, and no two have a name at their top in common.
-    """
-    pieces = [_IMPORT.sub("", source) for source in _ordered(entry, [])]
-    plain = "\n".join(re.sub(r"^export ", "", piece, flags=re.MULTILINE) for piece in pieces)
-    return f'(() => {{\n"use strict";\n{without_comments(plain)}\n}})();'
-
-
-def without_comments(source: str) -> str:
-    """The source as a browser needs it: no comments, no indentation."""
-    lines = (line.strip() for line in _COMMENT.sub("", source).splitlines())
-    return "\n".join(line for line in lines if line)
-
-
 def data_address(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
-
-
-def _ordered(name: str, seen: list[str]) -> Iterator[str]:
-    if name in seen:
-        return
-    seen.append(name)
-    source = (APP / name).read_text(encoding="utf-8")
-    for needed in _IMPORT.findall(source):
-        yield from _ordered(needed, seen)
-    yield source
 
 
 def _styles(has_report: bool) -> list[str]:
@@ -100,8 +68,3 @@ def source_of(text: str) -> str:
     """The hash by which a content-security policy lets an inline script or style pass."""
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"'sha256-{digest}'"
-
-
-def in_script(json_text: str) -> str:
-    """JSON that cannot end its script element, whatever a model wrote."""
-    return json_text.replace("<", "\\u003c")

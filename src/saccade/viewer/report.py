@@ -23,10 +23,11 @@ from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
 from saccade.viewer.published_section import published_parts
 from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, story
+from saccade.viewer.templates import page_template
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
 from saccade.viewer.toolbox_section import toolbox_values, toolbox_view
 from saccade.viewer.why_record import searches_of
-from saccade.viewer.words import Bar, bar_of, page_template, percent_text, readable, visible
+from saccade.viewer.words import Bar, bar_of, percent_text, readable, visible
 
 _TEMPLATE = "report.html.jinja"
 

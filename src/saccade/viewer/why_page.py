@@ -11,8 +11,9 @@ from saccade.retrieval.store import PageStore
 from saccade.retrieval.why import named_query, page_match
 from saccade.viewer.exported import report_style, source_of
 from saccade.viewer.pictures import Album
+from saccade.viewer.templates import page_template
 from saccade.viewer.why import why_view
-from saccade.viewer.words import page_template, visible
+from saccade.viewer.words import visible
 from saccade.vision_models.kinds import PageEncoder
 
 _TEMPLATE = "why.html.jinja"

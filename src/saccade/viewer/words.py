@@ -6,10 +6,6 @@ Escaping is left to the template.
 import math
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from saccade.evaluation.statistics import Accuracy
 
@@ -18,20 +14,6 @@ _KEPT_CONTROLS = "\n\t"
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MAX_MARKS = 3
 """Combining marks in a row; more would climb over the lines above."""
-
-
-@cache
-def page_template(name: str) -> Template:
-    """A page's template. Text of models, tasks and settings is escaped by it, markup is our own."""
-    environment = Environment(
-        loader=FileSystemLoader([Path(__file__).parent, Path(__file__).parent / "app"]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["readable"] = readable
-    return environment.get_template(name)
 
 
 def number_text(value: float) -> str:

@@ -10,11 +10,14 @@ import hmac
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing import TYPE_CHECKING
 
 from saccade.services.http.hosts import is_loopback, is_own_name
-from saccade.types import Json
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from saccade.types import Json
 
 OPEN_PATHS = frozenset({"/health", "/ready"})
 """Asked without a token, by machines that start and stop servers."""
@@ -36,7 +39,7 @@ def service_error(status: int, kind: str, message: str) -> bytes:
 
 
 async def answer(
-    send: Send,
+    send: "Send",
     status: int,
     kind: str,
     message: str,
@@ -79,13 +82,13 @@ class _RefusedError(Exception):
 class UploadGuard:
     """An ASGI application in front of another: reads each body whole before that sees the request."""
 
-    def __init__(self, app: ASGIApp, *, limits: UploadLimits, form: ErrorForm = service_error) -> None:
+    def __init__(self, app: "ASGIApp", *, limits: UploadLimits, form: ErrorForm = service_error) -> None:
         self._app = app
         self._form = form
         self._limits = limits
         self._held_bytes = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -102,7 +105,7 @@ class UploadGuard:
                 raise _RefusedError(408, "slow", f"the body took more than {self._limits.within_s:g} s") from None
             messages: list[Message] = [{"type": "http.request", "body": b"".join(chunks), "more_body": False}]
 
-            async def replay() -> Message:
+            async def replay() -> "Message":
                 return messages.pop() if messages else await receive()
 
             await self._app(scope, replay, send)
@@ -111,7 +114,7 @@ class UploadGuard:
         finally:
             self._held_bytes -= sum(map(len, chunks))
 
-    async def _read(self, receive: Receive, chunks: list[bytes], most: int) -> None:
+    async def _read(self, receive: "Receive", chunks: list[bytes], most: int) -> None:
         count = 0
         more = True
         while more:
@@ -143,7 +146,7 @@ class OriginGuard:
 
     def __init__(
         self,
-        app: ASGIApp,
+        app: "ASGIApp",
         *,
         host: str,
         has_token: bool,
@@ -156,7 +159,7 @@ class OriginGuard:
         self._allowed = frozenset(name.lower() for name in allow_hosts)
         self._checks_names = is_loopback(host) or not has_token
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         why = None if scope["type"] == "lifespan" else self._refusal(scope["headers"])
         if why is None:
             await self._app(scope, receive, send)
@@ -192,12 +195,12 @@ def _name(host: str) -> str:
 class TokenGate:
     """An ASGI application in front of another: requests with the server's bearer token go on."""
 
-    def __init__(self, app: ASGIApp, *, token: str, form: ErrorForm = service_error) -> None:
+    def __init__(self, app: "ASGIApp", *, token: str, form: ErrorForm = service_error) -> None:
         self._app = app
         self._form = form
         self._token = token.encode("utf-8")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         is_asked = scope["type"] == "http" and scope["path"] not in OPEN_PATHS
         if is_asked and not self._brings_token(dict(scope["headers"])):
             challenge = ((b"www-authenticate", b"Bearer"),)

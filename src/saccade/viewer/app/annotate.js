@@ -61,10 +61,10 @@ export function annotationForm(scene, draw) {
     announce(said.textContent ?? "");
   }
 
-  /** A mark that is taken back leaves the page; the file keeps it, with who took it back. @param {Annotation[]} all */
+  /** A withdrawn mark leaves the page; the file keeps it, with who withdrew it. @param {Annotation[]} all */
   function listItems(all) {
-    const takeBack = (/** @type {string} */ id) => marked(`/${id}/retract`, { name: fields.name.value }, "Taken back.");
-    part(".annotations").replaceChildren(...all.map((one) => h("li", one.drawn.map(built), h("button", { type: "button", onclick: () => takeBack(one.id) }, "Take back"))));
+    const withdraw = (/** @type {string} */ id) => marked(`/${id}/retract`, { name: fields.name.value }, "Withdrawn.");
+    part(".annotations").replaceChildren(...all.map((one) => h("li", one.drawn.map(built), h("button", { type: "button", onclick: () => withdraw(one.id) }, "Withdraw"))));
   }
 
   return { element, drawn };

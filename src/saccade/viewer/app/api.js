@@ -36,7 +36,7 @@ export class Refused extends Error {
 export async function api(path) {
   if (carried) {
     const answer = answerFrom(carried, path);
-    if (answer === undefined) throw new Refused("This file does not carry that; the run's folder has it.", 404);
+    if (answer === undefined) throw new Refused("This file does not contain that page. Open the run itself with `saccade view`.", 404);
     return answer;
   }
   return first?.[path] ?? answered(await reached(path, {}));
@@ -87,7 +87,7 @@ function listening(run, handlers) {
   for (const [name, handle] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => handle(JSON.parse(/** @type {MessageEvent} */ (event).data)));
   }
-  const lost = h("p.note", { role: "status" }, `${SILENT} This page goes on when it is back.`);
+  const lost = h("p.note", { role: "status" }, `${SILENT} This page continues when it is back.`);
   source.onerror = () => lost.isConnected || document.getElementById("view")?.prepend(lost);
   // What came between the page's answer and now was told to nobody.
   source.onopen = () => {

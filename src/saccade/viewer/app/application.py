@@ -11,19 +11,15 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from saccade.errors import MachineError, UserError
-from saccade.services.http.guards import OriginGuard
 from saccade.viewer.app.answers import json_text, refusal, reply
 from saccade.viewer.app.asked import number_of, text_of
-from saccade.viewer.app.assets import addresses, serve_asset
+from saccade.viewer.app.assets import FOLDER, PageAnswer, asset_answer, shell
 from saccade.viewer.app.events import Events
-from saccade.viewer.app.guards import SafeAnswers, TokenCookie, WriteGuard
+from saccade.viewer.app.guards import WriteGuard, guarded
 from saccade.viewer.app.lists import search_json
-from saccade.viewer.app.marks_page import SUBJECTS
-from saccade.viewer.exported import in_script
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.searching import Search, Searches
-from saccade.viewer.words import page_template
 
 MAX_BODY_BYTES = 32 << 20
 
@@ -60,10 +56,7 @@ def create_app(viewer: RunsViewer, *, host: str, token: str | None, add: Added |
     app = Starlette(routes=[*_pages(viewer), *viewer_routes(viewer), *further])
     # The last that is added is asked first.
     app.add_middleware(WriteGuard, csrf=viewer.csrf, max_body_bytes=MAX_BODY_BYTES)
-    if token is not None:
-        app.add_middleware(TokenCookie, token=token)
-    app.add_middleware(OriginGuard, host=host, has_token=token is not None)
-    app.add_middleware(SafeAnswers)
+    app.add_middleware(guarded, host=host, token=token)
     _add_errors(app)
     return app
 
@@ -90,7 +83,7 @@ def _add_errors(app: Starlette) -> None:
         return refusal(error.status_code, "not_found" if error.status_code == 404 else "request", str(error.detail))
 
     async def failed(_: Request, error: Exception) -> Response:
-        return refusal(500, "server", f"the viewer made a mistake ({type(error).__name__}); its log has more")
+        return refusal(500, "server", f"internal error ({type(error).__name__}); the viewer's log has the details")
 
     app.add_exception_handler(GoneError, gone)
     app.add_exception_handler(UserError, wrong)
@@ -100,18 +93,17 @@ def _add_errors(app: Starlette) -> None:
 
 
 def _pages(viewer: RunsViewer) -> list[Route]:
-    def shell(_: Request) -> Response:
+    def page(_: Request) -> Response:
         from saccade.viewer.app.first_answers import first_answers
 
-        page = page_template("app/shell.html.jinja").render(
-            title="Viewer",
-            csrf=viewer.csrf,
-            has_chat=viewer.has_chat,
-            subjects=SUBJECTS,
-            first=in_script(json_text(first_answers(viewer))),
-            **addresses(),
-        )
-        return Response(page, media_type="text/html; charset=utf-8", headers={"cache-control": "no-store"})
+        return _sent(shell(csrf=viewer.csrf, has_chat=viewer.has_chat, first=json_text(first_answers(viewer))))
+
+    async def part(request: Request) -> Response:
+        name = request.path_params["name"]
+        answer = asset_answer(name, request.url.query, request.headers.get("if-none-match"))
+        if answer is None:
+            raise GoneError(f"there is no page part {name[:80]!r}")
+        return _sent(answer)
 
     def picture(request: Request) -> Response:
         from saccade.viewer.app.media import WIDTHS, png_of
@@ -132,8 +124,12 @@ def _pages(viewer: RunsViewer) -> list[Route]:
         )
 
     return [
-        Route("/", shell),
-        Route("/app/{name:path}", serve_asset),
+        Route("/", page),
+        Route(f"{FOLDER}{{name:path}}", part),
         Route("/media/{run}/{name}.png", picture),
         Route("/api/events", events),
     ]
+
+
+def _sent(answer: PageAnswer) -> Response:
+    return Response(answer.content, answer.status, headers=answer.headers)

@@ -1,16 +1,18 @@
-"""Scripts and styles of the pages, each at an address that changes with its content, so that a browser keeps it."""
+"""The page and its parts as they are sent: the shell, and scripts and styles that a browser keeps.
+
+Each part has an address that changes with its content. Python's standard library alone, as ``early.py`` needs it.
+"""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from string import Template
 
-from starlette.requests import Request
-from starlette.responses import Response
+from saccade.viewer.scripts import APP, bundled, in_script
 
-from saccade.viewer.exported import APP, bundled
-from saccade.viewer.store.run import GoneError
-
+FOLDER = "/app/"
 _SCRIPT = "viewer.js"
 """All modules as one script: seventeen requests to this process took longer than all else that a page waits for."""
 _PARTS = {
@@ -20,6 +22,16 @@ _PARTS = {
     "plot_style": "vendor/uPlot.min.css",
 }
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+_CHAT_LINK = '  <a href="#/chat">Chat</a>\n'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageAnswer:
+    """What is sent for the page or a part of it."""
+
+    content: bytes
+    headers: Mapping[str, str]
+    status: int = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,32 +48,46 @@ class Asset:
 
     @property
     def address(self) -> str:
-        return f"/app/{self.name}?{self.tag}"
+        return f"{FOLDER}{self.name}?{self.tag}"
+
+
+def shell(*, csrf: str, has_chat: bool = False, first: str = "null") -> PageAnswer:
+    """The page that every view is drawn into; ``first`` is JSON of answers that it brings along."""
+    forms = ["bars.html", "mark_form.html", *(["chat_form.html"] if has_chat else [])]
+    page = Template(_text("shell.html")).substitute(
+        {part: _asset(name).address for part, name in _PARTS.items()},
+        csrf=csrf,
+        chat_link=_CHAT_LINK if has_chat else "",
+        templates="".join(map(_text, forms)),
+        first=in_script(first),
+    )
+    headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+    return PageAnswer(content=page.encode("utf-8"), headers=headers)
+
+
+def asset_answer(name: str, query: str, known_tag: str | None) -> PageAnswer | None:
+    """A part of the page, None for a name that is none.
+
+    Kept for good at the address that names its content; at another the browser asks whether it has changed, and
+    brings the tag that it knows.
+    """
+    if name not in _PARTS.values():
+        return None
+    one = _asset(name)
+    headers = {
+        "etag": f'"{one.tag}"',
+        "cache-control": "private, max-age=31536000, immutable" if query == one.tag else "no-cache",
+    }
+    if known_tag == headers["etag"]:
+        return PageAnswer(content=b"", headers=headers, status=304)
+    return PageAnswer(content=one.content, headers={**headers, "content-type": _TYPES[Path(name).suffix]})
 
 
 @cache
-def asset(name: str) -> Asset:
-    """Read once. GoneError for a name that is none of theirs."""
-    if name == _SCRIPT:
-        return Asset(name=name, content=bundled().encode("utf-8"))
-    if name not in _PARTS.values():
-        raise GoneError(f"there is no page part {name[:80]!r}")
-    return Asset(name=name, content=(APP / name).read_bytes())
+def _asset(name: str) -> Asset:
+    return Asset(name=name, content=bundled().encode("utf-8") if name == _SCRIPT else (APP / name).read_bytes())
 
 
-def addresses() -> dict[str, str]:
-    """Where each part of a page is."""
-    return {part: asset(name).address for part, name in _PARTS.items()}
-
-
-async def serve_asset(request: Request) -> Response:
-    """Kept for good at the address that names its content; at another the browser asks whether it has changed."""
-    one = asset(request.path_params["name"])
-    is_named = request.url.query == one.tag
-    headers = {
-        "etag": f'"{one.tag}"',
-        "cache-control": "private, max-age=31536000, immutable" if is_named else "no-cache",
-    }
-    if request.headers.get("if-none-match") == headers["etag"]:
-        return Response(status_code=304, headers=headers)
-    return Response(one.content, media_type=_TYPES[Path(one.name).suffix], headers=headers)
+@cache
+def _text(name: str) -> str:
+    return (APP / name).read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ export async function chatPage() {
   for (const [name, value] of Object.entries(about.defaults)) fields[name].value = value;
   fields.samples.max = about.most_samples;
   part(".protocol").append(choice({ name: "protocol" }, Object.fromEntries(about.protocols.map((/** @type {any} */ one) => [one.name, one.name])), about.protocol, offerTools));
-  part(".pictures").append(...about.pictures.map((/** @type {any} */ one) => h("button.thumb", { type: "button", "aria-label": "take this picture", onclick: () => use(one) }, h("img", { src: imageUrl(about.run, one.hash, 64), alt: "" }))));
+  part(".pictures").append(...about.pictures.map((/** @type {any} */ one) => h("button.thumb", { type: "button", "aria-label": "use this picture", onclick: () => use(one) }, h("img", { src: imageUrl(about.run, one.hash, 64), alt: "" }))));
   fields.file.addEventListener("change", () => take(fields.file.files));
   fields.stop.addEventListener("click", () => [...running.keys()].map((id) => send(`/api/chat/${id}/stop`, {}).catch(() => null)));
   form.addEventListener("submit", (event) => { event.preventDefault(); void ask(null); });
@@ -48,8 +48,8 @@ export async function chatPage() {
   function use(image) {
     picture = image.hash;
     preview.replaceChildren(h("img", { src: imageUrl(about.run, image.hash, 512), alt: `your picture, ${image.width} × ${image.height} pixels` }), " ",
-      h("button", { type: "button", onclick: () => { picture = null; preview.replaceChildren("No picture."); } }, "Remove it"));
-    announce("Picture taken.");
+      h("button", { type: "button", onclick: () => { picture = null; preview.replaceChildren("No picture."); } }, "Remove"));
+    announce("Picture added.");
   }
 
   /** @param {{ id: string, turn: number, text: string } | null} from */
@@ -71,14 +71,14 @@ export async function chatPage() {
   /** @param {string} id @param {number} index */
   function lane(id, index) {
     let text = "";
-    const live = h("pre.said.live", { "aria-label": `sample ${index + 1}, as it comes` });
+    const live = h("pre.said.live", { "aria-label": `sample ${index + 1}, streaming` });
     const scene = h("div");
     const foot = h("p.small");
     const source = new EventSource(`/api/chat/${id}/events`);
     running.set(id, source);
     source.onerror = () => {
       const isOver = source.readyState === EventSource.CLOSED;
-      foot.textContent = isOver ? "The server does not know this sample any more." : "The server does not answer; this goes on when it is back.";
+      foot.textContent = isOver ? "The server no longer has this sample." : "The server does not answer. This page continues when it is back.";
       if (isOver && running.delete(id)) told();
     };
     source.onopen = () => foot.replaceChildren();
@@ -103,23 +103,23 @@ export async function chatPage() {
     });
     on("kept", (data) => {
       source.close();
-      foot.append(" ", data.id ? h("a", { href: `#/run/${data.run}/t/${data.id}` }, "its record") : `It could not be kept: ${data.why}`);
+      foot.append(" ", data.id ? h("a", { href: `#/run/${data.run}/t/${data.id}` }, "open record") : `It could not be saved: ${data.why}`);
     });
     return h("article.card", h("h2", `Sample ${index + 1}`), live, scene, foot);
   }
 
   /** Edit a turn and sample what follows. @param {string} id @param {import("./types").Scene} scene */
   function again(id, scene) {
-    return h("details", h("summary", "Edit a turn and go on from there"), scene.turns.map((turn) => {
+    return h("details", h("summary", "Edit a turn and continue from there"), scene.turns.map((turn) => {
       const text = h("textarea", { rows: 3, "aria-label": `Turn ${turn.n}` });
       /** @type {HTMLTextAreaElement} */ (text).value = turn.text;
-      return h("p", text, h("button", { type: "button", onclick: () => void ask({ id, turn: turn.n, text: valueOf(text) }) }, `Go on after turn ${turn.n}`));
+      return h("p", text, h("button", { type: "button", onclick: () => void ask({ id, turn: turn.n, text: valueOf(text) }) }, `Continue after turn ${turn.n}`));
     }));
   }
 
   function told() {
     fields.stop.disabled = !running.size;
-    said.textContent = running.size ? `${counted(running.size, "sample")} on the way.` : "Done.";
+    said.textContent = running.size ? `${counted(running.size, "sample")} running.` : "Done.";
   }
 
   function close() {

@@ -77,7 +77,7 @@ def flipped_questions(flips: Sequence[Json], left_out: int) -> list[Json]:
         for flip in flips
         if isinstance(flip, Mapping)
     ]
-    more = draw("p.small", f"{left_out:,} more flipped.") if left_out else None
+    more = draw("p.small", f"{left_out:,} more questions flipped; they are not listed.") if left_out else None
     shown = draw("ul.flips", *items) if items else draw("p.small", "None.")
     return [draw("h2", "Questions that flipped"), shown, *([more] if more else [])]
 
@@ -102,7 +102,7 @@ def accuracy_beside(
 ) -> Json:
     """Accuracies of each evaluation by run, and how each run differs from the first on the same questions."""
     if not rows:
-        return draw("p.small", "No evaluation is in all of them.")
+        return draw("p.small", "These runs have no evaluation in common.")
     told = [
         [
             readable(name),
@@ -128,7 +128,7 @@ def accuracy_beside(
 def settings_beside(names: Sequence[str], settings: Mapping[str, Sequence[Json]]) -> Json:
     """Settings that differ."""
     if not settings:
-        return draw("p.small", "All their settings are the same.")
+        return draw("p.small", "All settings are the same.")
     rows = [
         [draw("th", draw("code", key), scope="row"), *("–" if value is None else str(value) for value in values)]
         for key, values in settings.items()

@@ -5,7 +5,7 @@ A browser that is sent there waits for the first answer, and meanwhile opens its
 
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from saccade.errors import UserError, missing_extra
@@ -17,11 +17,13 @@ _PACKAGES = ("starlette", "uvicorn")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Door:
-    """A socket that listens, and the token that is asked for there."""
+    """A socket that listens, and the tokens that are asked for there."""
 
     host: str
     token: str | None
     listener: socket.socket
+    csrf: str = field(default_factory=lambda: os.urandom(16).hex())
+    """Brought by what a page of this server writes."""
 
     @property
     def address(self) -> str:

@@ -143,6 +143,8 @@ def _hashes(pictures: Json) -> list[str]:
 
 def _note(count: int, matched: int, missing: int) -> str:
     left = (
-        f"This file carries {count:,} of {matched:,} trajectories that its filter leaves. " if count < matched else ""
+        f"This file contains {count:,} of the {matched:,} trajectories that pass its filter. "
+        if count < matched
+        else ""
     )
     return left + (f"{missing:,} of their pictures are not on disk." if missing else "")

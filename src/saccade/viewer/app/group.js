@@ -22,10 +22,10 @@ export async function groupPage(run, id, query) {
   const first = scenes[0];
   const page = h("div.page.group");
   if (!first) {
-    page.append(h("h1", "Group"), h("p", "None of its trajectories can be read."));
+    page.append(h("h1", "Group"), h("p", "No trajectory of this group can be read."));
     return page;
   }
-  page.append(h("nav.crumbs", { "aria-label": "Place" }, runLink(run), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
+  page.append(h("nav.crumbs", { "aria-label": "Breadcrumb" }, runLink(run), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
     h("h1.question", first.task.text), h("p", "expected ", h("b", first.task.answer)), groupSummary(group.rows), everybody(run, scenes, group.rows),
     ...[streams(scenes, group), compareTwo(scenes, query.get("other")), built(group.drawn?.across)].filter(Boolean));
   return page;
@@ -36,7 +36,7 @@ function groupSummary(rows) {
   const rewards = rows.map((row) => row.reward).filter((reward) => reward !== null);
   const mean = rewards.reduce((sum, value) => sum + value, 0) / (rewards.length || 1);
   const spread = Math.sqrt(rewards.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (rewards.length || 1));
-  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; mean reward ${numberText(mean)}, standard deviation ${numberText(spread < 1e-9 ? 0 : spread)}`, spread < 1e-9 && rows.length > 1 ? ": equal, so nothing is learned from it." : ".");
+  return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; mean reward ${numberText(mean)}, standard deviation ${numberText(spread < 1e-9 ? 0 : spread)}`, spread < 1e-9 && rows.length > 1 ? ": all are equal, so every advantage is 0." : ".");
 }
 
 /** All boxes on one picture; a row for each trajectory. @param {string} run @param {Scene[]} scenes @param {Row[]} rows */
@@ -52,7 +52,7 @@ function everybody(run, scenes, rows) {
     return h("tr", { "data-region": mine?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine?.id }, `${index + 1}`)), h("td", badge(scene), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
       h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), numbers(numberText(row?.advantage)));
   };
-  root.append(h("div.two", pictureView(run, pictures, regions, link).element, table("its trajectories", ["No.", "Answer", "Reward", "Advantage"], scenes.map(line))));
+  root.append(h("div.two", pictureView(run, pictures, regions, link).element, table("trajectories of the group", ["No.", "Answer", "Reward", "Advantage"], scenes.map(line))));
   return root;
 }
 
@@ -76,7 +76,7 @@ function merged(scenes) {
 function streams(scenes, group) {
   const names = [...new Set(scenes.map((scene) => scene.stream))];
   if (names.length < 2) return null;
-  return h("section", h("h2", "Streams beside each other"), built(group.drawn?.reference),
+  return h("section", h("h2", "Streams side by side"), built(group.drawn?.reference),
     h("div.streams", names.map((name) => {
       const best = scenes.filter((scene) => scene.stream === name).sort((a, b) => (b.reward?.total ?? -1e9) - (a.reward?.total ?? -1e9))[0];
       return h("div.card", h("h3", readable(name)), sceneWords(best));
@@ -103,11 +103,11 @@ function compareTwo(scenes, other) {
   const [a, b] = [pick("first trajectory", 0), pick("second trajectory", Math.max(scenes.findIndex((scene) => scene.id === other), 1))];
   function draw() {
     const [one, two] = [a, b].map((select) => scenes[Number(valueOf(select))]);
-    result.replaceChildren(h("div.two-scenes", [one, two].map((scene) => h("details.card", h("summary", `${named(scene)}, as a whole`), sceneView(scene, { isWhole: false })))),
+    result.replaceChildren(h("div.two-scenes", [one, two].map((scene) => h("details.card", h("summary", `${named(scene)}, in full`), sceneView(scene, { isWhole: false })))),
       h("p.said", { dir: "auto" }, wordDiff(textOf(one), textOf(two)).map((part) => (part.op === "same" ? shown(part.text) : h(part.op === "a" ? "del" : "ins", {}, part.text)))));
   }
   draw();
-  return h("section", h("h2", "Two of them, word by word"), h("p.row", a, b, h("span.small", h("del", "only in the first"), " ", h("ins", "only in the second"))), result);
+  return h("section", h("h2", "Two trajectories, word by word"), h("p.row", a, b, h("span.small", h("del", "only in the first"), " ", h("ins", "only in the second"))), result);
 }
 
 /** @param {Scene} scene */

@@ -46,10 +46,10 @@ def _reference(run: str, rows: Sequence[Mapping[str, Json]], told: Mapping[str, 
     for one in _objects(told["verdicts"]):
         at, answer = places.get(one["id"], ("–", None))
         verdicts.append([at, "no answer" if answer is None else str(answer), str(one["words"])])
-    record = draw("a", "its record", href=f"#/run/{run}/t/{told['id']}") if told["id"] else None
+    record = draw("a", "open record", href=f"#/run/{run}/t/{told['id']}") if told["id"] else None
     return draw(
         "div.card",
         draw("p", str(told["words"]), " ", record),
         draw("p.said", str(told["text"]), dir="auto") if told["text"] else None,
-        table("verdicts of the judge", ["No.", "Answer", "Held against the reference"], verdicts),
+        table("verdicts of the judge", ["No.", "Answer", "Compared with the reference"], verdicts),
     )

@@ -2,11 +2,13 @@
 
 import hmac
 from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from saccade.services.http.guards import OriginGuard, answer
 
-from saccade.services.http.guards import answer
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -25,14 +27,20 @@ CSRF_HEADER = b"x-saccade-token"
 MAX_QUERY_BYTES = 16_384
 
 
+def guarded(app: "ASGIApp", *, host: str, token: str | None) -> "ASGIApp":
+    """The application behind everything that a question must pass, before the server is there and after."""
+    inner = app if token is None else TokenCookie(app, token=token)
+    return SafeAnswers(OriginGuard(inner, host=host, has_token=token is not None))
+
+
 class SafeAnswers:
     """An ASGI application in front of another: every answer says what a browser may do with it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: "ASGIApp") -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message["headers"], *_HEADERS]}
             await send(message)
@@ -49,11 +57,11 @@ class TokenCookie:
     Pictures and events of a page cannot bring a header, so a cookie that scripts cannot read carries it.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str) -> None:
+    def __init__(self, app: "ASGIApp", *, token: str) -> None:
         self._app = app
         self._token = token.encode("utf-8")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http" or self._is_known(_cookie(scope)) or self._is_known(_bearer(scope)):
             await self._app(scope, receive, send)
             return
@@ -70,12 +78,12 @@ class TokenCookie:
         return hmac.compare_digest(brought, self._token)
 
 
-def _bearer(scope: Scope) -> bytes:
+def _bearer(scope: "Scope") -> bytes:
     scheme, _, brought = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
     return bytes(brought.strip()) if scheme.lower() == b"bearer" else b""
 
 
-def _cookie(scope: Scope) -> bytes:
+def _cookie(scope: "Scope") -> bytes:
     try:
         cookies = SimpleCookie(dict(scope["headers"]).get(b"cookie", b"").decode("latin-1"))
         return bytes.fromhex(cookies[COOKIE].value) if COOKIE in cookies else b""
@@ -89,12 +97,12 @@ class WriteGuard:
     Bodies are read whole before the application sees the request, with a limit.
     """
 
-    def __init__(self, app: ASGIApp, *, csrf: str, max_body_bytes: int) -> None:
+    def __init__(self, app: "ASGIApp", *, csrf: str, max_body_bytes: int) -> None:
         self._app = app
         self._csrf = csrf.encode("ascii")
         self._max = max_body_bytes
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
@@ -117,7 +125,7 @@ class WriteGuard:
                 return
         messages: list[Message] = [{"type": "http.request", "body": b"".join(chunks), "more_body": False}]
 
-        async def replay() -> Message:
+        async def replay() -> "Message":
             return messages.pop() if messages else await receive()
 
         await self._app(scope, replay, send)

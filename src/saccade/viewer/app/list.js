@@ -121,7 +121,7 @@ function rangeViews(answer, filter, set) {
     const most = Math.max(...range.counts, 1);
     const end = (/** @type {"min" | "max"} */ side) => h("input", { type: "number", step: "any", id: `range-${name}-${side}`, "aria-label": `${readable(name)}, ${side === "min" ? "at least" : "at most"}`, placeholder: numberText(range[side]), value: filter.get(`${name}_${side}`) ?? "",
       onchange: (/** @type {Event} */ event) => set(`${name}_${side}`, /** @type {HTMLInputElement} */ (event.target).value) });
-    return h("fieldset.range", h("legend", readable(name.replace("term.", "reward part "))),
+    return h("fieldset.range", h("legend", readable(name.replace("term.", "reward term "))),
       svg("svg", { viewBox: `0 0 ${range.counts.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, ...range.counts.map((count, at) => svg("rect", { x: at + 0.05, y: 10 - (9.5 * count) / most, width: 0.9, height: (9.5 * count) / most }))),
       h("span.ends", end("min"), h("span", { "aria-hidden": "true" }, "–"), end("max")));
   }));

@@ -1,5 +1,6 @@
 """Lists of trajectories as JSON: a page of rows, the counts beside it, and a row's neighbours."""
 
+import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ from saccade.viewer.words import visible
 
 MAX_ROWS = 1000
 _SEARCH_WAIT_S = 0.4
+_ROWS_WAIT_S = 0.3
 _RIGHT: Mapping[int, bool | None] = {1: True, 0: False, -1: None}
 
 
@@ -36,6 +38,13 @@ def page(
         "indexing": indexing(run),
         "notes": [visible(note, 500) for note in run.notes.values()][:20],
     }
+
+
+def wait_for_rows(run: Run) -> None:
+    """A server that has just begun has the newest rows in some milliseconds, where there is an index."""
+    until_s = time.monotonic() + _ROWS_WAIT_S
+    while not run.indexed[0] and (run.pending or not run.is_looked_at) and time.monotonic() < until_s:
+        time.sleep(0.002)
 
 
 def selected(

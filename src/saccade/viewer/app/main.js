@@ -15,7 +15,7 @@ import { trajectoryPage } from "./trajectory.js";
 const PAGES = [
   [/^\/?$/, () => runsPage(), "Runs"],
   [/^\/run\/([^/]+)$/, ([run]) => runPage(run), "Run"],
-  [/^\/beside$/, (_, query) => besidePage(query), "Runs beside each other"],
+  [/^\/beside$/, (_, query) => besidePage(query), "Compare runs"],
   [/^\/run\/([^/]+)\/list$/, ([run], query) => listPage(run, query), "Trajectories"],
   [/^\/run\/([^/]+)\/t\/([^/]+)$/, ([run, id], query) => trajectoryPage(run, id, query), "Trajectory"],
   [/^\/run\/([^/]+)\/group\/([^/]+)$/, ([run, id], query) => groupPage(run, id, query), "Group"],
@@ -60,7 +60,7 @@ async function pageFor(path, query) {
       return trouble(error);
     }
   }
-  return h("div.page", h("h1", "There is no such page"), h("p", h("a", { href: "#/" }, "All runs")));
+  return h("div.page", h("h1", "Page not found"), h("p", h("a", { href: "#/" }, "All runs")));
 }
 
 /** A page that the server drew. @param {string} path */
@@ -70,9 +70,9 @@ async function drawnPage(path) {
 
 /** A clear word instead of a broken page. @param {unknown} error */
 function trouble(error) {
-  const words = error instanceof Refused ? error.message : `The page could not be drawn: ${error}`;
+  const words = error instanceof Refused ? error.message : `The page could not be rendered: ${error}`;
   announce(words);
-  return h("div.page.trouble", h("h1", "This cannot be shown"), h("p", words), h("p", h("a", { href: "#/" }, "All runs"), " · ", h("button", { type: "button", onclick: () => void route() }, "Try again")));
+  return h("div.page.trouble", h("h1", "This page cannot be shown"), h("p", words), h("p", h("a", { href: "#/" }, "All runs"), " · ", h("button", { type: "button", onclick: () => void route() }, "Try again")));
 }
 
 /** @param {string} address */

@@ -8,12 +8,12 @@ from saccade.viewer.store.annotations import Annotation
 from saccade.viewer.words import percent_text, readable, visible
 
 SUBJECTS: Mapping[str, str] = {
-    "verdict": "its verdict",
-    "gold": "the gold answer",
-    "reward": "its reward",
-    "judge": "its judge",
-    "box": "the right box",
-    "note": "a note",
+    "verdict": "verdict",
+    "gold": "gold answer",
+    "reward": "reward",
+    "judge": "judge",
+    "box": "correct box",
+    "note": "note",
 }
 FORMATS = {
     "jsonl": "JSONL",
@@ -53,11 +53,13 @@ def marks_page(run: str, items: Sequence[Annotation], counts: Mapping[str, Json]
         draw("h1", "Marks of readers"),
         None
         if items
-        else draw("p", "Nobody has marked anything in this run. Open a trajectory and mark it at its end."),
+        else draw(
+            "p", "This run has no marks yet. To add one, open a trajectory and use the form at the end of its page."
+        ),
         draw("p.row", *chips),
-        draw("h2", "Agreement of readers with rules and judges") if kappa else None,
+        draw("h2", "Agreement between readers, rules and judges") if kappa else None,
         table("agreement", heads, kappa) if kappa else None,
-        draw("p.row", "Take along as ", *files) if items else None,
+        draw("p.row", "Export as ", *files) if items else None,
         draw(
             "ul.annotations",
             *(

@@ -8,7 +8,7 @@ import { announce, h, numberText, svg } from "./dom.js";
 /** @typedef {import("./types").Picture} Picture */
 /** @typedef {{ x: number, y: number, width: number, height: number }} View */
 
-const KIND_WORDS = { target: "target of the question", asked: "asked for by a call", named: "named in a thought", hit: "point that hit", miss: "point that missed" };
+const KIND_WORDS = { target: "target of the question", asked: "requested by a call", named: "named in a thought", hit: "point that hit", miss: "point that missed" };
 const PIXELATED_FROM = 2;
 const MARK_PX = 13;
 const ZOOM_STEP = 1.5;
@@ -20,12 +20,12 @@ const ENDS = /** @type {const} */ (["pointerup", "pointercancel"]);
  * @param {HTMLElement | null} [places] the regions in words
  */
 export function pictureView(run, pictures, regions, link, onDrawn, places) {
-  const stage = h("div.stage", { tabindex: 0, role: "group", "aria-label": "Picture. Plus and minus zoom, arrows move, 0 shows all of it" });
-  const drawing = svg("svg.drawing", { role: "group", "aria-label": "regions on the picture" });
+  const stage = h("div.stage", { tabindex: 0, role: "group", "aria-label": "Picture. Plus and minus zoom, arrows move, 0 shows the whole picture" });
+  const drawing = svg("svg.drawing", { role: "group", "aria-label": "locations on the picture" });
   const readout = h("output.small.readout", " ");
   const strip = h("ul.strip");
   const lines = svg("svg.lines", { "aria-hidden": "true" });
-  const element = h("section.look", { "aria-label": "What was looked at" });
+  const element = h("section.look", { "aria-label": "Pictures and locations" });
   let current = pictures[0];
   /** @type {View} */
   let view = { x: 0, y: 0, width: 1, height: 1 };
@@ -186,7 +186,7 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
 
   /** @param {string} words @param {string} label @param {() => void} act */
   const button = (words, label, act) => h("button", { type: "button", class: "tool", "aria-label": label, title: label, onclick: act }, words);
-  const bar = h("div.picture-bar", button("−", "zoom out", () => zoomBy(1 / ZOOM_STEP)), button("+", "zoom in", () => zoomBy(ZOOM_STEP)), button("fit", "show all of the picture", all), readout);
+  const bar = h("div.picture-bar", button("−", "zoom out", () => zoomBy(1 / ZOOM_STEP)), button("+", "zoom in", () => zoomBy(ZOOM_STEP)), button("fit", "show the whole picture", all), readout);
   stage.append(drawing);
   strip.append(...pictures.map((picture) => stripItem(run, picture, () => show(picture.key))));
   element.append(bar, stage, pictures.length > 1 ? strip : "", legend(regions), places ?? "", lines);

@@ -17,7 +17,7 @@ from saccade.types import Json
 from saccade.viewer.app.answers import reply
 from saccade.viewer.app.application import RunsViewer
 from saccade.viewer.app.asked import number_of, text_of
-from saccade.viewer.app.lists import MAX_ROWS, neighbours, page
+from saccade.viewer.app.lists import MAX_ROWS, neighbours, page, wait_for_rows
 from saccade.viewer.app.summaries import run_json, runs_json
 from saccade.viewer.store.annotations import MAX_NAME, annotation_from
 from saccade.viewer.store.curves import curves_json
@@ -79,6 +79,7 @@ def _trajectories(viewer: RunsViewer) -> list[Route]:
     def trajectories(request: Request) -> Response:
         found = _run_of(viewer, request)
         filter_ = filter_from(request.query_params.multi_items())
+        wait_for_rows(found)
         shown = page(
             found,
             filter_,

@@ -72,12 +72,12 @@ def run_links(run: str, evaluations: Sequence[EvaluationAccuracy]) -> list[Json]
     list_ = f"#/run/{run}/list"
     links = [
         draw("a.button.ready", "All trajectories", href=list_),
-        draw("a.button", "Wrong ones", href=f"{list_}?right=0"),
+        draw("a.button", "Wrong answers", href=f"{list_}?right=0"),
     ]
     last = last_of(evaluations)
     if last is not None and last is not evaluations[0]:
         sides = {"a": f"{run}/{evaluations[0].name}", "b": f"{run}/{last.name}"}
-        words = "First and last evaluation beside each other"
+        words = "Compare first and last evaluation"
         links.append(draw("a.button", words, href=f"#/evaluations?{urlencode(sides)}"))
     return links
 
@@ -97,7 +97,7 @@ def accuracy_section(run: str, evaluations: Sequence[EvaluationAccuracy]) -> Jso
         for family, answers in one.families.items() if len(one.families) > 1 else ():
             heading = draw("th.family", readable(family), scope="row")
             rows.append([heading, share_line(answers), to("wrong", stage=one.name, family=family, right="0")])
-    heads = ["Evaluation", "Right, with 95 % interval", "Look at"]
+    heads = ["Evaluation", "Accuracy, 95 % interval", "Trajectories"]
     return draw("section", draw("h2", "Accuracy"), table("accuracy", heads, rows))
 
 

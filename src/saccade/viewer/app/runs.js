@@ -10,7 +10,7 @@ import { announce, built, h, later, many, notesOf, numbers, redrawn, table } fro
 export async function runsPage() {
   const answer = await api("/api/runs");
   const body = h("tbody");
-  const beside = h("a.button", { href: "#/beside" }, "Compare the chosen runs");
+  const beside = h("a.button", { href: "#/beside" }, "Compare selected runs");
   const chosen = new Set();
   const notes = h("div");
   const shown = table("runs", ["Compare", "Run", "Status", "Curve", "Accuracy", "Trajectories"], body);
@@ -19,7 +19,7 @@ export async function runsPage() {
   /** @param {any} list */
   function draw(list) {
     const count = list.runs.length;
-    notes.replaceChildren(...notesOf(list.notes), count ? "" : "No run is here yet. One that starts appears by itself.");
+    notes.replaceChildren(...notesOf(list.notes), count ? "" : "No runs yet. A new run appears here by itself.");
     redrawn(body, () => body.replaceChildren(...list.runs.map(line)));
     shown.hidden = !count;
     more.hidden = count < 2;
@@ -69,8 +69,8 @@ export async function runPage(id) {
 /** @param {URLSearchParams} query */
 export async function besidePage(query) {
   const ids = query.getAll("run").slice(0, 6);
-  const title = h("h1", "Runs beside each other");
-  if (ids.length < 2) return h("div.page", title, h("p", "Choose two or more of the ", h("a", { href: "#/" }, "runs"), "."));
+  const title = h("h1", "Compare runs");
+  if (ids.length < 2) return h("div.page", title, h("p", "Select two or more ", h("a", { href: "#/" }, "runs"), "."));
   const [beside, ...curves] = await Promise.all([api(`/api/beside?${new URLSearchParams(ids.map((id) => ["run", id]))}`), ...ids.map((id) => api(`/api/runs/${id}/curves`))]);
   return h("div.page", title, built(beside.drawn.accuracy), curvesView(curves.map((one, at) => ({ name: beside.names[at], curves: one }))).element, built(beside.drawn.settings));
 }

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ except ImportError as error:
 from saccade.services.http.listening import SignalledServer
 from saccade.viewer.app.application import Added, RunsViewer, create_app
 from saccade.viewer.app.door import Door
+from saccade.viewer.app.early import EarlyAnswers
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.routes import warm_up
 
@@ -33,6 +35,7 @@ def serve_view(
     paths: tuple[Path, ...],
     *,
     door: Door,
+    early: EarlyAnswers | None = None,
     on_ready: Callable[[], None] = lambda: None,
     add: Added | None = None,
     on_end: Callable[[], Awaitable[None]] | None = None,
@@ -41,15 +44,17 @@ def serve_view(
 ) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` is called once it answers; ``on_end`` is awaited at last.
 
+    ``early`` has answered at the door until now and hands its connections over.
+
     UserError when a path is not there.
     """
     events = Events()
     collection = Collection(paths=paths, cache=cache or cache_folder(), tell=events.tell, fields=fields)
-    viewer = RunsViewer(collection=collection, events=events, has_chat=add is not None)
+    viewer = RunsViewer(collection=collection, events=events, csrf=door.csrf, has_chat=add is not None)
     with door.listener:
         collection.start()
         try:
-            asyncio.run(_serve(viewer, door, on_ready, add, on_end))
+            asyncio.run(_serve(viewer, door, early, on_ready, add, on_end))
         finally:
             collection.close()
 
@@ -57,6 +62,7 @@ def serve_view(
 async def _serve(
     viewer: RunsViewer,
     door: Door,
+    early: EarlyAnswers | None,
     on_ready: Callable[[], None],
     add: Added | None,
     on_end: Callable[[], Awaitable[None]] | None,
@@ -78,5 +84,26 @@ async def _serve(
     config = uvicorn.Config(
         app, ws="none", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1, backlog=128
     )
-    server = SignalledServer(config)
+    server = _SuccessorServer(config, early)
     await server.serve(sockets=[door.listener])
+
+
+class _SuccessorServer(SignalledServer):
+    """One that takes over the connections of those who answered before it."""
+
+    def __init__(self, config: uvicorn.Config, early: EarlyAnswers | None) -> None:
+        super().__init__(config)
+        self._early = early
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        loop = asyncio.get_running_loop()
+        for connection in self._early.hand_over() if self._early else ():
+            await loop.connect_accepted_socket(self._protocol, connection)
+
+    def _protocol(self) -> asyncio.Protocol:
+        """As uvicorn makes them for connections that it accepts itself."""
+        kind = self.config.http_protocol_class
+        assert isinstance(kind, type)
+        made: asyncio.Protocol = kind(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        return made

@@ -33,21 +33,21 @@ export function sceneView(scene, { isWhole }) {
   /** @type {ReturnType<typeof annotationForm> | null} */
   const form = isWhole && !carried ? annotationForm(scene, () => picture.draw()) : null;
   const picture = pictureView(scene.run, scene.pictures, scene.regions, link, (box, of) => form?.drawn(box, of), built(scene.drawn.places));
-  picture.element.setAttribute("aria-label", `What was looked at${whose}`);
+  picture.element.setAttribute("aria-label", `Pictures and locations${whose}`);
   const turns = h("div");
   const heats = heatsOf(scene);
   const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
   render("none");
   const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render));
   root.append(built(scene.drawn.head), ...notesOf(scene.notes),
-    h("div.two", picture.element, h("section.words", { "aria-label": `What it said and saw${whose}` }, chooser, turns)),
+    h("div.two", picture.element, h("section.words", { "aria-label": `Turns${whose}` }, chooser, turns)),
     h("div.cards", (isWhole || scene.reward) && built(scene.drawn.reward), built(scene.drawn.time), form && form.element));
   return root;
 }
 
 /** @param {Scene} scene @param {string} query */
 function crumbs(scene, query) {
-  return h("nav.crumbs", { "aria-label": "Place" },
+  return h("nav.crumbs", { "aria-label": "Breadcrumb" },
     runLink(scene.run), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
     h("span.small", `${readable(scene.stage)}, step ${scene.step} · ${readable(scene.task.family)} · stream ${readable(scene.stream)} · sample ${scene.sample} · ${scene.task.id}`));
 }
@@ -59,7 +59,7 @@ function neighbours(scene, near, query) {
     return id ? h("a.step", { href: `#/run/${scene.run}/t/${id}${query && `?${query}`}`, "data-key": key, "aria-keyshortcuts": key }, words, h("kbd", { "aria-hidden": "true" }, key)) : h("span.step.none", words);
   };
   return h("nav.steps", { "aria-label": "Other trajectories" }, go("previous", "previous", "p"), go("next", "next", "n"), go("next_wrong", "next wrong", "w"), go("next_in_group", "next in group", "g"),
-    h("a.step", { href: `#/run/${scene.run}/group/${scene.id}`, "data-key": "a", "aria-keyshortcuts": "a" }, "all of its group", h("kbd", { "aria-hidden": "true" }, "a")),
+    h("a.step", { href: `#/run/${scene.run}/group/${scene.id}`, "data-key": "a", "aria-keyshortcuts": "a" }, "whole group", h("kbd", { "aria-hidden": "true" }, "a")),
     near.of > 0 && near.place > 0 && h("span.small", `${many(near.place)} of ${counted(near.of, "trajectory", "trajectories")}`),
     scene.reward && h("span.small", `reward ${numberText(scene.reward.total)}`));
 }

@@ -33,7 +33,7 @@ function turnItem(scene, turn, heat, showPicture) {
     said(turn, heat, readout), heat !== "none" && readout,
     rest(turn.left_out),
     turn.code && h("pre.code", highlighted(turn.code)),
-    turn.call && h("p.small.ran", "run in pixels as ", h("code", turn.call)),
+    turn.call && h("p.small.ran", "executed in pixels as ", h("code", turn.call)),
     observation(scene, turn, showPicture));
 }
 

@@ -39,9 +39,9 @@ def reference_json(run: Run, view: RowsView, members: NDArray[np.intp]) -> Json:
     found = _best(_opened(run, view, _earlier(view, members)) if is_kept else opened) if has_one else None
     told: dict[str, Json] = {"is_from_archive": is_kept, "verdicts": verdicts, "text": None, "id": None}
     if not has_one:
-        return {**told, "words": "No grounded trajectory of this or an earlier step could be the reference."}
+        return {**told, "words": "No grounded trajectory of this or an earlier step can serve as the reference."}
     if found is None:
-        return {**told, "words": "The reference comes from the archive, and its record is not in this run any more."}
+        return {**told, "words": "The reference comes from the archive, but its record is no longer in this run."}
     identity, attempt, box_reward = found
     step = int(view.columns["step"][row_of(run, view, identity)])
     whence = f"from the archive, found in step {step}" if is_kept else "found in this step"
@@ -60,7 +60,7 @@ def verdict_words(score: Score) -> str:
     if not notes.get("reference"):
         return "not judged: there is no reference"
     if notes.get("judge_attack"):
-        return "agreement 0: it speaks to the judge, which was not asked"
+        return "agreement 0: the text addresses the judge, so the judge was not asked"
     if term is None:
         return "no verdict"
     if term.filled_from:

@@ -25,13 +25,13 @@ def reward_card(reward: Reward | None) -> Json:
         ]
         for at, term in enumerate(reward.terms)
     ]
-    heads = ["Part", *(numbers_head(word) for word in ("Value", "Weight", "In the total"))]
+    heads = ["Term", *(numbers_head(word) for word in ("Value", "Weight", "Contribution"))]
     notes = list(chain.from_iterable((draw("dt", name), draw("dd", value)) for name, value in reward.notes))
     return draw(
         "section.reward.card",
         draw("h2", f"Reward {number(reward.total)}"),
         _reward_bar(reward),
-        table("parts of the reward", heads, rows),
+        table("reward terms", heads, rows),
         draw("dl.notes", *notes) if notes else None,
     )
 
@@ -100,7 +100,7 @@ def time_card(turns: Sequence[SceneTurn]) -> Json:
     ]
     heads = [
         "Turn",
-        draw("th.wide", "From begin to end", scope="col"),
+        draw("th.wide", "Timeline", scope="col"),
         *(numbers_head(_key(phase), words) for phase, words in _PHASES.items()),
     ]
     return draw("section.card.waterfall", draw("h2", f"Time {number(clock)} s"), table("time of turns", heads, rows))
@@ -140,10 +140,10 @@ def places_card(regions: Sequence[Region]) -> Json:
         )
         for one in regions
     ]
-    heads = [draw("span.unseen", "mark"), "Place", numbers_head("Model’s frame"), numbers_head("Pixels")]
-    words = "Places, as the model wrote them and in pixels"
+    heads = [draw("span.unseen", "mark"), "Location", numbers_head("Model’s frame"), numbers_head("Pixels")]
+    words = "Locations, as the model wrote them and in pixels"
     is_open = True if len(regions) <= _FOLDED_FROM else None
-    return draw("details.regions", draw("summary", words), table("places", heads, [], *rows), open=is_open)
+    return draw("details.regions", draw("summary", words), table("locations", heads, [], *rows), open=is_open)
 
 
 def _mark_button(one: Region) -> Json:

@@ -25,7 +25,7 @@ def findings_of(attempt: Attempt, regions: Sequence[Region]) -> tuple[str, ...]:
 def _answer(attempt: Attempt) -> Iterator[str]:
     task, trajectory = attempt.task, attempt.trajectory
     if trajectory.status == "failed":
-        why = visible(trajectory.failure, 300) or "no reason was kept"
+        why = visible(trajectory.failure, 300) or "no reason was recorded"
         yield f"The machine failed, so this trajectory has no score: {why}."
         return
     if trajectory.answer is None:
@@ -42,7 +42,7 @@ def _answer(attempt: Attempt) -> Iterator[str]:
         else f"The model answered “{given}”; nothing says whether that is right."
     )
     if task.choices and trajectory.answer.strip().lower() not in {choice.strip().lower() for choice in task.choices}:
-        yield f"The answer is none of the {len(task.choices)} choices as they are written."
+        yield f"The answer matches none of the {len(task.choices)} choices as they are written."
 
 
 def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
     asked = [one for one in regions if one.kind == "asked" and one.box is not None]
     if targets and not asked and not any(one.kind in ("named", "hit", "miss") for one in regions):
         has_calls = any(isinstance(turn.action, ToolCall) for turn in attempt.trajectory.turns)
-        yield "No call asked for a place." if has_calls else "No call was made, so the model saw nothing closer."
+        yield "No call requested a location." if has_calls else "The model called no tool, so it saw nothing closer."
     for target in targets:
         on_it = [one for one in asked if one.picture == target.picture]
         yield from _looked_at(target, on_it, is_wrong=verdict(attempt) == "wrong")
@@ -67,11 +67,11 @@ def _looked_at(target: Region, asked: Sequence[Region], *, is_wrong: bool) -> It
     shares = [(covered_share(Box(*one.box), Box(*target.box)), one) for one in asked if one.box is not None]
     share, best = max(shares, key=lambda pair: pair[0])
     if share <= 0:
-        yield f"The model looked elsewhere: no place that a call asked for touches the target “{target.label}”."
+        yield f"The model looked elsewhere: no requested location touches the target “{target.label}”."
         return
     part = "all" if share >= _WHOLE else percent_text(share)
-    still = "; the answer is wrong all the same" if is_wrong and share >= _WHOLE else ""
-    yield f"The place asked for in turn {best.turn} holds {part} of the target “{target.label}”{still}."
+    still = ", but the answer is wrong" if is_wrong and share >= _WHOLE else ""
+    yield f"The location requested in turn {best.turn} contains {part} of the target “{target.label}”{still}."
 
 
 def _turns(turns: Sequence[Turn]) -> Iterator[str]:
@@ -80,12 +80,12 @@ def _turns(turns: Sequence[Turn]) -> Iterator[str]:
         if isinstance(turn.action, Malformed):
             yield f"Turn {number} is neither a call nor an answer: {visible(turn.action.why, 200)}."
         elif isinstance(turn.action, ToolCall) and turn.result is None:
-            yield f"The call of turn {number} was refused before it ran{_told(turn)}."
+            yield f"The call in turn {number} was refused before it ran{_told(turn)}."
         elif turn.result is not None and not turn.result.is_ok:
             kind = turn.result.data.get("error_name") or turn.result.data.get("error_kind") or "an error"
-            yield f"The call of turn {number} failed: {visible(str(kind), 80)}."
+            yield f"The call in turn {number} failed: {visible(str(kind), 80)}."
         elif not turn.is_well_formed:
-            yield f"Turn {number} does not keep to the format, though its action could be read."
+            yield f"Turn {number} does not follow the format, but its action could be parsed."
 
 
 def _told(turn: Turn) -> str:
@@ -99,7 +99,7 @@ def _lost(attempt: Attempt) -> Iterator[str]:
     score = attempt.trajectory.score
     for term in score.terms if score else ():
         if term.contribution < 0:
-            yield f"“{visible(term.name, 40)}” took {number_text(-term.contribution)} from the reward."
+            yield f"The reward term “{visible(term.name, 40)}” subtracted {number_text(-term.contribution)}."
 
 
 def _count(number: int, word: str) -> str:

@@ -22,6 +22,8 @@ Tell = Callable[[str, Mapping[str, Json]], None]
 _LOOK_EVERY_S = 1.0
 _FIND_EVERY = 10
 """Looks at known runs between looks for new ones."""
+_FIRST_VIEW_S = 0.5
+"""The newest file fills the first list; until that is drawn, all others would take a core from server and browser."""
 
 
 def cache_folder() -> Path:
@@ -121,18 +123,26 @@ class Collection:
                 self.tell(name, {"run": run.id})
 
     def _update(self, run: Run) -> None:
-        run.curves.refresh()
         is_new = not run.indexed[0]
-        if not run.refresh() and not run.pending:
+        has_changed = run.refresh()
+        loads = load_pending(run, is_ended=self._ended.is_set)
+        newest = next(loads, None)
+        run.curves.refresh()
+        if newest is not None:
+            self._tell_index(run, newest)
+            self._leave_time(run, is_new)
+        elif not has_changed and not run.pending:
             return
-        told = 0
-        for steps in (load_pending, index_pending):
-            for count, file in enumerate(steps(run, is_ended=self._ended.is_set)):
+        for steps in (loads, index_pending(run, is_ended=self._ended.is_set)):
+            for count, file in enumerate(steps):
                 # Many at once, since every look at the table sorts it.
                 if not is_new or count in (0, 4, 16) or count % 64 == 0:
                     self._tell_index(run, file)
-                told += 1
         self._tell_index(run, None)
+
+    def _leave_time(self, run: Run, is_new: bool) -> None:
+        if is_new and run.pending and len(self.runs) == 1 and self._thread is not None:
+            self._ended.wait(_FIRST_VIEW_S)
 
     def _tell_index(self, run: Run, file: RecordFile | None) -> None:
         done, of = run.indexed

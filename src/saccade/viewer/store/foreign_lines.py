@@ -182,13 +182,13 @@ VERL = RecordFormat(
     name="verl",
     index=partial(_index, _verl, "rollout"),
     open=partial(_open, _verl),
-    words="verl writes texts alone: pictures are not in these files.",
+    words="verl writes text only; these files contain no pictures.",
 )
 VERIFIERS = RecordFormat(
     name="verifiers",
     index=partial(_index, _verifiers, "results"),
     open=partial(_open, _verifiers),
-    words="verifiers keeps a word in the place of each picture, unless it was told to keep them.",
+    words="verifiers replaces each picture by a word unless it is configured to keep pictures.",
 )
 
 

@@ -82,8 +82,8 @@ TRL = RecordFormat(
     name="trl",
     index=_index,
     open=_open,
-    words="TRL takes the pictures out before it writes completions, so that none can be shown; rewards are added "
-    "without their weights, which it does not write down.",
+    words="TRL removes pictures before it writes completions, so none can be shown. Rewards are added without weights, "
+    "because TRL does not write the weights.",
 )
 
 

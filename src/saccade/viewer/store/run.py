@@ -79,6 +79,8 @@ class Run:
     """By what they are about."""
     pending: list[RecordFile] = field(default_factory=list)
     """Files that are not in the table yet, the newest first."""
+    is_looked_at: bool = False
+    """Its files have been looked for once."""
     _files: list[RecordFile] = field(default_factory=list)
     _by_path: dict[Path, RecordFile] = field(default_factory=dict)
     _by_id: dict[str, RecordFile] = field(default_factory=dict)
@@ -138,6 +140,7 @@ class Run:
         for path, kind, stamp in came:
             self._add(path, kind, stamp)
         self.pending.sort(key=lambda file: (file.stamp[1], file.path), reverse=True)
+        self.is_looked_at = True
         return bool(gone or came)
 
     def _there(self) -> Iterable[tuple[Path, tuple[RecordFormat, tuple[int, int]]]]:
