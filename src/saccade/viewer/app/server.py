@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 from saccade.errors import missing_extra
 from saccade.viewer.store.collection import Collection, cache_folder
@@ -103,7 +104,5 @@ class _SuccessorServer(SignalledServer):
 
     def _protocol(self) -> asyncio.Protocol:
         """As uvicorn makes them for connections that it accepts itself."""
-        kind = self.config.http_protocol_class
-        assert isinstance(kind, type)
-        made: asyncio.Protocol = kind(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
-        return made
+        make = cast(Callable[..., asyncio.Protocol], self.config.http_protocol_class)
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
