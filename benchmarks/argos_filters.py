@@ -18,6 +18,7 @@ from typing import cast
 from argos_seeds import BASE, KEPT, KINDS, SHORT, groundings
 from seed_runs import Row, Variants, arguments_of, by_seed, directory_of, imitation_of, pooled, run_all, write_results
 
+from saccade.codec.codecs import plain_json
 from saccade.curation.argos import PointedTrace, TraceFilter, equal_sets, traces_of
 from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore
@@ -86,7 +87,7 @@ def taught(variant: str, seed: int, out: Path, threads: int, _: list[str], *, st
     stages: list[Stage] = [*([imitation([one.example for one in shown], seed)] if shown else []), *measures]
     plan = plan_of(f"A beginner taught by {variant}", beginner, stages, media)
     summaries = run_plan(plan, out=directory, seed=seed, media=media, threads=threads, resume=True)
-    found = {name: {key: summary.as_json().get(key) for key in KEPT} for name, summary in summaries.items()}
+    found = {name: {key: plain_json(summary).get(key) for key in KEPT} for name, summary in summaries.items()}
     return {"wall_s": time.monotonic() - start, "stages": found, **made}
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from seed_runs import Row, write_results
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.grounding import look_of
 from saccade.evaluation.look import HIT_COVERAGE
 from saccade.evaluation.statistics import clustered_mean
@@ -202,14 +203,14 @@ def comparisons(rows: Sequence[Row]) -> list[Row]:
 
 
 def mean(tasks: Sequence[Row], key: str) -> Row:
-    return clustered_mean([float(one[key]) for one in tasks], [one["family"] for one in tasks]).as_json()
+    return plain_json(clustered_mean([float(one[key]) for one in tasks], [one["family"] for one in tasks]))
 
 
 def difference(pairs: Sequence[tuple[list[Row], list[Row]]], key: str) -> Row:
     """Mean of second less first over all tasks, with an interval over families."""
     both = [(one, other) for first, second in pairs for one, other in zip(first, second, strict=True)]
     values = [float(other[key]) - float(one[key]) for one, other in both]
-    return clustered_mean(values, [one["family"] for one, _ in both], is_share=False).as_json()
+    return plain_json(clustered_mean(values, [one["family"] for one, _ in both], is_share=False))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Messages for wrong settings (`--set`, `--config`) and wrong records, of this checkout and of an older one beside it.
+"""Messages for wrong settings, records and bodies that a server or a page sent: of this checkout and an older one.
 
 git worktree add /tmp/before COMMIT
 python benchmarks/codec_errors.py --before /tmp/before/src --out docs/results/codec_errors.json
@@ -52,6 +52,27 @@ CHANGES: tuple[tuple[str, object], ...] = (
     *(("segments.0.versions", [{"version": 1, "start": 0, "end": 1}]), ("score.terms", 3)),
     *(("score.terms.0.value", "much"), ("score.notes", {"a": "b"})),
 )
+SERVERS: tuple[dict[str, object], ...] = (
+    *({"prot": 1}, {"colour": 1}, {"port": 70_000}, {"port": "8400"}, {"port": 80.0}, {"workers": True}, {"queue": 0}),
+    *({"drain_s": "long"}, {"drain_s": float("nan")}, {"image_mb": 10**30}, {"host": ""}, {"host": ["a"]}),
+    *({"log": "all"}, {"builder": "module.function"}, {"request_s": -1}),
+)
+ASKS = (
+    *(b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"question": 3}', b'{"question": " "}', b'{"image": 3}'),
+    *(b'{"path": "x"}', b'{"questions": "x"}', b'{"samples": 99}', b'{"samples": true}', b'{"samples": "2"}'),
+    *(b'{"temperature": NaN}', b'{"temperature": 9}', b'{"seed": -1}', b'{"seed": 9223372036854775808}'),
+    *(b'{"tools": "crop"}', b'{"tools": [1]}', b'{"from": 3}', b'{"from": {"id": "a", "turn": 0}}'),
+)
+RESULT = {"is_ok": True, "refused": None, "text": "", "data": {}, "images": []}
+RESULTS: tuple[object, ...] = (
+    *(None, [], "text", {}, {**RESULT, "text": 3}, {**RESULT, "is_ok": 1}, {**RESULT, "refused": "weather"}),
+    *({**RESULT, "data": []}, {**RESULT, "data": None}, {**RESULT, "images": {}}, {**RESULT, "images": [3]}),
+    *({**RESULT, "images": [{"hash": "0", "width": 1, "height": 1}]}, {**RESULT, "images": None}),
+    *(
+        {**RESULT, "images": [{"hash": "0", "width": 1, "height": 1, "png": png}]}
+        for png in ("%%%", "aGVsbG8=", 3, "\ud800")
+    ),
+)
 
 
 def messages() -> dict[str, dict[str, str]]:
@@ -60,8 +81,18 @@ def messages() -> dict[str, dict[str, str]]:
     from saccade.config.config_file import read_config
     from saccade.config.settings import apply_overrides
     from saccade.errors import UserError
+    from saccade.media.store import MediaStore
     from saccade.miniature.demo import DemoSettings
+    from saccade.playground.asking import read_ask
     from saccade.runs.records import read_records
+    from saccade.services.client.remote_tools import result_of
+    from saccade.services.settings import serving_of
+    from saccade.tools.catalogue.settings import ToolsFile
+
+    def received(answer: Any) -> object:
+        # Of the text in this checkout, of what it says in older ones.
+        is_of_text = result_of.__annotations__["answer"] is bytes
+        return result_of(json.dumps(answer).encode() if is_of_text else answer, MediaStore(), None)  # type: ignore[arg-type]
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "file")
@@ -83,6 +114,13 @@ def messages() -> dict[str, dict[str, str]]:
         found = {
             "--set": {one: said(lambda one=one: apply_overrides(DemoSettings(), [one])) for one in SETS},
             "--config": {one: said(lambda one=one: configured(one)) for one in CONFIGS},
+            "[server]": {
+                str(one): said(lambda one=one: serving_of(ToolsFile(tools=(), server=one))) for one in SERVERS
+            },
+            "questions of a page": {
+                one[:40].decode("latin-1"): said(lambda one=one: read_ask(one, {}, "tagged")) for one in ASKS
+            },
+            "results of a tool server": {json.dumps(one): said(lambda one=one: received(one)) for one in RESULTS},
             "records": {
                 f"{key}: {'(left out)' if value is ... else json.dumps(value)}": said(
                     lambda key=key, value=value: recorded(changed(key, value))

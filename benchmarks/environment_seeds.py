@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.sample_files import read_samples, sample_files
 from saccade.evaluation.statistics import clustered_mean
 
@@ -117,7 +118,7 @@ def stages(directory: Path) -> list[dict[str, object]]:
             [sample.score or 0.0 for sample in scored], [sample.id for sample in scored], is_share=False
         )
         kept = {key: stage[key] for key in ("name", "accuracy", "ci95", "n", "turns_mean")}
-        found.append({**kept, "return": returns.as_json()})
+        found.append({**kept, "return": plain_json(returns)})
     return found
 
 

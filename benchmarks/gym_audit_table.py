@@ -12,6 +12,7 @@ import json
 import re
 from pathlib import Path
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.audit.audit import AuditSettings, compared
 from saccade.evaluation.audit.findings import FamilyAudit
 from saccade.evaluation.audit.kept import kept
@@ -58,7 +59,7 @@ def main() -> None:
     audits = list(compared([audit for audit, _ in found], [look for _, look in found]))
     missing = [name for name, one in done.items() if one is None]
     PAGE.write_text(page(audits, missing, settings, options.date), encoding="utf-8")
-    RESULTS.write_text(json.dumps([audit.as_json() for audit in audits], indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps([plain_json(audit) for audit in audits], indent=1) + "\n", encoding="utf-8")
     print(f"{PAGE}: {len(audits)} families, {len(missing)} not audited")
 
 

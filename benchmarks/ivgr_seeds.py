@@ -29,6 +29,8 @@ from seed_runs import (
     write_results,
 )
 
+from saccade.codec.codecs import plain_json
+
 BASE = "both, agreement, archive"
 COMPONENTS: Variants = {
     "textual alone": ("streams=textual",),
@@ -128,7 +130,7 @@ def attention(checkpoint: Path, directory: Path, evaluation: str) -> Row:
         media.add_file(paths.media / f"{image.hash}.png")
     mean = mean_attention(attention_shares(load_model(checkpoint, media, LoadSettings(device="cpu")), attempts))
     assert mean is not None
-    return dict(mean.as_json())
+    return plain_json(mean)
 
 
 def of(rows: Sequence[Row], variant: str) -> list[Row]:

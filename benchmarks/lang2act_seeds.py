@@ -29,6 +29,7 @@ from seed_runs import (
     write_results,
 )
 
+from saccade.codec.codecs import plain_json
 from saccade.config import RecipeContext
 from saccade.curation.linguistic_tools import CuratedTools
 from saccade.evaluation.perception import measured_perception
@@ -141,7 +142,7 @@ def perceived(directory: Path, seed: int) -> Row:
             models["random weights"] = tiny(RecipeContext(seed=seed, media=media)).build_model()
         for whose, model in models.items():
             measured = measured_perception(model, attempts)
-            found[whose] = None if measured is None else measured.as_json()
+            found[whose] = None if measured is None else plain_json(measured)
     return found
 
 

@@ -27,6 +27,8 @@ from seed_runs import (
     write_results,
 )
 
+from saccade.codec.codecs import plain_json
+
 BASE = "rl"
 TAIL = {
     "tail patch": ("stages=tail",),
@@ -132,7 +134,7 @@ def errors(directory: Path, evaluation: str) -> Row:
 
     specs = [tool.spec for tool in gym_tools().values()]
     attempts = read_records(RunPaths(root=directory).evaluation(evaluation))
-    return dict(find_errors(attempts, specs).as_json())
+    return plain_json(find_errors(attempts, specs))
 
 
 def calls(directory: Path, evaluation: str) -> dict[str, dict[str, int]]:

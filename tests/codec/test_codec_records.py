@@ -106,7 +106,7 @@ def changed(path: str, value: object) -> Any:
         ("segments.0.ids", [1, True], "'segments[0].ids[1]' must be a whole number, not True"),
         ("segments.0.ids", "x" * 99, f"'segments[0].ids' must be a list, not '{'x' * 56}..."),
         ("segments.0.logprobs", [0.5, None], "'segments[0].logprobs[1]' must be a number, not None"),
-        ("segments.0.role", "\ud800", "surrogates not allowed"),
+        ("segments.0.role", "\ud800", "holds half a surrogate pair"),
         ("score", {"terms": [], "notes": {"a": 1, "b": "2"}}, "'score.notes[...]' must be a number, not '2'"),
         (
             "score",

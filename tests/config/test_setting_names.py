@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from saccade.cli import run_command
+from saccade.codec.docs import field_docs
 from saccade.config.context import RecipeContext
 from saccade.config.setting_values import near_keys
 from saccade.config.settings import apply_overrides, setting_keys
 from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions import TINY, QuestionsSettings
-from saccade.train.recipe_loading import SettingDoc, documented, field_docs, load_recipe, settings_of, shipped_recipes
+from saccade.train.recipe_loading import SettingDoc, documented, load_recipe, settings_of, shipped_recipes
 
 KNOWN = list(setting_keys(QuestionsSettings))
 

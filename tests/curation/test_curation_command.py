@@ -174,7 +174,7 @@ def test_given_chains_are_rewritten(tmp_path: Path, asked: list[Example]) -> Non
         (["--chains", "absent"], "--chains absent: there is no such file"),
         (["--weak", "absent"], "absent: there is no such file, run or checkpoint"),
         (["--weak", "http://localhost:1/v1"], "say with --weak-model which of its models is meant"),
-        (["--set", "samples=0"], "samples=0 does nothing"),
+        (["--set", "samples=0"], "samples=0 must be a whole number of 1 or more"),
         (["--set", "kinds=paint"], "kinds must be a comma-separated list"),
         (["--set", "thresholds.easy_from=7"], "thresholds.easy_from=7.0 is no pass rate"),
         (["--set", "server.timeout_s=0"], "must be positive"),

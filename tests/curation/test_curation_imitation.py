@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from saccade.codec.codecs import plain_json
 from saccade.curation.examples import read_tool_examples
 from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
 from saccade.curation.reports import ImitationReport
@@ -112,7 +113,7 @@ def test_an_experts_calls_are_really_run_and_its_examples_read_back(gym: Gym) ->
     # The file is one of questions too.
     tasks = read_tasks(gym.folder / "examples.jsonl", media=MediaStore()).tasks
     assert [task.answer for task in tasks] == [task.answer for task in gym.tasks]
-    assert json.loads((gym.folder / "report.json").read_text()) == report.as_json()
+    assert json.loads((gym.folder / "report.json").read_text()) == plain_json(report)
     assert (gym.folder / "report.txt").read_text().startswith("3 examples of 3 questions, 0 with long thoughts\n")
 
 

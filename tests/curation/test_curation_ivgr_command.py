@@ -157,7 +157,7 @@ def test_questions_that_a_server_answers_now_and_then_are_selected(
         (["--data", "absent.json"], "--data absent.json: there is no such file"),
         (["--teacher", "absent"], "--teacher absent is neither the address of a server"),
         (["--teacher", "http://localhost:1/v1"], "say with --teacher-model which of its models is meant"),
-        (["--set", "textual_share=0"], "textual_share=0.0 is no share"),
+        (["--set", "textual_share=0"], "textual_share=0.0 must be a number above 0 and at most 1"),
         (["--set", "server.timeout_s=0", "--teacher-model", "m"], "must be positive"),
         (["--set", "thresholds.easy_from=1"], "thresholds.easy_from"),
     ],

@@ -10,11 +10,12 @@ import pytest
 from curation_teachers import Knowing, answer_turn, is_about
 
 from saccade.chat.wire import RefusedRequestError
-from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
+from saccade.codec.codecs import plain_json
+from saccade.curation.codedance.outcomes import QuestionOutcome
 from saccade.curation.codedance.pipeline import Curation, Roles
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.examples import read_examples
-from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
+from saccade.curation.journal import FAILURES_IN_A_ROW, Journal, kept_as
 from saccade.curation.reports import CurationReport
 from saccade.curation.rows import PassRates
 from saccade.envs.visual_reasoning import VisualReasoningEnv
@@ -38,7 +39,7 @@ def curate(
 ) -> tuple[CurationReport, dict[str, QuestionOutcome]]:
     media = make_env(0).media
     curation = Curation(roles=roles, make_env=make_env, media=media, settings=CurationSettings(**settings))
-    with Journal(out, {"seed": 0}, outcome_from, resume=resume) as journal:
+    with Journal(out, {"seed": 0}, kept_as(QuestionOutcome), resume=resume) as journal:
         report = asyncio.run(curation.run([example.task for example in dots], journal))
         return report, dict(journal.outcomes)
 
@@ -65,7 +66,7 @@ def test_every_curated_example_can_be_demonstrated(tmp_path: Path, dots: list[Ex
     assert report.kept_kinds == {"compute": 4, "no code": 1}
     assert report.rejected == {"unsolved": 1}
     assert report.verdicts == {"question/good": 6, "solution/good": 4}
-    assert json.loads((tmp_path / "report.json").read_text()) == report.as_json()
+    assert json.loads((tmp_path / "report.json").read_text()) == plain_json(report)
     assert (tmp_path / "report.txt").read_text().startswith("5 examples of 6 questions\n")
 
     rows = rows_of(tmp_path)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from stream_samples import COLOURS, plain, telling, thought, trajectories
 
+from saccade.codec.codecs import plain_json
 from saccade.curation.ivgr.cold_start import read_cold_start
-from saccade.curation.ivgr.rephrasing import PAPERS_SHARE, Rephrased, Rephrasing, RephrasingSettings, rephrased_from
-from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
+from saccade.curation.ivgr.rephrasing import PAPERS_SHARE, Rephrased, Rephrasing, RephrasingSettings
+from saccade.curation.journal import FAILURES_IN_A_ROW, Journal, kept_as
 from saccade.curation.reports import RephrasingReport
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
@@ -26,7 +27,7 @@ def rewrite(
     examples = read_cold_start(trajectories(tmp_path / "data", count, textual=textual), media).examples
     chosen = RephrasingSettings(**({"textual_share": 1.0} | settings))
     rephrasing = Rephrasing(teacher=teacher, media=media, settings=chosen)
-    with Journal(tmp_path / "out", {"seed": 0}, rephrased_from, resume=resume) as journal:
+    with Journal(tmp_path / "out", {"seed": 0}, kept_as(Rephrased), resume=resume) as journal:
         report = asyncio.run(rephrasing.run(examples, journal))
     return report, file_of(tmp_path)
 
@@ -44,7 +45,7 @@ def test_all_trajectories_told_anew(tmp_path: Path) -> None:
     assert examples == [("textual", plain(colour)) for colour in COLOURS[:3]]
     assert (report.trajectories, report.chosen, report.told, report.failed) == (3, 2, 2, 0)
     assert report.streams == {"textual": 3}
-    assert json.loads((tmp_path / "out" / "report.json").read_text()) == report.as_json()
+    assert json.loads((tmp_path / "out" / "report.json").read_text()) == plain_json(report)
     assert (tmp_path / "out" / "report.txt").read_text() == (
         "2 of 2 chosen trajectories are rewritten in plain words\nexamples by stream: textual 3\n"
     )
@@ -180,11 +181,11 @@ def test_a_server_that_is_gone_ends_the_run_and_what_was_told_stays(tmp_path: Pa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"textual_share": 0.0}, "textual_share=0.0 is no share"),
-        ({"textual_share": 1.1}, "textual_share=1.1 is no share"),
-        ({"kept_objects": -1.0}, "kept_objects=-1.0 is no share"),
-        ({"attempts": 0}, "attempts=0 does nothing"),
-        ({"teacher_temperature": float("nan")}, "teacher_temperature=nan is no temperature"),
+        ({"textual_share": 0.0}, "textual_share=0.0 must be a number above 0 and at most 1"),
+        ({"textual_share": 1.1}, "textual_share=1.1 must be a number above 0 and at most 1"),
+        ({"kept_objects": -1.0}, "kept_objects=-1.0 must be a number from 0 to 1"),
+        ({"attempts": 0}, "attempts=0 must be a whole number of 1 or more"),
+        ({"teacher_temperature": float("nan")}, "teacher_temperature=nan must be a finite number of 0 or more"),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, settings: dict, message: str) -> None:
@@ -199,8 +200,11 @@ def test_without_any_box_there_is_nothing_to_tell(tmp_path: Path) -> None:
 
 def test_outcomes_come_back_as_they_were() -> None:
     outcome = Rephrased(task_id="a", thought="é\n")
-    assert rephrased_from(json.loads(json.dumps(outcome.as_json()))) == outcome
-    for row, key in (({"id": "a", "thought": 5}, "thought"), ({"id": "a", "tries": [{"reason": "?"}]}, "tries")):
+    assert kept_as(Rephrased)(json.loads(json.dumps(outcome.as_json()))) == outcome
+    for row, key in (
+        ({"id": "a", "thought": 5}, "thought"),
+        ({"id": "a", "tries": [{"reason": "?"}]}, "tries[0].reason"),
+    ):
         with pytest.raises(RowError) as caught:
-            rephrased_from(row)
-        assert caught.value.key == key
+            kept_as(Rephrased)(row)
+        assert f"{key}' must be " in caught.value.why

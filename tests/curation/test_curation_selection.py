@@ -11,8 +11,9 @@ from PIL import Image
 from stream_samples import COLOURS
 
 from saccade.chat.chat_model import ChatModel
-from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings, measured_from
-from saccade.curation.journal import Journal
+from saccade.codec.codecs import plain_json
+from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings
+from saccade.curation.journal import Journal, kept_as
 from saccade.curation.reports import SelectionReport
 from saccade.curation.rows import read_pass_rates
 from saccade.errors import MachineError, UserError
@@ -69,7 +70,7 @@ def select(
     media = MediaStore()
     tasks = questions(tmp_path, media)
     selection = QuestionSelection(solver=solver, media=media, settings=SelectionSettings(**settings))
-    with Journal(tmp_path / "out", {"seed": 0}, measured_from, resume=resume) as journal:
+    with Journal(tmp_path / "out", {"seed": 0}, kept_as(Measured), resume=resume) as journal:
         report = asyncio.run(selection.run(tasks, journal))
     lines = (tmp_path / "out" / "questions.jsonl").read_text().splitlines()
     return report, [json.loads(line)["id"] for line in lines]
@@ -82,7 +83,7 @@ def test_one_or_two_right_of_five_are_kept(tmp_path: Path) -> None:
     assert (report.questions, report.kept, report.failed) == (6, 2, 0)
     assert report.dropped == {"above": 3, "below": 1}
     assert report.pass_rates == {"0": 1, "0.2": 1, "0.4": 1, "0.6": 1, "0.8": 1, "1": 1}
-    assert json.loads((tmp_path / "out" / "report.json").read_text()) == report.as_json()
+    assert json.loads((tmp_path / "out" / "report.json").read_text()) == plain_json(report)
     assert (
         (tmp_path / "out" / "report.txt")
         .read_text()
@@ -158,10 +159,10 @@ def test_what_the_machine_failed_is_asked_again_when_resumed(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"samples": 0}, "samples=0 does nothing"),
+        ({"samples": 0}, "samples=0 must be a whole number of 1 or more"),
         ({"low": 0.5}, "a band of pass rates from 0.5 to 0.4"),
         ({"high": 1.5}, "a band of pass rates from 0.2 to 1.5"),
-        ({"sampling_temperature": -1.0}, "sampling_temperature=-1.0 is no temperature"),
+        ({"sampling_temperature": -1.0}, "sampling_temperature=-1.0 must be a finite number of 0 or more"),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, settings: dict, message: str) -> None:
@@ -171,4 +172,4 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict, message: st
 
 def test_a_measured_question_is_a_line_of_pass_rates() -> None:
     measured = Measured(task_id="a", pass_rate=0.2)
-    assert measured_from(json.loads(json.dumps(measured.as_json()))) == measured
+    assert kept_as(Measured)(json.loads(json.dumps(measured.as_json()))) == measured

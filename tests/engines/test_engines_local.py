@@ -360,7 +360,7 @@ def test_limits_come_from_the_settings_of_a_run(model, picture, prompt):
     asyncio.run(sample_all(engine, [prompt("What?", picture(1))] * 4, [Sampling(seed=1, max_tokens=2)] * 4))
     # One row: each of the four decodes alone.
     assert engine.work.decode_steps == 8
-    with pytest.raises(UserError, match="max_rows=0 must be 1 or more"):
+    with pytest.raises(UserError, match="max_rows=0 must be a whole number of 1 or more"):
         EngineSettings(max_rows=0).check()
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from lang2act_samples import NOTHING, PAGES, READ, REWARD, RIGHT, UNANSWERED, WRONG, said
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.chains import ChainUse, chain_use
 from saccade.evaluation.summary import summarise
 from saccade.types import Attempt, Score, Term, Trajectory
@@ -58,13 +59,13 @@ def test_trajectories_whose_reward_read_no_chain_are_none() -> None:
 
 def test_a_summary_and_its_report_tell_of_chains() -> None:
     summary = summarise("after", [(one.task, one.trajectory) for one in ATTEMPTS])
-    assert json.loads(json.dumps(summary.as_json()))["chains"]["errors"]["page"] == 1
+    assert json.loads(json.dumps(plain_json(summary)))["chains"]["errors"]["page"] == 1
     assert chains_text(summary.chains).replace("\u00a0", " ") == (
         "50 % valid (1 format, 1 no tool, 1 tool not contained, 1 page); 1.12 tools a chain: read_cell in 75 %, "
         "compute_difference in 12.5 %, zoom in 12.5 %; 11.1 % of their findings say the question again; "
         "1 valid without an answer"
     )
-    assert "chains" not in summarise("after", []).as_json()
+    assert "chains" not in plain_json(summarise("after", []))
     assert chains_text(None) == ""
 
 

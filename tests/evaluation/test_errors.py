@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from saccade.codec.codecs import plain_json
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.evaluation.error_judge import ErrorJudge, read_verdict
@@ -194,7 +195,7 @@ def test_shares_are_of_the_wrong_trajectories_and_mended_errors_are_counted_besi
     assert report.of_wrong == {"E1": 1, "E2": 1, "E3": 0, "E5": 0}
     assert report.of_all == {"E1": 1, "E2": 2, "E3": 0, "E5": 0}
     assert (report.share("E1"), report.share("E3"), report.share("E4")) == (pytest.approx(1 / 3), 0.0, None)
-    assert report.as_json()["of_wrong"] == {"E1": 1, "E2": 1, "E3": 0, "E5": 0}
+    assert plain_json(report)["of_wrong"] == {"E1": 1, "E2": 1, "E3": 0, "E5": 0}
 
 
 def test_nothing_played_is_nothing_wrong() -> None:
@@ -292,5 +293,5 @@ def test_latency_is_told_of_tools_that_recorded_it() -> None:
     (latency,) = mix.latencies.values()
     assert (latency.calls, latency.mean_s, latency.median_s, latency.p95_s) == (3, 3.0, 2.0, pytest.approx(5.6))
     assert [latency_s(timed(wrong)) for wrong in (True, -1, math.inf, math.nan, "1", None)] == [None] * 6
-    assert mix.as_json()["latencies"]["read_value"]["calls"] == 3
-    assert tool_mix([]).as_json() == {"families": {}, "latencies": {}}
+    assert plain_json(mix)["latencies"]["read_value"]["calls"] == 3
+    assert plain_json(tool_mix([])) == {"families": {}, "latencies": {}}

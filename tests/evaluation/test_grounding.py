@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.evaluation.grounding import (
     Grounding,
@@ -173,7 +174,7 @@ def test_a_summary_has_the_boxes_where_there_are_any() -> None:
     attempts = [saying(asked(0, A), [A])]
     summary = summarise("grounded", [(one.task, one.trajectory) for one in attempts])
     assert summary.grounding == grounding(attempts)
-    values = json.loads(json.dumps(summary.as_json(), allow_nan=False))["grounding"]
+    values = json.loads(json.dumps(plain_json(summary), allow_nan=False))["grounding"]
     assert (values["iou"], values["dual_iou"], values["tasks"], values["without_box"]) == (1.0, 1.0, 1, 0.0)
     assert values["intervals"][-1] == {
         "low": 0.7,

@@ -7,6 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.evaluation.perception import Perception, focused, measured_perception, peak_inside, perception
 from saccade.evaluation.statistics import share_right
@@ -91,7 +92,7 @@ def test_where_nothing_can_be_said_nothing_is() -> None:
     assert found is not None
     assert (found.unjudged, found.rate.n, found.rate.accuracy) == (1, 1, 0.0)
     assert (found.v_precision.accuracy, found.v_recall.accuracy) == (None, None)
-    assert found.as_json()["v_recall"] == {"accuracy": None, "ci95": [0.0, 1.0], "n": 0}
+    assert plain_json(found)["v_recall"] == {"accuracy": None, "ci95": [0.0, 1.0], "n": 0}
 
 
 def test_wrong_rules_and_lists_are_refused() -> None:

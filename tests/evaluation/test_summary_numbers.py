@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.statistics import Accuracy, wilson_interval
 from saccade.evaluation.summary import FamilySummary, StageSummary, Unfinished, summarise
 from saccade.evaluation.tool_use import DifficultyBand, ToolUse, uses_tool
@@ -48,8 +49,8 @@ def test_a_question_counts_in_each_of_its_buckets() -> None:
     )
     shares = {name: (one.answers.accuracy, one.answers.n) for name, one in summary.buckets.items()}
     assert shares == {"Chart": (1.0, 1), "Text": (0.0, 1), "single page": (0.5, 2)}
-    assert list(summary.as_json()["buckets"]) == ["Chart", "Text", "single page"]  # type: ignore[arg-type]
-    assert "buckets" not in summarise("test", [(task("pages"), answering("no"))]).as_json()
+    assert list(plain_json(summary)["buckets"]) == ["Chart", "Text", "single page"]  # type: ignore[arg-type]
+    assert "buckets" not in plain_json(summarise("test", [(task("pages"), answering("no"))]))
 
 
 def test_a_summary_takes_accuracy_apart_by_family() -> None:
@@ -111,7 +112,7 @@ def test_what_a_limit_cut_off_is_wrong_and_counted() -> None:
         "x: 50.0% right (9.5% to 90.5%, 2 tasks), tool used in 0%, 1 of 3 failed and is left out, "
         "1 of 3 cut off by a token limit"
     )
-    assert {name: family.as_json() for name, family in summary.families.items()} == {
+    assert {name: plain_json(family) for name, family in summary.families.items()} == {
         "a": {"accuracy": None, "ci95": [0.0, 1.0], "n": 0, "failed": 1, "cut_off": 0},
         "b": {"accuracy": 0.5, "ci95": list(wilson_interval(1, 2)), "n": 2, "failed": 0, "cut_off": 1},
     }
@@ -149,7 +150,7 @@ def test_one_malformed_turn_breaks_the_format() -> None:
 
 
 def test_a_summary_is_strict_json_in_the_shape_of_the_report() -> None:
-    values = summarise("sft", [(task("search"), answering("yes"))]).as_json()
+    values = plain_json(summarise("sft", [(task("search"), answering("yes"))]))
     assert json.loads(json.dumps(values, allow_nan=False)) == {
         "name": "sft",
         "accuracy": 1.0,

@@ -85,7 +85,7 @@ def test_how_views_are_cut_can_be_set() -> None:
     plan = planned("views.padding=0.1", "views.max_crops=3", "views.min_side_px=8", test_time=(("crops",),))
     expected = Views(union=False, cut=CropSettings(padding=0.1, max_crops=3, min_side_px=8))
     assert stages(plan)["test_time_crops"].views == expected
-    with pytest.raises(UserError, match=r"padding=-1\.0 must be from 0 to 10"):
+    with pytest.raises(UserError, match=r"padding=-1\.0 must be a number from 0 to 10"):
         planned("views.padding=-1")
 
 

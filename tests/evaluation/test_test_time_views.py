@@ -221,12 +221,12 @@ def test_a_crop_larger_than_the_bound_is_shrunk_as_the_crop_tool_does() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"padding": -0.1}, "padding=-0.1 must be from 0 to 10"),
+        ({"padding": -0.1}, "padding=-0.1 must be a number from 0 to 10"),
         ({"padding": math.nan}, "padding=nan must be"),
-        ({"min_side_px": 0}, "min_side_px=0 and max_crops=8 must be 1 or more"),
-        ({"max_crops": 0}, "max_crops=0 must be 1 or more"),
-        ({"same_iou": 0.0}, "same_iou=0.0 must be above 0"),
-        ({"same_iou": 1.1}, "same_iou=1.1 must be above 0 and up to 1"),
+        ({"min_side_px": 0}, "min_side_px=0 must be a whole number of 1 or more"),
+        ({"max_crops": 0}, "max_crops=0 must be a whole number of 1 or more"),
+        ({"same_iou": 0.0}, "same_iou=0.0 must be a number above 0 and at most 1"),
+        ({"same_iou": 1.1}, "same_iou=1.1 must be a number above 0 and at most 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float], message: str) -> None:

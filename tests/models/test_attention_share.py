@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from saccade.codec.codecs import plain_json
 from saccade.geometry import Box
 from saccade.media.resize import TokenBlock, token_coverage
 from saccade.media.store import MediaStore
@@ -238,7 +239,7 @@ def test_means_are_over_what_has_a_number() -> None:
     )
     # A sixth of the attention on an eighth of the area.
     assert mean.share.focus == pytest.approx((1 / 6) / (1 / 8))
-    assert mean.as_json()["focus"] == mean.share.focus
+    assert plain_json(mean)["focus"] == mean.share.focus
     assert mean_attention([None]) is None
     assert mean_attention([AttentionShare(image=0.5)]) == MeanAttention(
         share=AttentionShare(image=0.5), n=1, n_targets=0

@@ -58,13 +58,14 @@ def test_what_no_prompt_could_show_is_refused(make: Callable[[], object], says: 
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (None, "box.json is no JSON object"),
-        ([], "box.json is no JSON object"),
-        ({"version": 2, "tools": []}, "version 2, and this Saccade reads version 1"),
-        ({"tools": "read_cell"}, 'no list "tools"'),
-        ({"tools": ["read_cell"]}, "tool 1 is no JSON object"),
-        ({"tools": [{"name": 7, "description": None}]}, "tool 1: description, name must be a text"),
-        ({"tools": [{"name": "a b", "description": ""}]}, "tool 1: 'a b' cannot name"),
+        (None, "box.json: the toolbox must be a JSON object, not None"),
+        ([], r"box.json: the toolbox must be a JSON object, not \[\]"),
+        ({}, "'tools' is missing in the toolbox"),
+        ({"version": 2, "tools": []}, "'version' must be one of 1, not 2"),
+        ({"tools": "read_cell"}, "'tools' must be a list, not 'read_cell'"),
+        ({"tools": ["read_cell"]}, r"'tools\[0\]' must be an object, not 'read_cell'"),
+        ({"tools": [{"name": 7, "description": None}]}, r"'tools\[0\].name' must be text, not 7"),
+        ({"tools": [{"name": "a b", "description": ""}]}, "'a b' cannot name"),
         ({"tools": [{"name": "a", "description": ""}, {"name": "A", "description": ""}]}, "a and A are the same name"),
     ],
 )

@@ -69,7 +69,7 @@ def names(plan: Plan) -> Sequence[str]:
         (("samples=0",), "finds no success to curate"),
         (("curator.at=http://localhost:1/v1",), "say with curator.model"),
         (("curator.at=nowhere",), "neither the address of a server nor a checkpoint"),
-        (("curation.k=0",), "k=0 does nothing"),
+        (("curation.k=0",), "k=0 must be a whole number of 1 or more"),
         (("held_out_share=1",), "between 0 and 1"),
     ],
 )

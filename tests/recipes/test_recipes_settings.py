@@ -18,19 +18,19 @@ class Settings:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("rl.steps=-1", "rl.steps=-1 must be a finite number of 0 or more"),
+        ("rl.steps=-1", "rl.steps=-1 must be a whole number of 0 or more"),
         ("rl.temperature=0", "rl.temperature=0.0 gives equal trajectories; use a finite value above 0"),
         ("rl.temperature=inf", "rl.temperature=inf cannot be sampled at; use a finite value above 0"),
         (
             "rl.algorithm.options.kl_weight=-1",
             "rl.algorithm.options.kl_weight=-1.0 must be a finite number",
         ),
-        ("rl.evaluate_every=-1", "rl.evaluate_every=-1 must be a finite number of 0 or more"),
-        ("rl.warmup_steps=-1", "rl.warmup_steps=-1 must be a finite number of 0 or more"),
+        ("rl.evaluate_every=-1", "rl.evaluate_every=-1 must be a whole number of 0 or more"),
+        ("rl.warmup_steps=-1", "rl.warmup_steps=-1 must be a whole number of 0 or more"),
         ("rl.group_size=0", "rl.group_size=0 must be 1 or more"),
         ("rl.minibatches=17", "rl.minibatches=17 is more than the 16 questions of a step"),
-        ("rl.inner_epochs=0", "rl.inner_epochs=0 must be 1 or more"),
-        ("rl.staleness=-1", "rl.staleness=-1 must be a finite number of 0 or more"),
+        ("rl.inner_epochs=0", "rl.inner_epochs=0 must be a whole number of 1 or more"),
+        ("rl.staleness=-1", "rl.staleness=-1 must be a whole number of 0 or more"),
         ("rl.algorithm.name=trpo", "--set rl.algorithm.name=trpo"),
         ("rl.algorithm.overlong_tokens=9", "rl.algorithm.overlong_tokens=9 belongs to name=dapo, not grpo"),
         ("rl.algorithm.options.dual_clip=0.5", "rl.algorithm.options.dual_clip=0.5 must be above 1"),
@@ -43,7 +43,7 @@ class Settings:
         ("rl.optimizer.weight_decay=-1", "rl.optimizer.weight_decay=-1.0 must be a finite number of 0 or more"),
         ("rl.optimizer.betas=2,3", "rl.optimizer.betas=(2.0, 3.0) must both be 0 or more and below 1"),
         ("rl.optimizer.max_gradient_norm=0", "rl.optimizer.max_gradient_norm=0.0 must be above 0"),
-        ("rl.optimizer.micro_batch_tokens=0", "rl.optimizer.micro_batch_tokens=0 must be 1 or more"),
+        ("rl.optimizer.micro_batch_tokens=0", "rl.optimizer.micro_batch_tokens=0 must be a whole number of 1 or more"),
     ],
 )
 def test_a_number_that_cannot_train_is_refused(override: str, message: str) -> None:

@@ -196,7 +196,7 @@ def test_a_record_names_no_function_but_those_of_the_tools(trained: Path, place:
         ('{"version": 2}', "is of version 2, and this Saccade reads version 1"),
         (
             '{"version": 1, "evaluated": [{"max_turns": 0}], "trained": {}}',
-            r"'evaluated\[0\].max_turns' must be 1 or more, not 0",
+            r"'evaluated\[0\].max_turns' must be a whole number of 1 or more, not 0",
         ),
         ('{"version": 1, "evaluated": 3, "trained": {}}', "'evaluated' must be a list"),
     ],

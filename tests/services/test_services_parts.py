@@ -16,9 +16,10 @@ from saccade.media.encode import png_bytes
 from saccade.media.store import image_hash
 from saccade.retries import CircuitBreaker
 from saccade.services.images import ImageShelf, WrongHashError
+from saccade.services.messages import CallRequest
 from saccade.services.settings import ToolServerSettings, serving_of
 from saccade.services.workers.calls import CallBook, CallIdReusedError, QueuedCall, ResultGoneError, digest_of, failure
-from saccade.services.workers.running import CallReply, CallRequest, build_tools, load_builder
+from saccade.services.workers.running import CallReply, build_tools, load_builder
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile, read_tools_file
 from saccade.types import Json
 
@@ -105,17 +106,20 @@ def test_slow_tools_of_the_catalogue_have_other_workers_than_quick_ones() -> Non
 @pytest.mark.parametrize(
     ("server", "serving", "said"),
     [
-        ({"prot": 1}, {}, "unknown key 'prot'"),
-        ({"port": 70_000}, {}, "port=70000 must be a whole number from 0 to 65535"),
-        ({"workers": True}, {}, "workers=True"),
-        ({"drain_s": "long"}, {}, "drain_s='long'"),
-        ({"host": ""}, {}, "host=''"),
-        ({"log": "all"}, {}, "none of calls, events"),
-        ({"builder": "module.function"}, {}, "package.module:function"),
-        ({}, {"worker": 1}, r"\[tools.crop\] serving has the unknown key 'worker'"),
-        ({}, {"batch": 0}, "batch=0"),
-        ({}, {"devices": "0"}, "list of texts"),
-        ({}, {"group": 3}, "group=3"),
+        ({"prot": 1}, {}, r"\[server\]: 'prot' is an unknown key in the table; did you mean 'port'\?"),
+        ({"colour": 1}, {}, "'colour' is an unknown key in the table; known are host, port, workers, "),
+        ({"port": 70_000}, {}, "'port' must be a whole number from 0 to 65535, not 70000"),
+        ({"workers": True}, {}, "'workers' must be a whole number from 1 to 256, not True"),
+        ({"image_mb": 1.5}, {}, "'image_mb' must be a whole number from 1 to 1048576, not 1.5"),
+        ({"drain_s": "long"}, {}, "'drain_s' must be a number from 0.1 to 86400, not 'long'"),
+        ({"drain_s": float("nan")}, {}, "'drain_s' must be a number from 0.1 to 86400, not nan"),
+        ({"host": ""}, {}, "'host' must be text of 1 or more characters, not ''"),
+        ({"log": "all"}, {}, "'log' must be one of calls, events, not 'all'"),
+        ({"builder": "module.function"}, {}, "'builder' must be like package.module:function, not 'module.function'"),
+        ({}, {"worker": 1}, r"\[tools.crop\] serving: 'worker' is an unknown key in the table; did you mean 'workers'"),
+        ({}, {"batch": 0}, "'batch' must be a whole number from 1 to 1024, not 0"),
+        ({}, {"devices": "0"}, "'devices' must be a list, not '0'"),
+        ({}, {"group": 3}, "'group' must be text of 1 or more characters, not 3"),
     ],
 )
 def test_a_mistake_in_the_settings_is_told(server: dict[str, Json], serving: dict[str, Json], said: str) -> None:

@@ -31,7 +31,7 @@ def test_without_steps_a_recipe_measures(tmp_path: Path) -> None:
     summaries = run_plan(tiny(context), out=out, media=context.media, seed=0, progress=Progress("quiet"))
     assert list(summaries) == ["after_rl_easy", "after_rl_hard"]
     assert list((out / "checkpoints").iterdir()) == []
-    with pytest.raises(UserError, match="steps=-1 must be a finite number of 0 or more"):
+    with pytest.raises(UserError, match="steps=-1 must be a whole number of 0 or more"):
         apply_overrides(TinyCodeDanceSettings(), ("rl.steps=-1",))
 
 

@@ -412,10 +412,10 @@ REFUSED: dict[str, Callable[[Witness], Sequence[Stage]]] = {
         replace(w.reinforcement(), streams=(w.reinforcement().streams[0],) * 2),
     ),
     "'rl' has no streams": lambda w: (replace(w.reinforcement(), streams=()),),
-    "steps=0 must be 1 or more": lambda w: (
+    "steps=0 must be a whole number of 1 or more": lambda w: (
         SFTStage(name="sft", source=w.demonstration, settings=replace(SFT, steps=0)),
     ),
-    "tasks_per_step=0 must be 1 or more": lambda w: (
+    "tasks_per_step=0 must be a whole number of 1 or more": lambda w: (
         replace(w.reinforcement(), settings=replace(RL, tasks_per_step=0)),
     ),
     "group_size=1 leaves nothing to compare": lambda w: (

@@ -6,7 +6,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -68,9 +68,6 @@ class StepWork:
     """Tokens that it took one at a time."""
     tokens_trained: int = 0
     """Tokens that it took with gradients."""
-
-    def as_json(self) -> Mapping[str, int]:
-        return asdict(self)
 
 
 class WorkCounter:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from saccade.bench.measuring import StepWork
 from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, StepReport, Workload
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -57,7 +58,7 @@ class FrameworkResult:
             "wall_s_min": self.wall_s_min,
             "cpu_s": [step.cpu_s for step in self.steps],
             "wall_s": [step.wall_s for step in self.steps],
-            "work": dict(self.work.as_json()),
+            "work": plain_json(self.work),
             "resident_mb": self.resident_mb,
             "peak_mb": self.peak_mb,
             "gradient_norm": [step.gradient_norm for step in self.steps],
@@ -114,7 +115,7 @@ class BenchResult:
             "threads": self.threads,
             "device": self.device,
             "dtype": self.dtype,
-            "unique_work": dict(self.workload.unique_work.as_json()),
+            "unique_work": plain_json(self.workload.unique_work),
             "frameworks": {name: dict(result.as_json()) for name, result in self.frameworks.items()},
             "agreement": asdict(self.agreement) if self.agreement else None,
             "speedup_cpu": self.speedup_cpu,
@@ -137,9 +138,9 @@ class BenchResult:
         results = list(self.frameworks.values())
         table.add_row("CPU time, best (s)", *(f"{one.cpu_s_min:.2f}" for one in results), "")
         table.add_row("wall-clock time, best (s)", *(f"{one.wall_s_min:.2f}" for one in results), "")
-        unique = shown.unique_work.as_json()
+        unique = plain_json(shown.unique_work)
         for label, key in _ROWS:
-            table.add_row(label, *(f"{one.work.as_json()[key]:,}" for one in results), f"{unique[key]:,}")
+            table.add_row(label, *(f"{plain_json(one.work)[key]:,}" for one in results), f"{unique[key]:,}")
         table.add_row("peak memory (MiB)", *(f"{one.peak_mb:,.0f}" for one in results), "")
         table.add_row("before the first step (MiB)", *(f"{one.resident_mb:,.0f}" for one in results), "")
         return table

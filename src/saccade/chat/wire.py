@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from PIL import Image
 
 from saccade.atomic import write_whole
+from saccade.codec.codecs import PLAIN_CODEC
+from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.media.encode import png_bytes
 from saccade.media.resize import ViewRule
@@ -57,19 +59,13 @@ class BrokenReplyError(Exception):
 class ChatReply:
     """The texts of a reply in their order, and the tokens that the server says it counted (0 when it does not)."""
 
+    FORM: ClassVar = Form(sparse=("cut_off",))
+
     texts: tuple[str, ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cut_off: tuple[bool, ...] = ()
     """Whether a limit on tokens ended each text; empty where that is not known."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "texts": list(self.texts),
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            **({"cut_off": list(self.cut_off)} if any(self.cut_off) else {}),
-        }
 
 
 def wire_messages(messages: Sequence[Message], image_url: ImageUrl) -> list[Json]:
@@ -227,7 +223,7 @@ class ReplyCache:
         """Written beside and renamed, so that no half reply is ever read. UserError when it cannot be written."""
         path = self._path(key)
         try:
-            write_whole(json.dumps(reply.as_json()).encode("ascii"), path)
+            write_whole(PLAIN_CODEC.text(reply).encode("ascii"), path)
         except OSError as error:
             raise UserError(
                 f"{path} cannot be written ({error.strerror}); free some space, or keep the replies in another folder"

@@ -9,6 +9,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.options import PATH
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def audit_family(
     settings = AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks)
     audits = _audited(families, settings, known, pages, keep)
     if as_json:
-        click.echo(json.dumps([audit.as_json() for audit in audits], indent=1))
+        click.echo(json.dumps([plain_json(audit) for audit in audits], indent=1))
     else:
         for audit in audits:
             click.echo("\n".join([f"{audit.family} ({audit.tasks} tasks)", *finding_lines(audit), ""]))

@@ -10,6 +10,7 @@ from saccade.cli import options
 from saccade.cli.curate_options import WHO, CurationOptions, curation_options
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH
+from saccade.codec.codecs import plain_json
 
 
 @click.command("tools")
@@ -54,6 +55,6 @@ def tools_diff(first: Path, second: Path, as_json: bool) -> None:
         existing(name, path)
     found = compared_tools(pooled_tools(first), pooled_tools(second))
     if as_json:
-        click.echo(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([plain_json(one) for one in found], indent=2, ensure_ascii=False))
     else:
         click.echo("\n".join(comparison_lines(found)))

@@ -10,6 +10,7 @@ from saccade.cli import options
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.measured import existing_run
 from saccade.cli.options import PATH
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 
 
@@ -82,6 +83,6 @@ def judge_agreement(
             found = asyncio.run(verdicts(attempts, asked, second=other, labels=told.labels if given is None else given))
             measured = agreement(found)
             write_text_atomic(folder / f"{stem}.jsonl", verdict_lines(found))
-            write_text_atomic(folder / f"{stem}.json", json.dumps(measured.as_json(), indent=2) + "\n")
+            write_text_atomic(folder / f"{stem}.json", json.dumps(plain_json(measured), indent=2) + "\n")
             click.echo(f"{stem}: {measured.describe()}")
     click.echo(f"Verdicts: {folder}")

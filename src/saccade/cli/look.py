@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def look_told(out: Path) -> str:
         path.stem.removeprefix("look_"): look_figures(list(read_records(path)))
         for path in sorted((out / "evaluations").glob("look_*.jsonl"))
     }
-    content = {"version": LOOK.version, "sha256": LOOK.sha256, "ways": {n: one.as_json() for n, one in found.items()}}
+    content = {"version": LOOK.version, "sha256": LOOK.sha256, "ways": {n: plain_json(one) for n, one in found.items()}}
     write_text_atomic(out / "look.json", json.dumps(content, indent=1) + "\n")
     return "\n".join(f"look {LOOK.version}, {way}: {figures.line()}" for way, figures in found.items())
 

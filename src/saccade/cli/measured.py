@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli.options import PATH
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def figures(run_directory: Path, prices: Path | None, json_path: Path | None, ma
             sets = [read_samples(path) for path in sample_files(run_directory).values()]
             seconds = [second_verdicts(one.header.name, one.samples, verify) for one in sets]
         click.echo("\n".join(one.describe() for one in seconds))
-        written["math_verify"] = [one.as_json() for one in seconds]
+        written["math_verify"] = [plain_json(one) for one in seconds]
     if json_path is not None:
         _write(json_path, written)
 
@@ -73,7 +74,7 @@ def compare(runs: tuple[Path, ...], name: str | None, although: tuple[str, ...],
         if len(one.flipped) > MAX_FLIPPED:
             click.echo(f"    and {len(one.flipped) - MAX_FLIPPED:,} more; --json FILE has them all")
     if json_path is not None:
-        _write(json_path, {"comparisons": [one.as_json() for one in results]})
+        _write(json_path, {"comparisons": [plain_json(one) for one in results]})
 
 
 def show_figures(run: Path, prices: Path | None) -> "list[EvaluationFigures]":

@@ -20,10 +20,13 @@ Value = TypeVar("Value")
 
 
 class Codec:
-    """Readers and writers of the classes of these forms, and of any dataclass that needs none."""
+    """Readers and writers of the classes of these forms, and of any dataclass that needs none.
 
-    def __init__(self, forms: Mapping[type, Form]) -> None:
-        self._mirrors = Mirrors(forms)
+    A lenient one is for what other programs and people write: a field with a default may be missing, or null.
+    """
+
+    def __init__(self, forms: Mapping[type, Form], *, is_lenient: bool = False) -> None:
+        self._mirrors = Mirrors(forms, is_lenient=is_lenient)
         self._readers: dict[tuple[type, ...], Reader[Any]] = {}
 
     @cached_property
@@ -43,6 +46,21 @@ class Codec:
                 self._readers[kinds] = Reader(loads)
         return self._readers[kinds]
 
+    def read(self, kind: type[Value], text: bytes | str, name: str) -> Value:
+        """The object of a text, which messages call ``name``; BrokenRecordError for whatever else the text is."""
+        encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        try:
+            return self.reader(kind).from_text(encoded, name)
+        except (ValueError, RecursionError) as error:
+            raise BrokenRecordError(f"{name} is not JSON ({str(error)[:80]})") from None
+
+    def schemas(self, *kinds: type) -> dict[str, dict[str, Any]]:
+        """JSON schemas of classes and of those inside them, by name, as the components of an OpenAPI document."""
+        from msgspec.json import schema_components
+
+        _, found = schema_components(map(self._mirrors.mirror, kinds), ref_template="#/components/schemas/{name}")
+        return found
+
     def writer(self, kind: type[Value]) -> Callable[[Value], str]:
         """Gives the text of an object, as ``json.dumps`` would write it."""
         return self._functions.text(kind)
@@ -61,6 +79,9 @@ class Codec:
 
 
 PLAIN_CODEC = Codec({})
+
+FOREIGN_CODEC = Codec({}, is_lenient=True)
+"""Reads what other programs write, of which a dataclass names the keys that are looked at."""
 
 
 def plain_json(one: object) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from types import GenericAlias, UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from saccade.codec.bounds import Bounds
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """How a dataclass is written, where its fields do not say it: by default an object with a key for each field."""
+    """How a dataclass is written, where its fields do not say it: by default an object with a key for each field.
+
+    A codec is given the forms of its classes, or a class has its own as ``FORM``.
+    """
 
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys that differ from the name of their field."""
@@ -27,6 +32,8 @@ class Form:
     """Fields whose own fields are written in their place."""
     apart: tuple[str, ...] = ()
     """Fields that are not written."""
+    also: tuple[str, ...] = ()
+    """Properties that are written behind the fields; nothing reads them."""
     is_closed: bool = False
     """No key but its own may be there, and none may be missing but sparse ones."""
     tag: tuple[str, str | int] | None = None
@@ -60,28 +67,31 @@ class Member:
 class Mirrors:
     """The structures with the keys of the JSON, one for each class; made on first use."""
 
-    def __init__(self, forms: Mapping[type, Form]) -> None:
+    def __init__(self, forms: Mapping[type, Form], *, is_lenient: bool) -> None:
         self._forms = forms
+        self._is_lenient = is_lenient
         self._made: dict[type, Any] = {}
 
     def form(self, kind: type) -> Form:
-        return self._forms.get(kind, PLAIN)
+        own: Form = getattr(kind, "FORM", PLAIN)
+        return self._forms.get(kind, own)
 
     def members(self, kind: type) -> list[Member]:
         """The fields of a class in the order in which they are written."""
         form, hints = self.form(kind), typing.get_type_hints(kind, include_extras=True)
         fields = {one.name: one for one in dataclasses.fields(kind) if one.name not in form.apart}
-        first = [name for name in fields if name not in form.last + form.sparse]
+        sparse = tuple(filter(lambda name: _has_default(fields[name]), fields)) if self._is_lenient else form.sparse
+        first = [name for name in fields if name not in form.last + sparse]
         return [
             Member(
                 name=name,
                 key=form.keys.get(name, name),
                 annotation=hints[name],
-                is_sparse=name in form.sparse,
+                is_sparse=name in sparse,
                 is_flat=name in form.flat,
                 default=_default_of(fields[name]),
             )
-            for name in (*first, *form.last, *form.sparse)
+            for name in (*first, *form.last, *sparse)
         ]
 
     def mirror(self, kind: type) -> Any:
@@ -118,6 +128,10 @@ class Mirrors:
     def wire(self, annotation: Any) -> Any:
         """What msgspec is to find for a value of this annotation."""
         arguments = typing.get_args(annotation)
+        if typing.get_origin(annotation) is Annotated:
+            kind, bounds = arguments[0], [one for one in arguments[1:] if isinstance(one, Bounds)]
+            # A number within bounds becomes a float: nothing is written again from settings and requests.
+            return Annotated[kind if kind is float else self.wire(kind), *(one.meta(kind) for one in bounds)]
         if annotation is float:
             return int | float
         if is_json(annotation):
@@ -141,12 +155,15 @@ class Mirrors:
 
     def is_itself(self, kind: type) -> bool:
         """Whether msgspec makes objects of the class without a mirror: no form, no default, nothing to build inside."""
-        return kind not in self._forms and all(
-            one.default is dataclasses.MISSING
-            and one.default_factory is dataclasses.MISSING
-            and self.wire(typing.get_type_hints(kind)[one.name]) == typing.get_type_hints(kind)[one.name]
-            for one in dataclasses.fields(kind)
+        hints = typing.get_type_hints(kind, include_extras=True)
+        return self.form(kind) is PLAIN and not any(
+            _has_default(one) or self.wire(hints[one.name]) != hints[one.name] for one in dataclasses.fields(kind)
         )
+
+
+def without_bounds(annotation: Any) -> Any:
+    """The annotation itself of one that is ``Annotated``."""
+    return annotation.__origin__ if typing.get_origin(annotation) is Annotated else annotation
 
 
 def is_json(annotation: Any) -> bool:
@@ -181,6 +198,10 @@ def is_choice(annotation: Any) -> bool:
 def class_of(annotation: Any) -> "type[DataclassInstance] | None":
     """The dataclass that an annotation is; None where it is anything else."""
     return annotation if isinstance(annotation, type) and dataclasses.is_dataclass(annotation) else None
+
+
+def _has_default(one: "dataclasses.Field[Any]") -> bool:
+    return one.default is not dataclasses.MISSING or one.default_factory is not dataclasses.MISSING
 
 
 def _default_of(one: "dataclasses.Field[Any]") -> Callable[[], object]:

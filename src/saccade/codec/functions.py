@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from types import MemberDescriptorType
 from typing import Any
 
-from saccade.codec.forms import Member, Mirrors, class_of, is_choice, is_json, is_listing, is_mapping
+from saccade.codec.forms import Member, Mirrors, class_of, is_choice, is_json, is_listing, is_mapping, without_bounds
 from saccade.codec.text import json_text, number_list, number_text, truth_text, whole_list
 
 _WRITERS = {one.__name__: one for one in (json_text, number_text, truth_text, number_list, whole_list)}
@@ -52,9 +52,10 @@ class Functions:
 
     def _function(self, task: str, kind: type, lines: Callable[[type], list[str]]) -> Callable[[Any], Any]:
         name = f"{task}_{kind.__name__}"
+        # The functions go by the names of classes, so two classes of one name would be taken for each other.
+        assert self._names.setdefault(kind.__name__, kind) is kind, f"two classes are called {kind.__name__}"
         if name not in self._names:
             with MAKING:
-                self._names[kind.__name__] = kind
                 source = "\n    ".join([f"def {name}(one):", *lines(kind)])
                 exec(compile(source, f"<codec {name}>", "exec"), self._names)
         made: Callable[[Any], Any] = self._names[name]
@@ -96,6 +97,9 @@ class Functions:
                 key = f'{before}"{member.key}": '
                 pieces.append(f"{key!r}, {value}")
                 before = ", "
+        for name in self._mirrors.form(kind).also:
+            annotation = typing.get_type_hints(getattr(kind, name).fget)["return"]
+            pieces.append(f"{f'{before}{json_text(name)}: '!r}, {self._written(annotation, f'one.{name}')}")
         return [f"pieces = [{', '.join(pieces)}]", *sparse, "return ''.join(pieces) + '}'"]
 
     def _differs(self, kind: type, member: Member) -> str:
@@ -110,6 +114,7 @@ class Functions:
 
     def _loaded(self, annotation: Any, value: str) -> str:
         """The expression for the object of a mirror's value."""
+        annotation = without_bounds(annotation)
         if is_json(annotation):
             return value
         if is_listing(annotation):
@@ -138,6 +143,7 @@ class Functions:
 
     def _written(self, annotation: Any, value: str) -> str:
         """The expression for the text of an object's value."""
+        annotation = without_bounds(annotation)
         if annotation in _SCALARS:
             return f"{_SCALARS[annotation]}({value})"
         if is_listing(annotation):
@@ -150,7 +156,8 @@ class Functions:
             inner = self._written(annotation.__args__[1], "each")
             if inner in _WHOLE:
                 return f"json_text(dict({value}))"
-            pair = f"json_text(key) + ': ' + {inner}"
+            key = "key" if annotation.__args__[0] is not int else "str(key)"
+            pair = f"json_text({key}) + ': ' + {inner}"
             return f"'{{' + ', '.join([{pair} for key, each in {value}.items()]) + '}}'"
         if is_choice(annotation):
             return self._chosen(annotation, value, "'null'", self._written, lambda of: (of, self.text(of)))

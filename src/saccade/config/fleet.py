@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
 from saccade.config.settings import apply_overrides
-from saccade.errors import UserError
 
 _PREFIX = "fleet."
 COLLECTIVE = "collective"
@@ -17,36 +17,36 @@ _DAY_S = 86_400
 class FleetSettings:
     """Processes of a run; ``--set fleet.learners=2`` changes one."""
 
-    learners: int = 1
+    learners: Positive = 1
     """Processes that hold the learner's weights in shards; Ray starts them, or ``torch.distributed.run``."""
     wrap: Literal["layers", "whole"] = "layers"
     """What is gathered at a time: a layer of the language model, or all weights."""
-    timeout_s: float = 600.0
+    timeout_s: Annotated[float, Bounds(above=0, most=_DAY_S)] = 600.0
     """How long the learners wait for each other in the middle of a step before the run ends."""
-    rollouts: int = 0
+    rollouts: Annotated[int, Bounds(least=0)] = 0
     """Rollout workers, which Ray starts: each plays whole groups with an engine, environments and tools of its own. 0:
     the first learner plays."""
     address: str = ""
     """Ray cluster: ``auto`` or ``HOST:PORT`` is a running one, ``local`` one that lives as long as the run. Empty:
     local with rollout workers, and no Ray without them."""
-    learner_cpus: float = 0.0
+    learner_cpus: NotNegative = 0.0
     """CPUs that a learner asks Ray for; 0 asks for none, for machines with fewer cores than processes."""
-    learner_gpus: float = 0.0
-    rollout_cpus: float = 0.0
+    learner_gpus: NotNegative = 0.0
+    rollout_cpus: NotNegative = 0.0
     """CPUs that a rollout worker asks Ray for."""
-    rollout_gpus: float = 0.0
+    rollout_gpus: NotNegative = 0.0
     """GPUs that a rollout worker asks Ray for; 0 if the engine is a server (``engine.kind=vllm``), or on CPUs."""
     weights: str = ""
     """Folder for the weights that rollout workers read, with room for them twice; all machines must see it. Empty: in
     ``/dev/shm`` for a local cluster, below ``--out`` for another one. ``collective``: no files, the first learner sends
     them, by NCCL from GPU to GPU and by gloo elsewhere."""
-    restarts: int = 8
+    restarts: Annotated[int, Bounds(least=0)] = 8
     """How many lost workers of each kind are replaced before the run ends."""
-    start_timeout_s: float = 600.0
+    start_timeout_s: Annotated[float, Bounds(above=0, most=_DAY_S)] = 600.0
     """How long a process may take to start."""
-    resources_timeout_s: float = 60.0
+    resources_timeout_s: Annotated[float, Bounds(above=0, most=_DAY_S)] = 60.0
     """How long to wait for resources that the cluster does not have at present."""
-    play_timeout_s: float = 3_600.0
+    play_timeout_s: Annotated[float, Bounds(above=0, most=_DAY_S)] = 3_600.0
     """How long a rollout worker may take for its share of a batch before it counts as lost."""
 
     @property
@@ -60,14 +60,7 @@ class FleetSettings:
         return self.address in ("", "local")
 
     def check(self) -> None:
-        if self.learners < 1:
-            raise UserError(f"learners={self.learners} must be 1 or more")
-        for name in ("rollouts", "restarts", "learner_cpus", "learner_gpus", "rollout_cpus", "rollout_gpus"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name}={getattr(self, name)} must not be negative")
-        for name in ("timeout_s", "start_timeout_s", "resources_timeout_s", "play_timeout_s"):
-            if not 0 < getattr(self, name) <= _DAY_S:
-                raise UserError(f"{name}={getattr(self, name)} must be above 0 and at most a day, {_DAY_S}")
+        check_bounds(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from saccade.codec.bounds import Bounds, Positive, check_bounds
 from saccade.config.settings import apply_overrides
 from saccade.errors import UserError
 
@@ -21,9 +23,9 @@ class TrackingSettings:
     """Experiment of MLflow at ``MLFLOW_TRACKING_URI``, or else in ``mlflow.db`` of the folder of the command."""
     name: str = ""
     """Name of the run in the tracker; empty for the name of ``--out``."""
-    pictures: int = 4
+    pictures: Annotated[int, Bounds(least=0, most=64)] = 4
     """Trajectories logged as pictures per step or evaluation; 0 logs none."""
-    pictures_every: int = 10
+    pictures_every: Positive = 10
     """Training steps between steps whose trajectories are logged."""
 
     @property
@@ -31,10 +33,7 @@ class TrackingSettings:
         return bool(self.wandb or self.trackio or self.mlflow)
 
     def check(self) -> None:
-        if self.pictures < 0 or self.pictures > 64:
-            raise UserError(f"pictures={self.pictures} must be 0 to 64")
-        if self.pictures_every < 1:
-            raise UserError(f"pictures_every={self.pictures_every} must be 1 or more")
+        check_bounds(self)
         if not self.has_any and self != TrackingSettings():
             raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=")
 

@@ -17,6 +17,8 @@ from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 from saccade.atomic import write_text_atomic
 from saccade.chat.chat_model import ChatServerSettings
 from saccade.chat.wire import RefusedRequestError
+from saccade.codec.codecs import FOREIGN_CODEC
+from saccade.codec.wrong import BrokenRecordError
 from saccade.config.settings import to_json
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.tasks.rows.fields import Row, RowError
@@ -41,6 +43,18 @@ class Kept(Protocol):
 
 
 Outcome = TypeVar("Outcome", bound=Kept)
+
+
+def kept_as(kind: type[Outcome]) -> Callable[[Row], Outcome]:
+    """Reads outcomes of a class by the fields that it has, for a journal; RowError for anything else."""
+
+    def outcome_from(row: Row) -> Outcome:
+        try:
+            return FOREIGN_CODEC.reader(kind).from_json(row, "the outcome")
+        except BrokenRecordError as error:
+            raise RowError("", str(error)) from error
+
+    return outcome_from
 
 
 class Journal(Generic[Outcome]):
@@ -158,7 +172,8 @@ class Journal(Generic[Outcome]):
                     raise numbered.row
                 outcome = outcome_from(numbered.row)
             except RowError as error:
-                raise UserError(f"{path}, row {numbered.number}: {error.key}: {error.why}; delete this row") from error
+                where = f"{error.key}: " if error.key else ""
+                raise UserError(f"{path}, row {numbered.number}: {where}{error.why}; delete this row") from error
             outcomes[outcome.task_id] = outcome
         return outcomes
 

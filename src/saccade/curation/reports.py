@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.codec.codecs import plain_json
 from saccade.curation.codedance.outcomes import QuestionOutcome
-from saccade.types import Json
 
 Counts = Mapping[str, int]
 
@@ -35,9 +33,6 @@ class CurationReport:
     verdicts: Counts
     """By step and value."""
     asked: Mapping[str, Counts]
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""
@@ -95,9 +90,6 @@ class RephrasingReport:
     tries: Counts
     """All tries that gave nothing, by reason."""
     asked: Mapping[str, Counts]
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""
@@ -157,9 +149,6 @@ class ImitationReport:
     """All tries that gave nothing, by reason."""
     asked: Mapping[str, Counts]
 
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
-
     def describe(self) -> str:
         """The counts as lines of text."""
         counted = (
@@ -213,9 +202,6 @@ class SelectionReport:
     """Questions that are too easy (``above``) or too hard (``below``)."""
     pass_rates: Counts
     asked: Mapping[str, Counts]
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
     def describe(self) -> str:
         """The counts as lines of text."""

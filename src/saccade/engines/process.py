@@ -10,7 +10,7 @@ import itertools
 import logging
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
+from saccade.codec.codecs import PLAIN_CODEC
 from saccade.engines.engine import (
     Completion,
     EngineContext,
@@ -32,10 +33,11 @@ from saccade.engines.process_values import (
     MODEL,
     PICTURES,
     Pictures,
+    SampledHead,
+    SampleHead,
+    ScoredText,
+    ScoreHead,
     disk_errors,
-    finish_from,
-    images_as_json,
-    versions_from,
 )
 from saccade.errors import SaccadeError
 from saccade.types import ImageRef, Json
@@ -106,14 +108,13 @@ class ProcessEngine:
         self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
     ) -> tuple[tuple[float, ...], ...]:
         """As ``LocalEngine.score_batch``."""
-        asked: list[Json] = []
+        texts = tuple(ScoredText(count=len(one.ids), images=one.images, start=one.start) for one in requests)
         with self._pictures.in_use():
             for one in requests:
                 self._pictures.put(one.images)
-                asked.append({"count": len(one.ids), "images": images_as_json(one.images), "start": one.start})
             ids = np.array([token for one in requests for token in one.ids], dtype=np.int64)
-            header: Mapping[str, Json] = {"do": "score", "requests": asked, "temperature": temperature}
-            frame = await self._running().answer(header, [ids.tobytes()])
+            head = ScoreHead(requests=texts, temperature=temperature)
+            frame = await self._running().answer({"do": "score", **asdict(head)}, [ids.tobytes()])
         scores = iter(np.frombuffer(frame.parts[0], dtype=np.float64).tolist())
         return tuple(tuple(next(scores) for _ in one.ids[one.start :]) for one in requests)
 
@@ -227,24 +228,20 @@ class ProcessSlot:
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
         """Continues ``ids``, as ``LocalSequence.sample``."""
         self._pictures.put(images)
+        head = SampleHead(slot=self._index, images=tuple(images), sampling=sampling)
         try:
             frame = await self._connection.answer(
-                {
-                    "do": "sample",
-                    "slot": self._index,
-                    "images": images_as_json(images),
-                    "sampling": {**asdict(sampling), "stop": list(sampling.stop)},
-                },
-                [np.array(ids, dtype=np.int64).tobytes()],
+                {"do": "sample", **asdict(head)}, [np.array(ids, dtype=np.int64).tobytes()]
             )
         except asyncio.CancelledError:
             self.close()
             raise
+        done = PLAIN_CODEC.reader(SampledHead).from_json(frame.header, "the turn")
         return Completion(
             ids=tuple(np.frombuffer(frame.parts[0], dtype=np.int64).tolist()),
             logprobs=tuple(np.frombuffer(frame.parts[1], dtype=np.float64).tolist()),
-            finish=finish_from(frame.header["finish"]),
-            versions=versions_from(frame.header.get("versions", [])),
+            finish=done.finish,
+            versions=done.versions,
         )
 
     def close(self) -> None:

@@ -1,14 +1,16 @@
-"""Files and values that go to the engine's process and come back: pictures, images by name, spans of versions."""
+"""Files and values that go to the engine's process and come back: pictures, and what the headers of frames say."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from safetensors import SafetensorError
 
+from saccade.engines.engine import Sampling
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore
-from saccade.types import Finish, ImageRef, Json, VersionSpan
+from saccade.types import Finish, ImageRef, VersionSpan
 
 MODEL, PICTURES = "model", "pictures"
 """Folders below the engine's own."""
@@ -54,18 +56,35 @@ def disk_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def images_as_json(images: Iterable[ImageRef]) -> list[Json]:
-    return [[image.hash, image.width, image.height] for image in images]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleHead:
+    """A turn to sample, without its ids, which are a binary part of the same frame."""
+
+    slot: int
+    images: tuple[ImageRef, ...]
+    sampling: Sampling
 
 
-def versions_as_json(versions: Iterable[VersionSpan]) -> list[Json]:
-    return [[span.version, span.start, span.end] for span in versions]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampledHead:
+    """A turn that was sampled, without its ids and log-probabilities."""
+
+    finish: Finish
+    versions: tuple[VersionSpan, ...]
 
 
-def versions_from(value: Json) -> tuple[VersionSpan, ...]:
-    assert isinstance(value, list)
-    return tuple(VersionSpan(version=version, start=start, end=end) for version, start, end in value)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredText:
+    """A text to score, which has the next ``count`` of the frame's ids."""
+
+    count: int
+    images: tuple[ImageRef, ...]
+    start: int
 
 
-def finish_from(value: Json) -> Finish:
-    return "stop" if value == "stop" else "eos" if value == "eos" else "length"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreHead:
+    """Texts to score, without their ids."""
+
+    requests: tuple[ScoredText, ...]
+    temperature: float

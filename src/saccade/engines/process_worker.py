@@ -1,6 +1,7 @@
 """The other side of ``ProcessEngine``: a local engine that answers frames until its connection closes."""
 
 import asyncio
+import itertools
 import os
 import shutil
 import signal
@@ -8,21 +9,23 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from saccade.engines.engine import Sampling, ScoreRequest, SequenceSlot
+from saccade.codec.codecs import PLAIN_CODEC
+from saccade.engines.engine import ScoreRequest, SequenceSlot
 from saccade.engines.local import LocalEngine, limited_engine
-from saccade.engines.process_values import MODEL, PICTURES, versions_as_json
+from saccade.engines.process_values import MODEL, PICTURES, SampledHead, SampleHead, ScoreHead
 from saccade.engines.weights import WeightsFile
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import EngineSettings
 from saccade.models.loading import LoadSettings, load_model
-from saccade.types import ImageRef, Json
+from saccade.types import Json
 
 
 class EngineServer:
@@ -81,26 +84,20 @@ class EngineServer:
         return WireFrame({})
 
     async def _sampled(self, frame: WireFrame) -> WireFrame:
-        slot = self._slots[_whole(frame.header["slot"])]
-        done = await slot.sample(
-            np.frombuffer(frame.parts[0], dtype=np.int64).tolist(),
-            _images(frame.header["images"]),
-            _sampling(_mapping(frame.header["sampling"])),
-        )
+        head = PLAIN_CODEC.reader(SampleHead).from_json(frame.header, "the turn")
+        ids = np.frombuffer(frame.parts[0], dtype=np.int64).tolist()
+        done = await self._slots[head.slot].sample(ids, head.images, head.sampling)
         parts = np.array(done.ids, dtype=np.int64).tobytes(), np.array(done.logprobs, dtype=np.float64).tobytes()
-        return WireFrame({"finish": done.finish, "versions": versions_as_json(done.versions)}, parts)
+        return WireFrame(asdict(SampledHead(finish=done.finish, versions=done.versions)), parts)
 
     async def _scored(self, frame: WireFrame) -> WireFrame:
+        head = PLAIN_CODEC.reader(ScoreHead).from_json(frame.header, "the texts")
         ids = iter(np.frombuffer(frame.parts[0], dtype=np.int64).tolist())
         requests = [
-            ScoreRequest(
-                ids=tuple(next(ids) for _ in range(_whole(one["count"]))),
-                images=_images(one["images"]),
-                start=_whole(one["start"]),
-            )
-            for one in map(_mapping, _list(frame.header["requests"]))
+            ScoreRequest(ids=tuple(itertools.islice(ids, one.count)), images=one.images, start=one.start)
+            for one in head.requests
         ]
-        scores = await self._engine.score_batch(requests, temperature=_number(frame.header["temperature"]))
+        scores = await self._engine.score_batch(requests, temperature=head.temperature)
         return WireFrame({}, [np.array([one for text in scores for one in text], dtype=np.float64).tobytes()])
 
 
@@ -146,32 +143,8 @@ def _refused(error: Exception) -> WireFrame:
     return WireFrame({"error": kind, "message": str(error)})
 
 
-def _sampling(fields: Mapping[str, Json]) -> Sampling:
-    return Sampling(
-        seed=_whole(fields["seed"]),
-        max_tokens=_whole(fields["max_tokens"]),
-        temperature=_number(fields["temperature"]),
-        top_p=_number(fields["top_p"]),
-        top_k=_whole(fields["top_k"]),
-        stop=tuple(str(stop) for stop in _list(fields["stop"])),
-        begins_anew=fields["begins_anew"] is True,
-    )
-
-
-def _images(value: Json) -> tuple[ImageRef, ...]:
-    return tuple(
-        ImageRef(hash=str(name), width=_whole(width), height=_whole(height))
-        for name, width, height in map(_list, _list(value))
-    )
-
-
 def _whole(value: Json) -> int:
     assert isinstance(value, int)
-    return value
-
-
-def _number(value: Json) -> float:
-    assert isinstance(value, int | float)
     return value
 
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.protocols.linguistic_tools import normal_name
 from saccade.rewards.lang2act import CHAIN_ERRORS
-from saccade.types import Attempt, Json, Score
+from saccade.types import Attempt, Score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChainUse:
     """Chains of an evaluation's trajectories, of those that a reward read chains of."""
+
+    FORM: ClassVar = Form(also=("valid",))
 
     chains: int
     errors: Mapping[str, int]
@@ -28,17 +32,6 @@ class ChainUse:
     def valid(self) -> float:
         """Share of the chains that are valid."""
         return 1 - sum(self.errors.values()) / self.chains
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "chains": self.chains,
-            "valid": self.valid,
-            "errors": dict(self.errors),
-            "tools": dict(self.tools),
-            "calls_mean": self.calls_mean,
-            "echoed": self.echoed,
-            "unanswered": self.unanswered,
-        }
 
 
 def chain_use(attempts: Iterable[Attempt]) -> ChainUse | None:

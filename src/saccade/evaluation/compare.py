@@ -7,10 +7,12 @@ sampling. What differs is said, and may be accepted by its name.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.evaluation.asked_alike import PairedSamples, asked_differences
 from saccade.evaluation.garbage_collection import collection_paused
@@ -24,7 +26,6 @@ from saccade.evaluation.statistics import (
     holm,
     smallest_difference,
 )
-from saccade.types import Json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +42,8 @@ class FlippedQuestion:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairedResult:
     """Two evaluations of the same questions, the second against the first."""
+
+    FORM: ClassVar = Form(keys={"smallest": "smallest_difference"})
 
     name: str
     """Of the benchmark or evaluation."""
@@ -67,28 +70,6 @@ class PairedResult:
     """Questions of which the machine failed a sample of one of them: in no figure."""
     accepted: tuple[str, ...] = ()
     """Differences in what was asked that the user accepts."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "name": self.name,
-            "models": list(self.models),
-            "before": self.before.as_json(),
-            "after": self.after.as_json(),
-            "difference": self.difference.as_json(),
-            "only_before": self.only_before,
-            "only_after": self.only_after,
-            "p_mcnemar": self.p_mcnemar,
-            "p_value": self.p_value,
-            "p_holm": self.p_holm,
-            "smallest_difference": self.smallest,
-            "categories": {name: mean.as_json() for name, mean in self.categories.items()},
-            "flipped": [
-                {"id": one.id, "before": one.before, "after": one.after, "answers": list(one.answers), "gold": one.gold}
-                for one in self.flipped
-            ],
-            "left_out": self.left_out,
-            "accepted": list(self.accepted),
-        }
 
     def describe(self) -> str:
         """Lines for the terminal."""

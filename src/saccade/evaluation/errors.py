@@ -21,14 +21,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from saccade.codec.codecs import plain_json
 from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
 from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
 from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
 from saccade.rewards.answers.rules import multiple_choice, value_of
 from saccade.rewards.tool_use import call_outcome
-from saccade.types import Attempt, Json, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
+from saccade.types import Attempt, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 from saccade.waiting import run_to_end
 
 ErrorKind = Literal["E1", "E2", "E3", "E4", "E5", "E6"]
@@ -68,9 +67,6 @@ class ErrorReport:
     def share(self, kind: ErrorKind) -> float | None:
         """Share of the wrong trajectories, as table 1 counts; None without any, or if the kind was not looked for."""
         return self.of_wrong[kind] / self.wrong if self.wrong and kind in self.of_wrong else None
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
 
 def gives_something(call: ToolCall, result: ToolResult) -> bool:

@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import ClassVar
 
 import numpy as np
 
+from saccade.codec.codecs import plain_json
+from saccade.codec.forms import Form
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.prices import Price
 from saccade.evaluation.repeats import Repeats, repeats
@@ -26,6 +29,14 @@ MOST_TURNS = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Quantiles:
+    """Median and 95 % quantile."""
+
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Spending:
     """Tokens, pictures, seconds and money of the samples that were played."""
 
@@ -34,25 +45,12 @@ class Spending:
     images: int
     calls: int
     samples: int
-    wall_s: tuple[float, float] | None
-    """Median and 95 % quantile of a sample; None where seconds were not kept."""
-    tool_s: tuple[float, float] | None
+    wall_s: Quantiles | None
+    """Seconds of a sample; None where they were not kept."""
+    tool_s: Quantiles | None
     money: float | None
     """In the currency of the price file; None without one."""
     currency: str = ""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "images": self.images,
-            "calls": self.calls,
-            "samples": self.samples,
-            "wall_s": _quantiles_json(self.wall_s),
-            "tool_s": _quantiles_json(self.tool_s),
-            "money": self.money,
-            "currency": self.currency,
-        }
 
     def describe(self) -> str:
         """``1,204 tokens in and 85 out a sample, 1.9 pictures, 0.8 calls, 2.1 s (p95 4.0), 0.52 USD in all``."""
@@ -60,13 +58,15 @@ class Spending:
         text = f"{self.tokens_in / n:,.0f} tokens in and {self.tokens_out / n:,.0f} out a sample, "
         text += f"{self.images / n:.1f} pictures, {self.calls / n:.1f} calls"
         if self.wall_s is not None:
-            text += f", {self.wall_s[0]:.1f} s (p95 {self.wall_s[1]:.1f})"
+            text += f", {self.wall_s.p50:.1f} s (p95 {self.wall_s.p95:.1f})"
         return text if self.money is None else f"{text}, {self.money:,.2f} {self.currency} in all"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationFigures:
     """All figures of one evaluation."""
+
+    FORM: ClassVar = Form(apart=("header",), flat=("repeats",))
 
     header: SampleHeader
     failed: int
@@ -102,24 +102,7 @@ class EvaluationFigures:
         return self.failed == 0
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "name": self.header.name,
-            "model": dict(self.header.model),
-            "total": self.total,
-            "failed": self.failed,
-            "cut_off": self.cut_off,
-            **self.repeats.as_json(),
-            "chance": self.chance,
-            "smallest_difference": self.smallest_difference,
-            "categories": _means_json(self.categories),
-            "by_turns": _means_json(self.by_turns),
-            "by_pixels": _means_json(self.by_pixels),
-            "by_option": dict(self.by_option),
-            "all_cycles": None if self.all_cycles is None else self.all_cycles.as_json(),
-            "errors": dict(self.errors),
-            "tools": dict(self.tools),
-            "spending": self.spending.as_json(),
-        }
+        return {"name": self.header.name, "model": dict(self.header.model), **plain_json(self)}
 
     def describe(self) -> str:
         """``direct: 63.3% (57.2% to 68.9%) of 256 questions in 240 clusters; chance 25.0%``, and what is missing."""
@@ -253,19 +236,11 @@ def _spending(
     )
 
 
-def _quantiles(seconds: Sequence[float]) -> tuple[float, float] | None:
+def _quantiles(seconds: Sequence[float]) -> Quantiles | None:
     if not seconds:
         return None
     median, high = np.percentile(seconds, [50, 95])
-    return float(median), float(high)
-
-
-def _quantiles_json(quantiles: tuple[float, float] | None) -> Json:
-    return None if quantiles is None else {"p50": quantiles[0], "p95": quantiles[1]}
-
-
-def _means_json(means: Mapping[str, ClusteredMean]) -> dict[str, Json]:
-    return {name: mean.as_json() for name, mean in means.items()}
+    return Quantiles(p50=float(median), p95=float(high))
 
 
 def table(found: Iterable[EvaluationFigures]) -> str:

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.geometry import Box, iou
@@ -24,12 +26,11 @@ class IouInterval:
     The last interval has ``high`` 1.0 and holds it.
     """
 
+    FORM: ClassVar = Form(flat=("answers",))
+
     low: float
     high: float
     answers: Accuracy
-
-    def as_json(self) -> dict[str, Json]:
-        return {"low": self.low, "high": self.high, **self.answers.as_json()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,16 +53,6 @@ class Grounding:
     """Share of trajectories that name none."""
     intervals: tuple[IouInterval, ...] = ()
     """The same trajectories' answers by the recall-only IoU of the question; every interval, also an empty one."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "iou": self.iou,
-            "dual_iou": self.dual_iou,
-            "tasks": self.tasks,
-            "boxes_mean": self.boxes_mean,
-            "without_box": self.without_box,
-            "intervals": [interval.as_json() for interval in self.intervals],
-        }
 
 
 def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS) -> Grounding | None:

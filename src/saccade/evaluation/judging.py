@@ -9,12 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.evaluation.statistics import RaterAgreement, rater_agreement
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.llm_judge import AnswerJudge
-from saccade.types import Attempt, Json
+from saccade.types import Attempt
 
 _RIGHT: Mapping[str, bool] = {
     **dict.fromkeys(("right", "true", "yes", "1", "correct"), True),
@@ -46,6 +48,8 @@ class AnswerVerdicts:
 class JudgeAgreement:
     """How a judge agrees with others on the answers of an evaluation."""
 
+    FORM: ClassVar = Form(keys={"with_itself": "with_itself_swapped", "with_second": "with_second_judge"})
+
     answers: int
     no_verdict: int
     """Answers on which the judge gave no verdict."""
@@ -58,14 +62,6 @@ class JudgeAgreement:
     with_second: RaterAgreement | None
     with_people: RaterAgreement | None
     rules_with_people: RaterAgreement | None
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "answers": self.answers,
-            "no_verdict": self.no_verdict,
-            "no_verdict_swapped": self.no_verdict_swapped,
-            **{name: None if found is None else found.as_json() for name, found in self._named.items()},
-        }
 
     def describe(self) -> str:
         """Lines for the terminal."""

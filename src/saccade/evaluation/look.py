@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.evaluation.grounding import look_of
 from saccade.evaluation.statistics import wilson_interval
@@ -17,7 +16,7 @@ from saccade.media.store import MediaStore
 from saccade.rewards.reward import told_right
 from saccade.runs.task_json import task_to_json
 from saccade.tasks.procedural import generate
-from saccade.types import Attempt, Example, Json, ToolCall
+from saccade.types import Attempt, Example, ToolCall
 
 NAME = "look"
 HIT_COVERAGE = 0.5
@@ -132,9 +131,6 @@ class LookFigures:
     action_tokens: float
     """A question; 0 of a model at a server, whose tokens are not seen."""
     by_family: Mapping[str, float]
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
     def line(self) -> str:
         low, high = self.ci95

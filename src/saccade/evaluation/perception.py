@@ -15,7 +15,7 @@ from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.models.attention_share import AttentionShare, attention_shares
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.reward import counts_as_right
-from saccade.types import Attempt, Json
+from saccade.types import Attempt
 
 HitRule = Callable[[AttentionShare], bool | None]
 """Whether attention hits the targets; None where that cannot be said."""
@@ -39,15 +39,6 @@ class Perception:
     """Share of right answers among misses: what V-precision would be if hits did not matter."""
     unjudged: int
     """Trajectories that say nothing: the machine failed, no picture was shown, or no target lies on one."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "rate": self.rate.as_json(),
-            "v_precision": self.v_precision.as_json(),
-            "v_recall": self.v_recall.as_json(),
-            "right_when_missed": self.right_when_missed.as_json(),
-            "unjudged": self.unjudged,
-        }
 
 
 def focused(factor: float = FACTOR, *, among: Among = "all images") -> HitRule:

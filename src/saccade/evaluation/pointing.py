@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from saccade.codec.codecs import plain_json
 from saccade.rewards.argos.scores import frame_of
-from saccade.types import Attempt, Json, PointMention, Target, Task
+from saccade.types import Attempt, PointMention, Target, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,9 +25,6 @@ class Pointing:
     """Points and descriptions per trajectory that a machine failed on."""
     agreement: float | None = None
     """Share of thoughts that end with what is answered, of those that rules can decide; None without any."""
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
 
 def pointing(attempts: Iterable[Attempt]) -> Pointing | None:

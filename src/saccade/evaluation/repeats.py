@@ -4,10 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.evaluation.samples import StoredSample
 from saccade.evaluation.statistics import ClusteredMean, clustered_mean
-from saccade.types import Json
 
 
 def pass_at_k(n: int, right: int, k: int) -> float:
@@ -42,6 +43,8 @@ def _plain(answer: str | None) -> str | None:
 class Repeats:
     """Measures of an evaluation in which each question was played ``k`` times."""
 
+    FORM: ClassVar = Form(keys={"passed": "pass", "majority": "maj"})
+
     k: int
     avg: ClusteredMean
     """avg@k: the mean over questions of their shares of right samples."""
@@ -51,15 +54,6 @@ class Repeats:
     """maj@k."""
     incomplete: int
     """Questions of which the machine failed a sample: in avg@k with the others, not in pass@k and maj@k."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "k": self.k,
-            "avg": self.avg.as_json(),
-            "pass": {str(k): mean.as_json() for k, mean in self.passed.items()},
-            "maj": self.majority.as_json(),
-            "incomplete": self.incomplete,
-        }
 
     def describe(self) -> str:
         """``avg@8 50.1% (…), pass@8 71.2% (…), maj@8 55.0% (…)``."""

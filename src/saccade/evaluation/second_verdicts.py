@@ -17,7 +17,6 @@ from typing import Self
 
 from saccade.errors import MachineError, missing_extra
 from saccade.evaluation.samples import StoredSample
-from saccade.types import Json
 
 MAX_CHARS = 512
 """Longer answers are no verdict: they are no answers in mathematics."""
@@ -117,10 +116,6 @@ class SecondVerdicts:
     @property
     def verdicts(self) -> int:
         return self.samples - sum(self.no_verdict.values())
-
-    def as_json(self) -> dict[str, Json]:
-        counts = {"samples": self.samples, "right": self.right, "ours": self.ours, "agreed": self.agreed}
-        return {"name": self.name, **counts, "no_verdict": dict(self.no_verdict)}
 
     def describe(self) -> str:
         """``math-verify 61.5 %, ours 60.8 %, agreed on 98.5 % of 130 open answers; no verdict on 2: ...``."""

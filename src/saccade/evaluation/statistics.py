@@ -4,12 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.codec.forms import Form
 from saccade.seeding import Label, generator_for
-from saccade.types import Json
 
 Z95 = 1.959963984540054
 """The 97.5 % quantile of the standard normal distribution."""
@@ -43,9 +44,6 @@ class Accuracy:
     ci95: tuple[float, float]
     n: int
 
-    def as_json(self) -> dict[str, Json]:
-        return {"accuracy": self.accuracy, "ci95": list(self.ci95), "n": self.n}
-
 
 def share_right(correct: Sequence[bool]) -> Accuracy:
     """The share of true values."""
@@ -56,6 +54,8 @@ def share_right(correct: Sequence[bool]) -> Accuracy:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
     """A mean difference with its 95 % bootstrap interval."""
+
+    FORM: ClassVar = Form(keys={"mean": "difference"})
 
     mean: float
     ci95: tuple[float, float]
@@ -126,9 +126,6 @@ class ClusteredMean:
     ci95: tuple[float, float]
     n: int
     clusters: int
-
-    def as_json(self) -> dict[str, Json]:
-        return {"mean": self.mean, "ci95": list(self.ci95), "n": self.n, "clusters": self.clusters}
 
     def describe(self) -> str:
         """``63.3% (57.2% to 68.9%)``."""
@@ -235,10 +232,6 @@ class RaterAgreement:
     ci95: tuple[float, float] | None
     agree: int
     n: int
-
-    def as_json(self) -> dict[str, Json]:
-        ci95: Json = None if self.ci95 is None else list(self.ci95)
-        return {"kappa": self.kappa, "ci95": ci95, "agree": self.agree, "n": self.n}
 
     def describe(self) -> str:
         """``agree on 95 of 100, kappa 0.90 (0.81 to 0.99)``."""

@@ -3,28 +3,29 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.evaluation.chains import ChainUse, chain_use
 from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.pointing import Pointing, pointing
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.rewards.reward import counts_as_right, keeps_format
-from saccade.types import Attempt, Json, Task, Trajectory
+from saccade.types import Attempt, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unfinished:
     """How many of so many trajectories failed, and how many a limit on tokens cut off."""
 
+    FORM: ClassVar = Form(apart=("of",))
+
     of: int = 0
     failed: int = 0
     """The machine's failures, and prompts that left no room to answer: in no figure."""
     cut_off: int = 0
     """Ended by a limit on tokens before they answered: wrong in every figure."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {"failed": self.failed, "cut_off": self.cut_off}
 
     def describe(self) -> str:
         """``2 of 6 failed and are left out, 1 of 6 cut off by a token limit``; nothing where there are none."""
@@ -42,11 +43,10 @@ def unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
 class FamilySummary:
     """The questions of one task family in an evaluation."""
 
+    FORM: ClassVar = Form(flat=("answers", "unfinished"))
+
     answers: Accuracy
     unfinished: Unfinished
-
-    def as_json(self) -> dict[str, Json]:
-        return {**self.answers.as_json(), **self.unfinished.as_json()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +55,8 @@ class StageSummary:
 
     The rates are None when nothing was scored.
     """
+
+    FORM: ClassVar = Form(flat=("overall", "unfinished"), sparse=("buckets", "grounding", "pointing", "chains"))
 
     name: str
     overall: Accuracy
@@ -77,24 +79,6 @@ class StageSummary:
     """Points of the reasoning; None where there are none."""
     chains: ChainUse | None = None
     """Chains of linguistic tools; None where there are none."""
-
-    def as_json(self) -> dict[str, Json]:
-        """The summary as JSON, as in ``report.json``."""
-        return {
-            "name": self.name,
-            **self.overall.as_json(),
-            "families": {name: family.as_json() for name, family in self.families.items()},
-            **({"buckets": {name: one.as_json() for name, one in self.buckets.items()}} if self.buckets else {}),
-            "tool_rate": self.tool_rate,
-            "turns_mean": self.turns_mean,
-            "format_rate": self.format_rate,
-            "reward_mean": self.reward_mean,
-            **self.unfinished.as_json(),
-            "tools": self.tools.as_json(),
-            **({"grounding": self.grounding.as_json()} if self.grounding else {}),
-            **({"pointing": self.pointing.as_json()} if self.pointing else {}),
-            **({"chains": self.chains.as_json()} if self.chains else {}),
-        }
 
     def describe(self) -> str:
         """One line: ``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``."""

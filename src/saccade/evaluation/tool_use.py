@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from saccade.codec.codecs import plain_json
 from saccade.rewards.reward import is_correct
 from saccade.rewards.tool_use import call_outcome, calls_of
-from saccade.types import Attempt, Json, ToolCall, Trajectory, Turn
+from saccade.types import Attempt, ToolCall, Trajectory, Turn
 
 ACCURACY_BOUNDS = (0.0, 0.25, 0.5, 0.75)
 """Lower bounds of the bands of group accuracy; each ends before the next, and the last holds 1."""
@@ -29,9 +28,6 @@ class DifficultyBand:
     low: float
     calls_mean: float
     groups: int
-
-    def as_json(self) -> dict[str, Json]:
-        return {"low": self.low, "calls_mean": self.calls_mean, "groups": self.groups}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,9 +50,6 @@ class ToolUse:
     bands: tuple[DifficultyBand, ...] = ()
     """By accuracy of the group (task and stream), from low to high; bands without a group are left out. A task that
     was played once is right or wrong: the first and the last band."""
-
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
 
 
 def tool_use(attempts: Iterable[Attempt]) -> ToolUse:
@@ -140,9 +133,6 @@ class FamilyTools:
         total = sum(self.calls.values())
         return self.calls.get(tool, 0) / total if total else 0.0
 
-    def as_json(self) -> dict[str, Json]:
-        return {"trajectories": self.trajectories, "turns_mean": self.turns_mean, "calls": dict(self.calls)}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Latency:
@@ -153,9 +143,6 @@ class Latency:
     median_s: float
     p95_s: float
 
-    def as_json(self) -> dict[str, Json]:
-        return {"calls": self.calls, "mean_s": self.mean_s, "median_s": self.median_s, "p95_s": self.p95_s}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolMix:
@@ -164,12 +151,6 @@ class ToolMix:
     families: Mapping[str, FamilyTools] = field(default_factory=dict)
     latencies: Mapping[str, Latency] = field(default_factory=dict)
     """Tools that recorded nothing are missing."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "families": {name: family.as_json() for name, family in self.families.items()},
-            "latencies": {name: latency.as_json() for name, latency in self.latencies.items()},
-        }
 
 
 def tool_mix(attempts: Iterable[Attempt]) -> ToolMix:

@@ -21,9 +21,9 @@ that is shown, or nearly the whole image.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from saccade.errors import UserError
+from saccade.codec.bounds import Bounds, Positive, check_bounds
 from saccade.geometry import Box, enclosing_box, iou
 from saccade.media.store import MediaStore
 from saccade.pictures import bounded
@@ -40,22 +40,17 @@ _ROUNDING = 1e-6
 class CropSettings:
     """How boxes become crops."""
 
-    padding: float = 0.0
+    padding: Annotated[float, Bounds(least=0, most=10)] = 0.0
     """Padding on each side, as a share of the box's width or height; the paper has none."""
-    min_side_px: int = 28
+    min_side_px: Positive = 28
     """Least side of a crop, in pixels of the original: one image token of Qwen2.5-VL."""
-    max_crops: int = 8
+    max_crops: Positive = 8
     """Maximum number of crops; each costs as many tokens as an image of its size."""
-    same_iou: float = 0.9
+    same_iou: Annotated[float, Bounds(above=0, most=1)] = 0.9
     """Two regions with at least this intersection over union are one."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.padding <= 10:
-            raise UserError(f"padding={self.padding} must be from 0 to 10, a share of a box's sides (0.1 is a tenth)")
-        if self.min_side_px < 1 or self.max_crops < 1:
-            raise UserError(f"min_side_px={self.min_side_px} and max_crops={self.max_crops} must be 1 or more")
-        if not 0 < self.same_iou <= 1:
-            raise UserError(f"same_iou={self.same_iou} must be above 0 and up to 1")
+        check_bounds(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,12 +23,12 @@ from saccade.services.http.listening import check_reach
 from saccade.services.http.service import ToolService
 from saccade.services.images import ImageShelf, image_directory
 from saccade.services.logs import log_as_json
+from saccade.services.messages import CallRequest, ServedTool
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall
 from saccade.services.workers.pool import Pool, stop_all
-from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
-from saccade.types import Json
+from saccade.services.workers.running import CallReply, ToolRunner, build_tools
 
 try:
     import ray
@@ -52,7 +52,7 @@ class ToolReplica:
         tools = build_tools(builder, group.tools, folder)
         self._runner = ToolRunner(tools, fetch=lambda key: self._files.get(key), image_mb=image_mb)
 
-    async def about(self) -> list[dict[str, Json]]:
+    async def about(self) -> tuple[ServedTool, ...]:
         """Descriptions of the tools."""
         return self._runner.about()
 
@@ -76,9 +76,9 @@ class _Replicas:
     def when_ended(self, notify: Callable[[], object]) -> None:
         """Never: Ray replaces replicas by itself."""
 
-    async def tools(self) -> Sequence[Mapping[str, Json]]:
+    async def tools(self) -> Sequence[ServedTool]:
         try:
-            told: Sequence[Mapping[str, Json]] = await self._handle.about.remote()
+            told: Sequence[ServedTool] = await self._handle.about.remote()
         except ray.exceptions.RayError as error:
             raise BrokenFrameError(str(error)) from error
         return told

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 import torch
 from torch import Tensor, nn
 
+from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.eight_bit import EightBitAdamW
 from saccade.models.lora import LoraSettings
@@ -58,11 +59,11 @@ def learning_rate(
 class OptimizerSettings:
     """AdamW (Loshchilov and Hutter 2019), how gradients are taken, and what is saved in memory."""
 
-    learning_rate: float = 1e-6
+    learning_rate: NotNegative = 1e-6
     betas: tuple[float, float] = (0.9, 0.98)
-    weight_decay: float = 0.01
-    max_gradient_norm: float = 1.0
-    micro_batch_tokens: int = 4096
+    weight_decay: NotNegative = 0.01
+    max_gradient_norm: Annotated[float, Bounds(above=0, words="above 0; inf never clips")] = 1.0
+    micro_batch_tokens: Positive = 4096
     """Tokens forwarded at once. A prompt counts once for the sequences that share it, and again in each micro-batch
     that its group is split over; any value gives the same gradient."""
     frozen_vision: bool = False
@@ -87,15 +88,9 @@ class OptimizerSettings:
     It takes the place of the native kernels, which gain more where there are any: in fp32 on a CPU."""
 
     def check(self) -> None:
-        for name, value in (("learning_rate", self.learning_rate), ("weight_decay", self.weight_decay)):
-            if not 0 <= value < math.inf:
-                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        check_bounds(self)
         if not all(0 <= beta < 1 for beta in self.betas):
             raise UserError(f"betas={self.betas} must both be 0 or more and below 1 (0.9,0.98 is usual)")
-        if not self.max_gradient_norm > 0:
-            raise UserError(f"max_gradient_norm={self.max_gradient_norm} must be above 0; inf never clips")
-        if self.micro_batch_tokens < 1:
-            raise UserError(f"micro_batch_tokens={self.micro_batch_tokens} must be 1 or more")
 
 
 class MasterOptimizer:

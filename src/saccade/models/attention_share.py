@@ -9,16 +9,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from saccade.codec.forms import Form
 from saccade.media.resize import token_coverage
 from saccade.models.attention import tree
 from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel
-from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
+from saccade.types import Attempt, ImageRef, Task, Trajectory
 
 SCORES_AT_ONCE = 1 << 24
 """Products of queries and keys, over all heads, that are worked on at a time: 64 MiB of them, in up to three copies."""
@@ -31,6 +33,8 @@ class AttentionShare:
     Where a task has targets, ``inside`` and ``outside`` are the attention on the images that have them, and nothing
     of it on other images. A token that a target covers in part counts in part.
     """
+
+    FORM: ClassVar = Form(apart=("whole_area", "peak"), also=("focus",))
 
     image: float
     """On image tokens of all images that the trajectory shows."""
@@ -64,21 +68,11 @@ class AttentionShare:
 class MeanAttention:
     """Means over trajectories: the image's share over all ``n``, the others over the ``n_targets`` with targets."""
 
+    FORM: ClassVar = Form(flat=("share",))
+
     share: AttentionShare
     n: int
     n_targets: int
-
-    def as_json(self) -> dict[str, Json]:
-        share = self.share
-        return {
-            "image": share.image,
-            "inside": share.inside,
-            "outside": share.outside,
-            "area": share.area,
-            "focus": share.focus,
-            "n": self.n,
-            "n_targets": self.n_targets,
-        }
 
 
 def attention_shares(

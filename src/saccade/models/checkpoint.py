@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
+from saccade.codec.bounds import Positive, check_bounds
 from saccade.errors import UserError
 
 
@@ -32,21 +33,18 @@ def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:
 class EngineSettings:
     """How much the engine in this process works on at once: less takes less memory and more time."""
 
-    max_rows: int = 128
+    max_rows: Positive = 128
     """Trajectories sampled at the same time; others wait for a row."""
-    max_chunk_tokens: int = 8192
+    max_chunk_tokens: Positive = 8192
     """Tokens that one forward of prompts or observations has at most, with padding, unless a single one is longer."""
-    cache_tokens: int | None = None
+    cache_tokens: Positive | None = None
     """Tokens that the KV cache of all rows together may reach within their current turns; a trajectory waits for its
     row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
-    feature_mib: int = 1024
+    feature_mib: Positive = 1024
     """Size of the cache of image features for other turns and rows, in MiB."""
 
     def check(self) -> None:
-        for name in ("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name}={value} must be 1 or more")
+        check_bounds(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,14 @@ A linguistic tool is written out by the policy, call and finding alike; nothing 
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
+from saccade.codec.codecs import FOREIGN_CODEC, plain_json
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -54,9 +57,6 @@ class LinguisticTool:
                     f"{MAX_TEXT_CHARS} characters without a '<', which tags begin with"
                 )
 
-    def as_json(self) -> dict[str, Json]:
-        return {"name": self.name, "description": self.description, "args": self.args}
-
 
 @dataclass(frozen=True, slots=True)
 class LinguisticToolbox:
@@ -64,6 +64,8 @@ class LinguisticToolbox:
 
     ``name in toolbox`` compares without case and outer space. UserError for two tools of one name.
     """
+
+    FORM: ClassVar = Form(tag=("version", _VERSION))
 
     tools: tuple[LinguisticTool, ...]
 
@@ -96,22 +98,14 @@ class LinguisticToolbox:
 
     def to_json(self) -> dict[str, Json]:
         """The toolbox as JSON values; ``from_json`` gives an equal one back."""
-        return {"version": _VERSION, "tools": [tool.as_json() for tool in self.tools]}
+        return plain_json(self)
 
     @classmethod
     def from_json(cls, value: Json, where: str = "the toolbox") -> Self:
         """The toolbox of JSON values, by ``to_json`` or written by hand; UserError names ``where`` and the fault."""
-        if not isinstance(value, Mapping):
-            raise UserError(f'{where} is no JSON object; write {{"version": {_VERSION}, "tools": […]}}')
-        if (version := value.get("version", _VERSION)) != _VERSION:
-            raise UserError(f"{where} is of version {version!r}, and this Saccade reads version {_VERSION}; update it")
-        rows = value.get("tools")
-        if isinstance(rows, str) or not isinstance(rows, Sequence):
-            raise UserError(f'{where} has no list "tools"; write one object for each, with name and description')
-        tools = tuple(_tool(row, f"{where}, tool {number}") for number, row in enumerate(rows, 1))
         try:
-            return cls(tools=tools)
-        except UserError as error:
+            return FOREIGN_CODEC.reader(cls).from_json(value, "the toolbox")
+        except BrokenRecordError as error:
             raise UserError(f"{where}: {error}") from error
 
 
@@ -137,16 +131,3 @@ def read_toolbox(path: Path) -> LinguisticToolbox:
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as a toolbox: {error}") from error
     return LinguisticToolbox.from_json(value, str(path))
-
-
-def _tool(row: Json, where: str) -> LinguisticTool:
-    if not isinstance(row, Mapping):
-        raise UserError(f"{where} is no JSON object; write name and description")
-    values = {key: row.get(key, "") for key in ("name", "description", "args")}
-    texts = {key: value for key, value in values.items() if isinstance(value, str)}
-    if wrong := values.keys() - texts.keys():
-        raise UserError(f"{where}: {', '.join(sorted(wrong))} must be a text")
-    try:
-        return LinguisticTool(name=texts["name"], description=texts["description"], args=texts["args"])
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from error

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from saccade.atomic import disk_errors, write_json_atomic, write_text_atomic
 from saccade.chat import check_up, connect
+from saccade.codec.codecs import plain_json
 from saccade.config import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks import (
@@ -215,7 +216,7 @@ def _json(
         "asked": dict(one.tasks.set_apart),
         "headline": one.benchmark.headline,
         "readings": [reading.as_json() for reading in readings],
-        "avg_at_k": [average.as_json() for average in averages],
+        "avg_at_k": [plain_json(average) for average in averages],
         "published": [
             {
                 "model": figure.model,

@@ -1,7 +1,6 @@
 """An index made of a folder, or brought up to date with it; a build that is cut off goes on where it was."""
 
 import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, write_json_atomic, write_whole
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.retrieval.folder import read_folder
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.layout import (
+    ENTRIES,
     IndexEntry,
     IndexHeader,
     IndexPaths,
@@ -108,7 +109,7 @@ class IndexWriter:
             entries.append(entry)
         if vectors:
             self._append_vectors(np.concatenate(vectors))
-        line = json.dumps([entry.to_json() for entry in entries])
+        line = f"[{', '.join(map(ENTRIES.text, entries))}]"
         _append(self._paths.journal, f"{line}\n".encode("ascii"))
         return entries
 
@@ -127,7 +128,7 @@ def _check_header(paths: IndexPaths, wanted: IndexHeader) -> None:
     if not paths.header.exists():
         if any(not path.name.startswith(TEMPORARY_PREFIX) for path in paths.root.iterdir()):
             raise UserError(f"{paths.root} is neither empty nor an index; choose another directory with --out")
-        write_json_atomic(paths.header, wanted.to_json())
+        write_json_atomic(paths.header, plain_json(wanted))
         return
     found = read_header(paths)
     if (found.encoder, found.dimension) != (wanted.encoder, wanted.dimension):

@@ -12,14 +12,16 @@ the end of its last whole line.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from saccade.codec.codecs import PLAIN_CODEC, Codec
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
-from saccade.types import Json
 
 FORMAT = 1
 Precision = Literal["int8", "fp16"]
@@ -44,6 +46,8 @@ class IndexSettings:
 class IndexHeader:
     """What an index was made with."""
 
+    FORM: ClassVar = Form(flat=("settings",), tag=("format", FORMAT))
+
     encoder: str
     """Its identity."""
     dimension: int
@@ -55,10 +59,6 @@ class IndexHeader:
     def width(self) -> int:
         """Numbers of a row: the kernel takes two at once."""
         return self.dimension + self.dimension % 2
-
-    def to_json(self) -> dict[str, Json]:
-        made = {"encoder": self.encoder, "where": self.where, "dimension": self.dimension}
-        return {"format": FORMAT, **made, **asdict(self.settings)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,10 +85,9 @@ class IndexEntry:
     is_replaced: bool = False
     """The pages that this file had so far are no longer part of the index: the file has changed."""
 
-    def to_json(self) -> dict[str, Json]:
-        """What differs from the default."""
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {field.name: said[field.name] for field in fields(self) if said[field.name] != field.default}
+
+ENTRIES = Codec({IndexEntry: Form(is_closed=True)}, is_lenient=True)
+"""Reads and writes entries: of each what differs from the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +125,8 @@ def read_header(paths: IndexPaths) -> IndexHeader:
     if not paths.header.is_file():
         raise UserError(f"{paths.root} is no index of pages; make one with: saccade index FOLDER --out {paths.root}")
     try:
-        said = json.loads(paths.header.read_bytes())
-        if said.pop("format") != FORMAT:
-            raise UserError(f"{paths.header} was written by another version of Saccade; make the index again")
-        encoder, where, dimension = str(said.pop("encoder")), str(said.pop("where")), int(said.pop("dimension"))
-        return IndexHeader(encoder=encoder, where=where, dimension=dimension, settings=IndexSettings(**said))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, UserError):
-            raise
+        return PLAIN_CODEC.read(IndexHeader, paths.header.read_bytes(), "the file")
+    except (OSError, BrokenRecordError) as error:
         raise UserError(f"{paths.header} cannot be read: {error}; make the index again") from error
 
 
@@ -142,10 +135,8 @@ def read_entries(paths: IndexPaths) -> Iterator[IndexEntry]:
     for place, line in enumerate(whole_lines(paths.journal), start=1):
         try:
             for said in json.loads(line):
-                if said.get("grid") is not None:
-                    said["grid"] = tuple(said["grid"])
-                yield IndexEntry(**said)
-        except (ValueError, TypeError, AttributeError) as error:
+                yield ENTRIES.reader(IndexEntry).from_json(said, "an entry")
+        except (ValueError, TypeError, RecursionError, BrokenRecordError) as error:
             raise UserError(f"{paths.journal}, line {place}, is damaged ({error}); make the index again") from error
 
 

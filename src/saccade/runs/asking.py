@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta
-
 from saccade.atomic import write_json_atomic
+from saccade.codec.bounds import Bounds
 from saccade.codec.codecs import Codec
 from saccade.codec.fields import Fields
 from saccade.codec.forms import Form
@@ -54,7 +53,7 @@ class Way:
     style: Style
     box_form: BoxForm
     tools: tuple[ToolRecord, ...]
-    max_turns: Annotated[int, Meta(ge=1, description="1 or more")]
+    max_turns: Annotated[int, Bounds(least=1)]
     states_turns: bool
     """Whether the instructions speak of the number of turns."""
     rollout: RolloutSettings
@@ -197,7 +196,6 @@ def open_asked(path: Path, *, remarks: tuple[str, ...], streams: Mapping[str, Wa
 ASKING = Codec(
     {
         RolloutSettings: Form(apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")),
-        LinguisticToolbox: Form(tag=("version", 1)),
         ToolRecord: Form(flat=("spec",)),
         Way: Form(flat=("rollout",), sparse=("toolbox",)),
         AskingRecord: Form(tag=("version", _VERSION), last=("evaluated", "trained")),

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO, Literal, Self
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_bytes_atomic, write_json_atomic
+from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
 from saccade.runs import clocks, segments, signals
@@ -107,7 +108,7 @@ class RunDirectory:
             write_json_atomic(paths.settings, settings)
             if config:
                 write_bytes_atomic(paths.config, config.encode())
-            write_json_atomic(paths.info, info.as_json())
+            write_json_atomic(paths.info, plain_json(info))
             with disk_errors(paths.log):
                 return cls(paths, info, lock, is_resumed=is_resumed)
         except BaseException:
@@ -117,13 +118,13 @@ class RunDirectory:
     def finish(self, status: Literal["finished", "failed"], error: str = "") -> None:
         """Write down how the run ended; it stays locked until it is closed."""
         self.info = replace(self.info, status=status, ended=_now(), error=error)
-        write_json_atomic(self.paths.info, self.info.as_json())
+        write_json_atomic(self.paths.info, plain_json(self.info))
 
     def note_restart(self, what: str) -> None:
         """Writes down that a process of the run was lost and replaced."""
         logger.warning("%s", what)
         self.info = replace(self.info, restarts=(*self.info.restarts, f"{_now()} {what}"))
-        write_json_atomic(self.paths.info, self.info.as_json())
+        write_json_atomic(self.paths.info, plain_json(self.info))
 
     @property
     def has_records(self) -> bool:

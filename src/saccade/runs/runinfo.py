@@ -4,11 +4,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from saccade.codec.codecs import FOREIGN_CODEC
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.runs.position import Position
 from saccade.types import Json
@@ -23,11 +25,12 @@ RunStatus = Literal["running", "finished", "failed"]
 class RunInfo:
     """``run.json``: what ran, with what, and how it ended."""
 
-    status: RunStatus
-    command: tuple[str, ...]
-    started: str
+    title: str = ""
+    """Subject of the run, for people."""
+    status: RunStatus = "running"
+    command: tuple[str, ...] = ()
+    started: str = ""
     """UTC, ISO 8601; of the first start when the run was resumed."""
-    versions: Mapping[str, str]
     resumed: tuple[str, ...] = ()
     """UTC, ISO 8601: each later start."""
     changed: tuple[str, ...] = ()
@@ -37,22 +40,7 @@ class RunInfo:
     ended: str | None = None
     error: str = ""
     """Why the run failed."""
-    title: str = ""
-    """Subject of the run, for people."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "title": self.title,
-            "status": self.status,
-            "command": list(self.command),
-            "started": self.started,
-            "resumed": list(self.resumed),
-            "changed": list(self.changed),
-            "restarts": list(self.restarts),
-            "ended": self.ended,
-            "error": self.error,
-            "versions": dict(self.versions),
-        }
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,22 +147,10 @@ class RunPaths:
 
 def read_info(paths: RunPaths) -> RunInfo:
     """The content of ``run.json``. Raises UserError when there is no run or the file is damaged."""
-    values = read_json_object(paths.info)
-    status, command, versions = values.get("status"), values.get("command"), values.get("versions")
-    resumed, ended, changed = values.get("resumed"), values.get("ended"), values.get("changed")
-    restarts = values.get("restarts")
-    return RunInfo(
-        status="finished" if status == "finished" else "failed" if status == "failed" else "running",
-        command=tuple(str(word) for word in command) if isinstance(command, list) else (),
-        started=str(values.get("started", "")),
-        resumed=tuple(str(time) for time in resumed) if isinstance(resumed, list) else (),
-        changed=tuple(str(line) for line in changed) if isinstance(changed, list) else (),
-        restarts=tuple(str(line) for line in restarts) if isinstance(restarts, list) else (),
-        ended=str(ended) if ended else None,
-        error=str(values.get("error", "")),
-        title=str(values.get("title", "")),
-        versions={name: str(of) for name, of in versions.items()} if isinstance(versions, Mapping) else {},
-    )
+    try:
+        return FOREIGN_CODEC.reader(RunInfo).from_json(read_json_object(paths.info), "the file")
+    except BrokenRecordError as error:
+        raise UserError(f"{paths.info} is damaged: {error}") from error
 
 
 def read_json_object(path: Path) -> dict[str, Json]:
@@ -183,7 +159,7 @@ def read_json_object(path: Path) -> dict[str, Json]:
         values = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"{path.parent} holds no run: there is no {path.name}") from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise UserError(f"{path} cannot be read: {error}") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold a JSON object, not {type(values).__name__}")

@@ -1,8 +1,9 @@
 """Settings of a served agent: where it listens, and limits on everything that a client may send or hold."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from saccade.codec.bounds import Bounds, Count, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.services.http.hosts import is_loopback
 
@@ -20,43 +21,36 @@ class AgentServerSettings:
     name: str = "saccade"
     """Name of the model in ``/v1/models``, which requests give as ``model``."""
     reply: ReplyForm = "answer"
-    queue: int = 512
+    queue: Positive = 512
     """Trajectories that may be open at a time, at work or waiting for a row; a request beyond that gets 429."""
-    most_samples: int = 64
+    most_samples: Positive = 64
     """Largest ``n`` of a request."""
-    request_s: float = 30.0
+    request_s: Annotated[float, Bounds(above=0)] = 30.0
     """Within which a request's headers must have come, then its body, then each 64 KiB of its answer be read."""
-    deadline_s: float = 600.0
+    deadline_s: Annotated[float, Bounds(above=0)] = 600.0
     """From a request's body to its reply; then its trajectories end and it gets 504."""
-    max_body_mb: int = 64
-    uploads_mb: int = 512
+    max_body_mb: Positive = 64
+    uploads_mb: Positive = 512
     """Limit of all bodies that are arriving or at work; a request beyond that gets 503."""
-    max_images: int = 64
+    max_images: Positive = 64
     """Pictures of a request."""
-    max_image_mp: int = 64
+    max_image_mp: Positive = 64
     """Megapixels of one picture."""
-    max_images_mp: int = 128
+    max_images_mp: Positive = 128
     """Megapixels of all pictures of a request."""
-    max_text_chars: int = 200_000
-    max_messages: int = 256
+    max_text_chars: Positive = 200_000
+    max_messages: Positive = 256
     allows_https: bool = False
     """Whether pictures may be named by ``https://`` addresses, which the server then fetches."""
-    traces: int = 256
+    traces: Count = 256
     """Requests whose trajectories are kept for ``/traces``; the oldest make room."""
-    traces_mb: int = 256
+    traces_mb: Count = 256
     """Limit of their pictures, as pixels, and their texts."""
     drain_s: float = 30.0
     """At the end: how long requests that are out may take."""
 
     def __post_init__(self) -> None:
-        sizes = ("max_body_mb", "uploads_mb", "max_images", "max_image_mp", "max_images_mp", "max_text_chars")
-        for name in ("queue", "most_samples", "max_messages", *sizes):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} must be 1 or more")
-        if self.traces < 0 or self.traces_mb < 0:
-            raise UserError(f"traces={self.traces} and traces_mb={self.traces_mb} must not be negative; 0 keeps none")
-        if self.request_s <= 0 or self.deadline_s <= 0:
-            raise UserError(f"request_s={self.request_s} and deadline_s={self.deadline_s} must be above 0")
+        check_bounds(self)
         if not self.name or len(self.name) > 200 or not self.name.isprintable():
             raise UserError(f"the model's name {self.name[:60]!r} must be 1 to 200 printable characters; see --name")
 

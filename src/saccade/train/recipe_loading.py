@@ -1,12 +1,9 @@
 """Recipes by name: a function in a file of the user or one that ships, and its settings with what they mean."""
 
-import ast
 import dataclasses
 import difflib
 import importlib
 import inspect
-import itertools
-import textwrap
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from saccade.codec.docs import field_docs
 from saccade.config.context import RecipeContext
 from saccade.config.setting_values import describe
 from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
@@ -194,28 +192,3 @@ def _group_class(kind: type, name: str) -> type:
     annotation = typing.get_type_hints(kind)[name]
     members = (annotation, *typing.get_args(annotation))
     return next(one for one in members if isinstance(one, type) and dataclasses.is_dataclass(one))
-
-
-def field_docs(kind: type) -> dict[str, str]:
-    """The text under each field of a dataclass, its bases' included, on one line each."""
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
-        if dataclasses.is_dataclass(one):
-            found |= _own_field_docs(one)
-    return found
-
-
-def _own_field_docs(kind: type) -> dict[str, str]:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError, SyntaxError):
-        # A class made at run time has no source.
-        return {}
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-    docs: dict[str, str] = {}
-    for field, below in itertools.pairwise(body):
-        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
-            continue
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str):
-            docs[field.target.id] = " ".join(below.value.value.split())
-    return docs

@@ -5,13 +5,14 @@ In code, an ``Algorithm`` value may be passed instead of ``AlgorithmSettings``.
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
+from saccade.codec.bounds import Bounds, Count, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
 
@@ -31,9 +32,9 @@ class AlgorithmSettings:
     clip_high: float | None = None
     scale_by_std: bool = True
     """Whether grpo and gspo divide advantages by their group's standard deviation."""
-    max_refills: int = 9
+    max_refills: Count = 9
     """For dapo: extra rounds of questions that replace groups with equal rewards."""
-    overlong_tokens: int = 0
+    overlong_tokens: Count = 0
     """For dapo: action tokens before the limit over which the soft overlong penalty grows; 0 for no penalty."""
     critic: Critic = Critic()
     """Critic of ppo."""
@@ -41,10 +42,7 @@ class AlgorithmSettings:
 
     def check(self) -> None:
         """Raises UserError for what the algorithm would refuse or silently not use."""
-        if self.max_refills < 0 or self.overlong_tokens < 0:
-            raise UserError(
-                f"max_refills={self.max_refills} and overlong_tokens={self.overlong_tokens} must be 0 or more"
-            )
+        check_bounds(self)
         if self.overlong_tokens and self.name != "dapo":
             raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
         if self.max_refills != AlgorithmSettings.max_refills and self.name != "dapo":
@@ -101,93 +99,77 @@ def chosen(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
 class SFTSettings:
     """Settings of an SFT stage: how long and how fast it learns."""
 
-    steps: int
-    batch_size: int = 16
+    steps: Positive
+    batch_size: Positive = 16
     """Demonstrations per step."""
     optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-5)
-    warmup_steps: int = 0
+    warmup_steps: Count = 0
     decay: Decay = "cosine"
-    final_rate: float = 0.0
+    final_rate: NotNegative = 0.0
     """Where the decay ends, as a share of the peak."""
-    checkpoint_every: int = 100
+    checkpoint_every: Positive = 100
     """Steps between checkpoints; the last step always has one."""
-    checkpoints_kept: int = 2
+    checkpoints_kept: Positive = 2
     """Number of newest checkpoints to keep while the stage runs; 1 leaves nothing to go back to if the newest is
     damaged. A finished stage keeps its last policy, without the optimiser's state."""
 
     def check(self) -> None:
-        _positive("steps", self.steps)
-        _positive("checkpoints_kept", self.checkpoints_kept)
-        _positive("batch_size", self.batch_size)
-        _positive("checkpoint_every", self.checkpoint_every)
-        _not_negative("warmup_steps", self.warmup_steps)
-        _not_negative("final_rate", self.final_rate)
+        check_bounds(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImitationSettings(SFTSettings):
     """Settings of an SFT stage that may be left out."""
 
-    steps: int = 0
+    steps: Annotated[int, Bounds(least=0, words="0 (no imitation) or more")] = 0
     """0 skips SFT and goes straight to RL."""
-
-    def check(self) -> None:
-        if self.steps < 0:
-            raise UserError(f"steps={self.steps} must be 0 (no imitation) or more")
-        if self.steps:
-            super().check()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RLSettings:
     """Settings of an RL stage: how long and how fast it learns."""
 
-    steps: int
+    steps: Count
     """0 skips the stage: only its evaluations are run."""
-    tasks_per_step: int = 16
+    tasks_per_step: Positive = 16
     """Questions whose groups make up a batch."""
-    group_size: int = 8
+    group_size: Annotated[int, Bounds(least=1, words="1 or more (8 is usual)")] = 8
     """Trajectories per question and stream."""
     temperature: float = 1.0
     optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-6)
-    warmup_steps: int = 0
+    warmup_steps: Count = 0
     decay: Decay = "constant"
-    final_rate: float = 0.0
+    final_rate: NotNegative = 0.0
     """Where the decay ends, as a share of the peak."""
     algorithm: AlgorithmSettings = AlgorithmSettings()
-    inner_epochs: int = 1
+    inner_epochs: Positive = 1
     """Passes over a batch of trajectories."""
-    minibatches: int = 1
+    minibatches: Positive = 1
     """Optimiser steps per pass; each takes whole groups."""
-    staleness: int = 0
+    staleness: Count = 0
     """Steps that trajectories are sampled ahead: when a batch is trained on, the policy is this many steps further."""
     overlap: bool = False
     """Samples the next batch while one is trained on, with an engine in a process of its own; needs staleness of 1 or
     more and gives the same bytes as without."""
-    in_flight: int = 0
+    in_flight: Count = 0
     """Decode steps of a batch after which it continues with the weights of the training step that ran beside it; 0
     finishes the batch with the weights that it began with. Needs ``overlap``."""
-    checkpoint_every: int = 10
-    checkpoints_kept: int = 2
+    checkpoint_every: Positive = 10
+    checkpoints_kept: Positive = 2
     """As for SFT (``SFTSettings``)."""
-    evaluate_every: int = 0
+    evaluate_every: Count = 0
     """Steps between evaluations for the curves; 0 for none."""
 
     def check(self) -> None:
-        for name in ("tasks_per_step", "checkpoint_every", "checkpoints_kept", "inner_epochs", "minibatches"):
-            _positive(name, getattr(self, name))
+        check_bounds(self)
         if self.minibatches > self.tasks_per_step:
             raise UserError(
                 f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
                 "(tasks_per_step), and each minibatch needs a whole group"
             )
-        if self.group_size < 1:
-            raise UserError(f"group_size={self.group_size} must be 1 or more (8 is usual)")
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
-        for name in ("steps", "warmup_steps", "final_rate", "evaluate_every", "staleness", "in_flight"):
-            _not_negative(name, getattr(self, name))
         if self.overlap and not self.staleness:
             raise UserError(
                 "overlap=true has nothing to sample while a batch is learned: with staleness=0 the next one waits for "
@@ -210,13 +192,3 @@ def rate_at(settings: SFTSettings | RLSettings, step: int) -> float:
         decay=settings.decay,
         floor=settings.final_rate,
     )
-
-
-def _positive(name: str, value: int) -> None:
-    if value < 1:
-        raise UserError(f"{name}={value} must be 1 or more")
-
-
-def _not_negative(name: str, value: float) -> None:
-    if not 0 <= value < math.inf:
-        raise UserError(f"{name}={value} must be a finite number of 0 or more")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.evaluation.figures import EvaluationFigures, figures
+from saccade.evaluation.figures import EvaluationFigures, Quantiles, figures
 from saccade.evaluation.prices import Price, read_price
 from saccade.evaluation.sample_files import FOLDER, read_samples, read_times, sample_files
 from saccade.evaluation.samples import SampleHeader
@@ -114,5 +114,5 @@ def _mean(mean: ClusteredMean) -> str:
     return mean.describe()
 
 
-def _seconds(quantiles: tuple[float, float] | None) -> str:
-    return "–" if quantiles is None else f"{quantiles[0]:.2f} s, p95 {quantiles[1]:.2f} s"
+def _seconds(quantiles: Quantiles | None) -> str:
+    return "–" if quantiles is None else f"{quantiles.p50:.2f} s, p95 {quantiles.p95:.2f} s"

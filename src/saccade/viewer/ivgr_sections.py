@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.evaluation.consistency import RubricCounts, TwoStreamStep, added, shares_of
 from saccade.evaluation.grounding import IouInterval, accuracy_by_iou, answers_with_iou, question_ious
 from saccade.rewards.judges.consistency import RUBRIC
-from saccade.types import Json
 from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.curves import CurveChart
 from saccade.viewer.evidence import Evaluation
@@ -146,6 +147,8 @@ def _with_shares(counts: RubricCounts) -> tuple[str, ...]:
 class ByIou:
     """Answers to the same questions by the IoU of the boxes that ``boxes_of`` wrote; intervals are the same in both."""
 
+    FORM: ClassVar = Form(apart=("is_aside",))
+
     boxes_of: str
     boxes: tuple[IouInterval, ...]
     words_of: str = ""
@@ -153,14 +156,6 @@ class ByIou:
     """Empty where these questions have no answers in plain words."""
     is_aside: bool = False
     """Not to be shown at once: the boxes are there for the views cut out by them."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "boxes_of": self.boxes_of,
-            "boxes": [interval.as_json() for interval in self.boxes],
-            "words_of": self.words_of,
-            "words": [interval.as_json() for interval in self.words],
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

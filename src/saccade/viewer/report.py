@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from saccade.atomic import write_json_atomic, write_text_atomic
+from saccade.codec.codecs import plain_json
 from saccade.evaluation.grounding import Grounding
 from saccade.evaluation.summary import FamilySummary
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
@@ -71,16 +72,16 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
         "title": evidence.info.title,
         "status": evidence.info.status,
         "story": story(evidence),
-        "stages": [evaluation.summary.as_json() for evaluation in evidence.evaluations],
+        "stages": [plain_json(evaluation.summary) for evaluation in evidence.evaluations],
         "asked": evidence.asked.as_json(),
-        "comparisons": [comparison.as_json() for comparison in comparisons_of(evidence.evaluations)],
-        "tools": [usage.as_json() for usage in tool_usages(evidence)],
+        "comparisons": [plain_json(comparison) for comparison in comparisons_of(evidence.evaluations)],
+        "tools": [plain_json(usage) for usage in tool_usages(evidence)],
         "toolboxes": [toolbox_values(name, curated) for name, curated in evidence.toolboxes.items()],
         "stars": {name: starred.report.as_json() for name, starred in evidence.stars.items()},
         "two_streams": [stage.as_json() for stage in evidence.two_streams],
-        "by_iou": [by_iou.as_json() for by_iou in _by_iou(evidence)],
+        "by_iou": [plain_json(by_iou) for by_iou in _by_iou(evidence)],
         "figures": [one.as_json() for one in run_figures(evidence.paths.root)],
-        "tool_times": [row.as_json() for row in tool_times_of(evidence.curves)],
+        "tool_times": [plain_json(row) for row in tool_times_of(evidence.curves)],
         "wall_s": evidence.wall_s if math.isfinite(evidence.wall_s) else None,
         "command": list(evidence.info.command),
         "settings": dict(evidence.settings),

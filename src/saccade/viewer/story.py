@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from saccade import metric_names as metric
+from saccade.codec.forms import Form
 from saccade.evaluation.statistics import Difference, paired_difference
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import duration
 from saccade.runs.trained_on import Novelty
-from saccade.types import Json
 from saccade.viewer.drawn import counted
 from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.words import number_text, percent_text, readable, visible
@@ -22,20 +22,12 @@ What = Literal["training", "asking", "unknown"]
 class Comparison:
     """Right answers of one evaluation minus those of another, on the tasks that both have."""
 
+    FORM: ClassVar = Form(flat=("difference",))
+
     what: What
     before: str
     after: str
     difference: Difference
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "what": self.what,
-            "before": self.before,
-            "after": self.after,
-            "difference": self.difference.mean,
-            "ci95": list(self.difference.ci95),
-            "n": self.difference.n,
-        }
 
 
 def comparisons_of(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:

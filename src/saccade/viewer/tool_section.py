@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.codec.codecs import plain_json
 from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
 from saccade.evaluation.tool_use import ToolMix, tool_mix
 from saccade.metric_names import TIME_PREFIX
 from saccade.runs.asking import Way
-from saccade.types import Attempt, Json, ToolSpec
+from saccade.types import Attempt, ToolSpec
 from saccade.viewer.evidence import Evidence, Series
 from saccade.viewer.verdicts import JudgedEvaluation
 from saccade.viewer.words import percent_text, readable, visible
@@ -33,14 +32,6 @@ class ToolUsage:
     """None where the run did not record its tools."""
     mix: ToolMix
     judge: str | None
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "name": self.name,
-            "errors": self.errors.as_json() if self.errors else None,
-            "judge": self.judge,
-            "mix": self.mix.as_json(),
-        }
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -144,10 +135,6 @@ class ToolTime:
             f"{self.calls:,}",
             *(f"{1000 * seconds:,.1f} ms" for seconds in (self.mean_s, self.p50_s, self.p95_s)),
         )  # type: ignore[return-value]
-
-    def as_json(self) -> dict[str, Json]:
-        """For ``report.json``."""
-        return plain_json(self)
 
 
 def tool_times_of(curves: Mapping[str, Mapping[str, Series]]) -> list[ToolTime]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.evaluation.consistency import TwoStreamStep, two_stream_step
 from saccade.evaluation.grounding import IouInterval, accuracy_by_iou, answers_with_iou, question_ious
@@ -41,8 +42,8 @@ class TwoStreamStage:
             "steps": [step.as_json() for step in self.steps],
             "steps_on_disk": self.steps_on_disk,
             "iou_from_step": self.iou_from_step,
-            "grounded_by_iou": [interval.as_json() for interval in self.grounded_by_iou],
-            "textual_by_iou": [interval.as_json() for interval in self.textual_by_iou],
+            "grounded_by_iou": [plain_json(interval) for interval in self.grounded_by_iou],
+            "textual_by_iou": [plain_json(interval) for interval in self.textual_by_iou],
         }
 
 

@@ -218,9 +218,9 @@ def test_an_extractor_names_things_or_the_question_is_given_up(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"samples": 0}, "samples=0 does nothing"),
-        ({"temperature": -1.0}, "is no temperature"),
-        ({"threshold": 7.0}, "must lie between 0 and 1"),
+        ({"samples": 0}, "samples=0 must be a whole number of 1 or more"),
+        ({"temperature": -1.0}, "temperature=-1.0 must be a finite number of 0 or more"),
+        ({"threshold": 7.0}, "threshold=7.0 must be a number from 0 to 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, float], why: str) -> None:

@@ -175,7 +175,12 @@ def test_a_journal_of_other_trajectories_or_settings_is_refused_and_k_may_change
 
 @pytest.mark.parametrize(
     ("override", "says"),
-    [("k=0", "k=0"), ("attempts=0", "attempts=0"), ("max_pool=201", "at most 200"), ("temperature=-1", "temperature")],
+    [
+        ("k=0", "k=0"),
+        ("attempts=0", "attempts=0"),
+        ("max_pool=201", "from 1 to 200"),
+        ("temperature=-1", "temperature"),
+    ],
 )
 def test_settings_that_cannot_work_are_refused(override: str, says: str) -> None:
     with pytest.raises(UserError, match=says):

@@ -3,10 +3,11 @@
 import pytest
 from tools_samples import found
 
+from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools import CuratedTools, ToolSet, build_toolbox, frequencies
 from saccade.curation.linguistic_tools.grammar import RefusedTool
-from saccade.curation.linguistic_tools.sets import TOOL_SETS, refusals
+from saccade.curation.linguistic_tools.sets import refusals
 from saccade.errors import UserError
 from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
 
@@ -118,4 +119,4 @@ def test_a_curation_comes_back_from_json_and_its_file_is_a_toolbox() -> None:
 )
 def test_a_set_that_was_damaged_says_where(change: dict[str, object], says: str) -> None:
     with pytest.raises(BrokenRecordError, match=says):
-        TOOL_SETS.reader(ToolSet).from_json({**CURATED.sets[0].as_json(), **change}, "the set")  # type: ignore[dict-item]
+        PLAIN_CODEC.reader(ToolSet).from_json({**CURATED.sets[0].as_json(), **change}, "the set")  # type: ignore[dict-item]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from run_samples import attempt, played, run_with, task
 
+from saccade.codec.codecs import plain_json
 from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools import (
     ReasonedTrajectory,
@@ -77,6 +78,6 @@ def test_a_folder_without_a_run_and_a_run_without_training_are_told(tmp_path: Pa
 
 def test_a_trajectory_comes_back_from_json() -> None:
     one = ReasonedTrajectory(id="a", question="b", reasoning="c", answer="d")
-    assert trajectory_from_json(one.as_json()) == one
+    assert trajectory_from_json(plain_json(one)) == one
     with pytest.raises(BrokenRecordError, match="'answer' is missing in the trajectory"):
         trajectory_from_json({"id": "a", "question": "b", "reasoning": "c"})

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.chat.chat_model import ChatModel
+from saccade.codec.codecs import plain_json
 from saccade.curation.argos.asking import asked_trace
 from saccade.curation.argos.cleaning import RefusedReply, cleaned, cleaned_as_pointed
 from saccade.curation.argos.marks import Mark, MarkFinder, marks_of, requests_for
@@ -88,7 +89,7 @@ class Tracing:
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         self._write(by_id, outcomes, journal)
         report = tracing_report(outcomes, by_id, asked=counts())
-        journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
+        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

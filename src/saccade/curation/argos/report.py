@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.curation.argos.outcomes import TracedQuestion
 from saccade.curation.reports import Counts, counted, failed_line, report_lines
-from saccade.types import Json, Task
+from saccade.types import Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TracingReport:
     """Counts over questions and over their traces."""
+
+    FORM: ClassVar = Form(also=("yield_of_questions", "yield_of_traces"))
 
     questions: int
     kept: int
@@ -29,30 +33,24 @@ class TracingReport:
     """Traces that may not be kept, by reason."""
     asked: Mapping[str, Counts]
 
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "questions": self.questions,
-            "kept": self.kept,
-            "failed": self.failed,
-            "traces": self.traces,
-            "right": self.right,
-            "passing": self.passing,
-            "yield_of_questions": _share(self.kept, self.questions - self.failed),
-            "yield_of_traces": _share(self.passing, self.traces),
-            "families": dict(self.families),
-            "given_up": dict(self.given_up),
-            "refused": dict(self.refused),
-            "asked": {role: dict(counts) for role, counts in self.asked.items()},
-        }
+    @property
+    def yield_of_questions(self) -> float:
+        """Share of the questions with an outcome that have an example."""
+        return self.kept / max(1, self.questions - self.failed)
+
+    @property
+    def yield_of_traces(self) -> float:
+        """Share of the traces that may be kept."""
+        return self.passing / max(1, self.traces)
 
     def describe(self) -> str:
         """The counts as lines of text."""
-        done = self.questions - self.failed
-        of_questions, of_traces = _share(self.kept, done), _share(self.passing, self.traces)
         return report_lines(
             [
-                f"{self.kept} of {done} questions have an example ({of_questions:.1%})",
-                f"{self.passing} of {self.traces} traces may be kept ({of_traces:.1%}), {self.right} are right",
+                f"{self.kept} of {self.questions - self.failed} questions have an example "
+                f"({self.yield_of_questions:.1%})",
+                f"{self.passing} of {self.traces} traces may be kept ({self.yield_of_traces:.1%}), "
+                f"{self.right} are right",
                 failed_line(self.failed, "questions"),
             ],
             (
@@ -82,7 +80,3 @@ def tracing_report(
         refused=counted(one.reason for one in tries if one.reason is not None),
         asked=asked,
     )
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0

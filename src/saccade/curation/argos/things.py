@@ -39,10 +39,6 @@ class NamedThings:
     things: tuple[str, ...] = ()
     events: tuple[NamedEvent, ...] = ()
 
-    def as_json(self) -> dict[str, Json]:
-        events: list[Json] = [{"what": one.what, "from_s": one.from_s, "to_s": one.to_s} for one in self.events]
-        return {"things": list(self.things), "events": events}
-
 
 def asked_things(task: Task) -> tuple[Message, ...]:
     """Prompt for the things and events of a question with its answer; ``read_things`` reads the reply."""

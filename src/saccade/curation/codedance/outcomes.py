@@ -3,18 +3,12 @@
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
-from saccade.curation.codedance.settings import KINDS, Kind, Level, Way
-from saccade.tasks.rows.fields import (
-    Row,
-    RowError,
-    RowValue,
-    listed,
-    mapping,
-    optional_number,
-    required_text,
-)
+from saccade.codec.bounds import Bounds
+from saccade.codec.codecs import plain_json
+from saccade.codec.forms import Form
+from saccade.curation.codedance.settings import Kind, Level, Way
 from saccade.types import Json
 
 Reason = Literal[
@@ -52,12 +46,6 @@ Value = Literal["good", "bad", "none"]
 """``none``: the reply was no verdict, or no list of boxes."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-_STEPS: tuple[Step, ...] = get_args(Step)
-_VALUES: tuple[Value, ...] = get_args(Value)
-_LEVELS: tuple[Level, ...] = get_args(Level)
-_WAYS: tuple[Way, ...] = get_args(Way)
-
-Name = TypeVar("Name", bound=str)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,11 +69,13 @@ class Rejected:
 class QuestionOutcome:
     """Outcome of a question."""
 
-    task_id: str
+    FORM: ClassVar = Form(keys={"task_id": "id"}, last=("row",))
+
+    task_id: Annotated[str, Bounds(least=1)]
     level: Level
-    weak: float | None = None
+    weak: Annotated[float, Bounds(least=0, most=1)] | None = None
     """Pass rates; None where the model was not asked."""
-    strong: float | None = None
+    strong: Annotated[float, Bounds(least=0, most=1)] | None = None
     reason: Reason | None = None
     """None when there is an example."""
     way: Way | None = None
@@ -99,65 +89,7 @@ class QuestionOutcome:
     verdicts: tuple[StepVerdict, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "id": self.task_id,
-            "level": self.level,
-            "weak": self.weak,
-            "strong": self.strong,
-            "reason": self.reason,
-            "way": self.way,
-            "asked_kind": self.asked_kind,
-            "kind": self.kind,
-            "tries": [{"way": one.way, "reason": one.reason, "detail": one.detail} for one in self.tries],
-            "verdicts": [{"step": one.step, "value": one.value} for one in self.verdicts],
-            "row": self.row,
-        }
-
-
-def outcome_from(row: Row) -> QuestionOutcome:
-    """The outcome from its JSON. Raises RowError."""
-    example = row.get("row")
-    return QuestionOutcome(
-        task_id=required_text(row, "id"),
-        level=_one_of(row, "level", _LEVELS),
-        weak=optional_number(row, "weak", low=0.0, high=1.0),
-        strong=optional_number(row, "strong", low=0.0, high=1.0),
-        reason=_one_of(row, "reason", REASONS) if row.get("reason") is not None else None,
-        way=_one_of(row, "way", _WAYS) if row.get("way") is not None else None,
-        asked_kind=_one_of(row, "asked_kind", KINDS) if row.get("asked_kind") is not None else None,
-        kind=_one_of(row, "kind", KINDS) if row.get("kind") is not None else None,
-        row=None if example is None else _json(mapping(example, "row")),
-        tries=tuple(_rejected(item) for item in listed(row.get("tries"), "tries")),
-        verdicts=tuple(_verdict(item) for item in listed(row.get("verdicts"), "verdicts")),
-    )
-
-
-def _json(row: Row) -> Mapping[str, Json]:
-    """Rows of JSON hold no bytes."""
-    return cast(dict[str, Json], dict(row))
-
-
-def _rejected(item: RowValue) -> Rejected:
-    fields = mapping(item, "tries")
-    detail = fields.get("detail")
-    return Rejected(
-        way=_one_of(fields, "way", _WAYS),
-        reason=_one_of(fields, "reason", REASONS),
-        detail=detail if isinstance(detail, str) else "",
-    )
-
-
-def _verdict(item: RowValue) -> StepVerdict:
-    fields = mapping(item, "verdicts")
-    return StepVerdict(step=_one_of(fields, "step", _STEPS), value=_one_of(fields, "value", _VALUES))
-
-
-def _one_of(row: Row, key: str, names: tuple[Name, ...]) -> Name:
-    value = row.get(key)
-    for name in names:
-        if value == name:
-            return name
-    raise RowError(key, f"must be one of {', '.join(names)}, not {value!r}")
+        return plain_json(self)
 
 
 _DRAWING = """

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from saccade.chat.chat_model import ChatModel
+from saccade.codec.codecs import plain_json
 from saccade.curation.codedance.outcomes import QuestionOutcome, Reason, Rejected, Value
 from saccade.curation.codedance.settings import CurationSettings, Level, Way
 from saccade.curation.codedance.solutions import PLAYED, Checker, MakeSeededEnvironment, Solved, Solver
@@ -217,6 +218,6 @@ class Curation:
         rows = [outcome.row for outcome in outcomes if outcome.row is not None]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         report = curation_report(outcomes, questions=len(tasks), asked=asked)
-        journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
+        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report

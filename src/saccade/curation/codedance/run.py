@@ -8,11 +8,11 @@ from typing import cast
 
 from saccade.chat.chat_model import ChatServerSettings
 from saccade.config.settings import apply_overrides
-from saccade.curation.codedance.outcomes import QuestionOutcome, outcome_from
+from saccade.curation.codedance.outcomes import QuestionOutcome
 from saccade.curation.codedance.pipeline import Curation, Roles
 from saccade.curation.codedance.settings import CurationSettings
 from saccade.curation.codedance.solutions import REPLAYED, MakeSeededEnvironment
-from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove_pictures, telling
+from saccade.curation.journal import PICTURES, Journal, deciding, digest, kept_as, remove_pictures, telling
 from saccade.curation.reports import CurationReport
 from saccade.curation.requests import QuestionsRequest
 from saccade.curation.rows import read_chains
@@ -53,7 +53,9 @@ def curate_codedance(request: CodeDanceRequest) -> CurationReport:
     media = MediaStore(request.out / PICTURES)
     tasks = request.questions(media, difficulty=settings.difficulty)
     with (
-        Journal(request.out, _started_with(request, settings, tasks), outcome_from, resume=request.resume) as journal,
+        Journal(
+            request.out, _started_with(request, settings, tasks), kept_as(QuestionOutcome), resume=request.resume
+        ) as journal,
         Sandbox(isolation=cast(Isolation, request.isolation)) as sandbox,
     ):
 

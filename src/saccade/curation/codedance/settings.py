@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
+from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 
 Level = Literal["easy", "medium", "hard", "unsolved", "unsorted"]
@@ -45,15 +46,15 @@ class Thresholds:
 class CurationSettings:
     """Settings of the pipeline."""
 
-    samples: int = 4
+    samples: Positive = 4
     """Tries of the weak and of the strong model at each question."""
-    sampling_temperature: float = 1.0
+    sampling_temperature: NotNegative = 1.0
     """Sampling temperature of the weak and the strong model."""
-    teacher_temperature: float = 0.7
+    teacher_temperature: NotNegative = 0.7
     thresholds: Thresholds = field(default_factory=Thresholds)
-    max_turns: int = 6
+    max_turns: Annotated[int, Bounds(least=2)] = 6
     """Turns of a trajectory, the answer among them."""
-    attempts: int = 2
+    attempts: Positive = 2
     """Tries of the teacher at a question in each way, before the next way."""
     medium_ways: tuple[Way, ...] = ("rewrite", "play")
     """Tried in this order until one gives an example that holds."""
@@ -71,23 +72,15 @@ class CurationSettings:
     """Ask the checker, where there is one, whether it agrees with each solution."""
     locates: bool = False
     """Ask the checker for the boxes of what the question is about, as a hint to the teacher and targets of the task."""
-    verdict_tries: int = 2
+    verdict_tries: Positive = 2
     """Times that a checker is asked before it counts as having no verdict."""
     keeps_unjudged: bool = False
     """Keep what the checker gave no verdict on; otherwise it is left out, and counted apart from what is bad."""
-    questions_at_once: int = 16
+    questions_at_once: Positive = 16
 
     def check(self) -> None:
         """UserError for values that make no sense."""
-        for name in ("samples", "attempts", "verdict_tries", "questions_at_once"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        if self.max_turns < 2:
-            raise UserError(f"max_turns={self.max_turns} leaves no turn for code before the answer; use 2 or more")
-        for name in ("sampling_temperature", "teacher_temperature"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise UserError(f"{name}={value} is no temperature; use 0 (always the likeliest) or more")
+        check_bounds(self)
         if not self.kinds:
             raise UserError(f"kinds is empty; name at least one of {', '.join(KINDS)}")
         if "direct" in (*self.medium_ways, *self.hard_ways):

@@ -1,12 +1,14 @@
 """The textual part of iVGR's cold start: grounded trajectories rephrased in plain words by a teacher."""
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast, get_args
+from typing import Annotated, ClassVar, Literal
 
 from saccade.chat.chat_model import ChatModel
+from saccade.codec.bounds import Bounds, NotNegative, Positive, Share, check_bounds
+from saccade.codec.codecs import plain_json
+from saccade.codec.forms import Form
 from saccade.curation.codedance.prompts import question_of
 from saccade.curation.examples import EXAMPLES
 from saccade.curation.ivgr.cold_start import ColdStartExample, cold_start_row, imitable
@@ -25,7 +27,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
-from saccade.tasks.rows.fields import Row, RowError, listed, mapping, required_text
+from saccade.tasks.rows.fields import RowError
 from saccade.types import Example, ExpertTurn, Json
 
 PAPERS_SHARE = 3 / 35
@@ -42,27 +44,19 @@ is left; a thing that had a box is not named any more; tags in it that the textu
 class RephrasingSettings:
     """Settings of rephrasing trajectories."""
 
-    textual_share: float = PAPERS_SHARE
+    textual_share: Annotated[float, Bounds(above=0, most=1)] = PAPERS_SHARE
     """Share of the grounded trajectories that are rephrased, at least one; chosen by seed and id."""
     keeps_grounded: bool = True
     """Whether the file holds the other trajectories too, and those whose rephrasing failed, as they are."""
-    attempts: int = 2
+    attempts: Positive = 2
     """Tries of the teacher at a trajectory."""
-    teacher_temperature: float = 0.7
-    kept_objects: float = 1.0
+    teacher_temperature: NotNegative = 0.7
+    kept_objects: Share = 1.0
     """Share of the named things that must be named again; below 1 other words for some of them pass."""
-    questions_at_once: int = 16
+    questions_at_once: Positive = 16
 
     def check(self) -> None:
-        if not 0 < self.textual_share <= 1:
-            raise UserError(f"textual_share={self.textual_share} is no share; use a number above 0, up to 1")
-        if not 0 <= self.kept_objects <= 1:
-            raise UserError(f"kept_objects={self.kept_objects} is no share; use a number from 0 to 1")
-        for name in ("attempts", "questions_at_once"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        if not (math.isfinite(self.teacher_temperature) and self.teacher_temperature >= 0):
-            raise UserError(f"teacher_temperature={self.teacher_temperature} is no temperature; use 0 or more")
+        check_bounds(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,28 +71,14 @@ class FailedTry:
 class Rephrased:
     """Outcome of a trajectory; without a ``thought`` every try failed."""
 
-    task_id: str
+    FORM: ClassVar = Form(keys={"task_id": "id"})
+
+    task_id: Annotated[str, Bounds(least=1)]
     thought: str | None = None
     tries: tuple[FailedTry, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        tries: list[Json] = [{"reason": one.reason, "detail": one.detail} for one in self.tries]
-        return {"id": self.task_id, "thought": self.thought, "tries": tries}
-
-
-def rephrased_from(row: Row) -> Rephrased:
-    """The outcome from its JSON. Raises RowError."""
-    thought = row.get("thought")
-    if thought is not None and not isinstance(thought, str):
-        raise RowError("thought", "must be text")
-    tries = [mapping(item, "tries") for item in listed(row.get("tries"), "tries")]
-    if any(one.get("reason") not in get_args(Reason) for one in tries):
-        raise RowError("tries", f"a reason must be one of {', '.join(get_args(Reason))}")
-    return Rephrased(
-        task_id=required_text(row, "id"),
-        thought=thought,
-        tries=tuple(FailedTry(reason=cast(Reason, one["reason"]), detail=str(one.get("detail", ""))) for one in tries),
-    )
+        return plain_json(self)
 
 
 @dataclass(kw_only=True)
@@ -144,7 +124,7 @@ class Rephrasing:
             streams=[one.stream for one in kept],
             asked=counts(),
         )
-        journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
+        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

@@ -8,9 +8,9 @@ from saccade.chat.chat_model import ChatServerSettings
 from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
 from saccade.config.settings import apply_overrides
 from saccade.curation.ivgr.cold_start import ColdStartExample, read_cold_start
-from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, RephrasingSettings, rephrased_from
-from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings, measured_from
-from saccade.curation.journal import Journal, deciding, digest, telling
+from saccade.curation.ivgr.rephrasing import Rephrased, Rephrasing, RephrasingSettings
+from saccade.curation.ivgr.selection import Measured, QuestionSelection, SelectionSettings
+from saccade.curation.journal import Journal, deciding, digest, kept_as, telling
 from saccade.curation.reports import RephrasingReport, SelectionReport
 from saccade.curation.requests import CurationRequest
 from saccade.curation.teachers import Teachers
@@ -65,7 +65,7 @@ def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
             tell = telling(journal, total, lambda outcome: outcome.thought is not None)
             return await rephrasing.run(examples, journal, counts=teachers.counts, on_outcome=tell)
 
-    with Journal(request.out, started_with, rephrased_from, resume=request.resume) as journal:
+    with Journal(request.out, started_with, kept_as(Rephrased), resume=request.resume) as journal:
         return asyncio.run(run(journal))
 
 
@@ -91,7 +91,7 @@ def select_questions(request: IvgrRequest) -> SelectionReport:
             tell = telling(journal, len(tasks), lambda one: settings.low <= one.pass_rate <= settings.high)
             return await selection.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
 
-    with Journal(request.out, started_with, measured_from, resume=request.resume) as journal:
+    with Journal(request.out, started_with, kept_as(Measured), resume=request.resume) as journal:
         return asyncio.run(run(journal))
 
 

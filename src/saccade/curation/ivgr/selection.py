@@ -5,23 +5,24 @@ kept; in the paper 1 or 2 right of 5 by the model after its cold start (iVGR, ap
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 from saccade.chat.chat_model import ChatModel
+from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
+from saccade.codec.codecs import plain_json
+from saccade.codec.forms import Form
 from saccade.curation.journal import Journal, work_off
 from saccade.curation.reports import Counts, SelectionReport
 from saccade.curation.rows import IMAGES, boxes_of, question_row
-from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import TEXTUAL, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import ORIGINAL_VIEW, up_to_stop
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, Band
-from saccade.tasks.rows.fields import Row, RowError, optional_number, required_text
 from saccade.types import Answer, Json, Task
 
 QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"
@@ -31,20 +32,16 @@ QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"
 class SelectionSettings:
     """Settings of selecting questions by pass rate."""
 
-    samples: int = 5
+    samples: Positive = 5
     low: float = HARD_OF_FIVE.low
     """Lowest pass rate that is kept."""
     high: float = HARD_OF_FIVE.high
     """Highest pass rate that is kept."""
-    sampling_temperature: float = 1.0
-    questions_at_once: int = 16
+    sampling_temperature: NotNegative = 1.0
+    questions_at_once: Positive = 16
 
     def check(self) -> None:
-        for name in ("samples", "questions_at_once"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        if not (math.isfinite(self.sampling_temperature) and self.sampling_temperature >= 0):
-            raise UserError(f"sampling_temperature={self.sampling_temperature} is no temperature; use 0 or more")
+        check_bounds(self)
         # The bounds check themselves.
         Band(low=self.low, high=self.high)
 
@@ -53,19 +50,13 @@ class SelectionSettings:
 class Measured:
     """A question's pass rate; its line of JSON is one of a file of pass rates."""
 
-    task_id: str
-    pass_rate: float
+    FORM: ClassVar = Form(keys={"task_id": "id"})
+
+    task_id: Annotated[str, Bounds(least=1)]
+    pass_rate: Annotated[float, Bounds(least=0, most=1)]
 
     def as_json(self) -> dict[str, Json]:
-        return {"id": self.task_id, "pass_rate": self.pass_rate}
-
-
-def measured_from(row: Row) -> Measured:
-    """The pass rate from its JSON. Raises RowError."""
-    rate = optional_number(row, "pass_rate", low=0.0, high=1.0)
-    if rate is None:
-        raise RowError("pass_rate", "is missing")
-    return Measured(task_id=required_text(row, "id"), pass_rate=rate)
+        return plain_json(self)
 
 
 @dataclass(kw_only=True)
@@ -113,7 +104,7 @@ class QuestionSelection:
         )
         journal.write(QUESTIONS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         journal.write(PASS_RATES, "".join(json.dumps(line) + "\n" for line in lines))
-        journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
+        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         ToolSet,
         build_toolbox,
         frequencies,
-        kept_set,
     )
     from saccade.curation.linguistic_tools.trajectories import (
         ReasonedTrajectory,
@@ -48,7 +47,6 @@ __all__ = [
     "chain_examples",
     "curate_tools",
     "frequencies",
-    "kept_set",
     "read_reply",
     "recorded_attempts",
     "right_trajectories",

@@ -4,13 +4,13 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
+from saccade.codec.forms import Form
 from saccade.curation.linguistic_tools.curated import CuratedTools
 from saccade.errors import UserError
 from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox, normal_name
 from saccade.runs.runinfo import RunPaths, read_json_object
-from saccade.types import Json
 
 ToolChange = Literal["same", "reworded", "renamed", "new", "gone"]
 """``reworded``: the name of an old one with another description or other arguments; ``renamed``: the description of an
@@ -31,13 +31,12 @@ ALIKE = 0.8
 class PooledTool:
     """A tool of a toolbox or of the pool behind it."""
 
+    FORM: ClassVar = Form(flat=("tool",))
+
     tool: LinguisticTool
     is_in_box: bool
     trajectories: int | None = None
     """Right trajectories that use it; None for a toolbox that was written by hand."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {**self.tool.as_json(), "is_in_box": self.is_in_box, "trajectories": self.trajectories}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,13 +46,6 @@ class ComparedTool:
     change: ToolChange
     before: PooledTool | None
     after: PooledTool | None
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "change": self.change,
-            "before": None if self.before is None else self.before.as_json(),
-            "after": None if self.after is None else self.after.as_json(),
-        }
 
 
 def compared_tools(before: list[PooledTool], after: list[PooledTool]) -> list[ComparedTool]:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, get_args
 
+from saccade.codec.codecs import PLAIN_CODEC, plain_json
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools.grammar import Refusal
 from saccade.curation.linguistic_tools.sets import (
-    TOOL_SETS,
     SetStatus,
     ToolOrigin,
     ToolSet,
@@ -84,7 +84,7 @@ class CuratedTools:
                 **{str(status): count for status, count in statuses.items()},
                 "asked": sum(one.asked for one in self.sets),
                 "refused": {str(why): count for why, count in self.refused.items()},
-                "pool": [one.as_json() for one in pool],
+                "pool": [plain_json(one) for one in pool],
                 "sets": [one.as_json() for one in self.sets],
             },
         }
@@ -94,7 +94,7 @@ class CuratedTools:
         """A curation that ``to_json`` wrote; UserError names ``where``."""
         try:
             fields = Fields(value, where).fields("curation")
-            sets = tuple(TOOL_SETS.reader(ToolSet).from_json(one, "the set") for one in fields.items("sets"))
+            sets = tuple(PLAIN_CODEC.reader(ToolSet).from_json(one, "the set") for one in fields.items("sets"))
             return cls(sets=sets, k=fields.whole("k"))
         except BrokenRecordError as error:
             raise UserError(f"{where} is no curation of linguistic tools: {error}") from error

@@ -5,20 +5,21 @@ same time, and the order of the trajectories is part of the result. A journal ke
 a killed curation goes on from there and ends with the same bytes.
 """
 
-import json
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from saccade.chat.wire import RefusedRequestError
+from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
+from saccade.codec.codecs import PLAIN_CODEC
 from saccade.config.settings import to_json
-from saccade.curation.journal import FAILURES_IN_A_ROW, Journal, digest
+from saccade.curation.journal import FAILURES_IN_A_ROW, Journal, digest, kept_as
 from saccade.curation.linguistic_tools.asking import Curator, RuleCurator, asked_tools
 from saccade.curation.linguistic_tools.curated import CuratedTools
 from saccade.curation.linguistic_tools.grammar import ReadReply, RefusedTool, read_reply
-from saccade.curation.linguistic_tools.sets import K, ToolSet, kept_set
+from saccade.curation.linguistic_tools.sets import K, ToolSet
 from saccade.curation.linguistic_tools.trajectories import ReasonedTrajectory
 from saccade.errors import MachineError, UserError
 from saccade.protocols.linguistic_tools import MAX_TOOLS, LinguisticTool, LinguisticToolbox
@@ -35,25 +36,19 @@ RETRY_TEMPERATURE = 0.5
 class ToolCuration:
     """Settings of a curation of linguistic tools."""
 
-    k: int = K
+    k: Positive = K
     """Number of tools in the toolbox."""
-    trajectories: int = 1500
+    trajectories: Positive = 1500
     """Maximum number of right trajectories, the newest ones (appendix A.6)."""
-    attempts: int = 3
+    attempts: Positive = 3
     """Maximum number of requests to a curator about one trajectory."""
-    temperature: float = 0.01
-    max_pool: int = 64
+    temperature: NotNegative = 0.01
+    max_pool: Annotated[int, Bounds(least=1, most=MAX_TOOLS)] = 64
     """Maximum tools in the pool; further definitions are refused. It bounds the prompt of a curator that always invents
     tools."""
 
     def check(self) -> None:
-        for name in ("k", "trajectories", "attempts", "max_pool"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        if self.max_pool > MAX_TOOLS:
-            raise UserError(f"max_pool={self.max_pool} is more than any toolbox holds; use at most {MAX_TOOLS}")
-        if not (math.isfinite(self.temperature) and self.temperature >= 0):
-            raise UserError(f"temperature={self.temperature} is no temperature; use 0 or more")
+        check_bounds(self)
 
 
 async def curate_tools(
@@ -114,9 +109,9 @@ def tool_journal(
     """
     values = to_json(settings)
     decides = {name: values[name] for name in ("attempts", "temperature", "max_pool")}
-    worked_on = digest(json.dumps(one.as_json()) for one in trajectories)
+    worked_on = digest(PLAIN_CODEC.text(one) for one in trajectories)
     started_with = {"trajectories_sha256": worked_on, "seed": seed, **decides, **asked}
-    return Journal(folder, started_with, kept_set, resume=resume)
+    return Journal(folder, started_with, kept_as(ToolSet), resume=resume)
 
 
 async def _found(

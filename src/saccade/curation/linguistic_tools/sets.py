@@ -6,16 +6,14 @@ and the toolbox holds the K tools of the greatest f.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
-from saccade.codec.codecs import Codec
+from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
-from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools.grammar import Refusal, RefusedTool
 from saccade.errors import UserError
 from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox
 from saccade.protocols.tool_tags import ChainCall
-from saccade.tasks.rows.fields import Row, RowError
 from saccade.types import Json
 
 K = 7
@@ -28,6 +26,8 @@ SetStatus = Literal["read", "cut_off", "no_reply"]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolSet:
     """The tools that a curator found in one trajectory; iterating over it gives their names."""
+
+    FORM: ClassVar = Form(keys={"trajectory": "id"}, last=("status", "asked", "tools", "calls", "refused"))
 
     trajectory: str
     status: SetStatus = "read"
@@ -48,19 +48,7 @@ class ToolSet:
         return self.trajectory
 
     def as_json(self) -> dict[str, Json]:
-        return TOOL_SETS.to_json(self)
-
-
-TOOL_SETS = Codec({ToolSet: Form(keys={"trajectory": "id"}, last=("status", "asked", "tools", "calls", "refused"))})
-"""Reads and writes sets as journals and curations keep them."""
-
-
-def kept_set(row: Row) -> ToolSet:
-    """A set as a journal kept it; RowError for anything else."""
-    try:
-        return TOOL_SETS.reader(ToolSet).from_json(row, "the set")
-    except BrokenRecordError as error:
-        raise RowError("", str(error)) from error
+        return plain_json(self)
 
 
 def frequencies(sets: Iterable[Iterable[str]]) -> dict[str, int]:
@@ -76,6 +64,8 @@ def frequencies(sets: Iterable[Iterable[str]]) -> dict[str, int]:
 class ToolOrigin:
     """Where a tool of the pool came from, and how it was used."""
 
+    FORM: ClassVar = Form(flat=("tool",))
+
     tool: LinguisticTool
     first: str
     """The trajectory that brought it."""
@@ -83,14 +73,6 @@ class ToolOrigin:
     """Trajectories that use it: f(t)."""
     calls: int
     """Its uses, several in one trajectory each for itself."""
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            **self.tool.as_json(),
-            "first": self.first,
-            "trajectories": self.trajectories,
-            "calls": self.calls,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.codec.fields import Fields
+from saccade.codec.codecs import PLAIN_CODEC
 from saccade.errors import UserError
 from saccade.protocols.described import described_parts
 from saccade.rewards.reward import counts_as_right
@@ -29,15 +29,10 @@ class ReasonedTrajectory:
     """Its description where it has one, else all its thoughts, with what it called."""
     answer: str
 
-    def as_json(self) -> dict[str, Json]:
-        return {"id": self.id, "question": self.question, "reasoning": self.reasoning, "answer": self.answer}
-
 
 def trajectory_from_json(value: Json) -> ReasonedTrajectory:
-    """A trajectory that ``as_json`` wrote; BrokenRecordError for anything else."""
-    fields = Fields(value, "the trajectory")
-    texts = {key: fields.text(key) for key in ("id", "question", "reasoning", "answer")}
-    return ReasonedTrajectory(**texts)
+    """A trajectory of the values of its JSON; BrokenRecordError for anything else."""
+    return PLAIN_CODEC.reader(ReasonedTrajectory).from_json(value, "the trajectory")
 
 
 def right_trajectories(attempts: Iterable[Attempt], *, count: int | None = None) -> list[ReasonedTrajectory]:

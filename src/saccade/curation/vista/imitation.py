@@ -6,13 +6,14 @@ question's data set, in good form throughout, is kept; a second model then write
 
 import asyncio
 import json
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
 from saccade.chat.chat_model import ChatModel
+from saccade.codec.bounds import NotNegative, Positive, check_bounds
+from saccade.codec.codecs import plain_json
 from saccade.curation.examples import EXAMPLES, read_tool_turns, tool_example_row, tool_turn_rows
 from saccade.curation.journal import Journal, work_off
 from saccade.curation.playing import as_example, demonstration_fault, final_answer, replay
@@ -20,7 +21,6 @@ from saccade.curation.reports import ImitationReport, imitation_report
 from saccade.curation.rows import IMAGES
 from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at_length, densified
 from saccade.envs.environment import ExpertEnvironment
-from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import no_fault, play
@@ -43,28 +43,23 @@ Player = Callable[[Task, ExpertEnvironment, int], Awaitable[tuple[Turn, ...]]]
 class VistaImitationSettings:
     """Settings of VISTA-R1's trajectories to imitate."""
 
-    attempts: int = 4
+    attempts: Positive = 4
     """Tries of the teacher at a question."""
-    teacher_temperature: float = 0.7
-    max_turns: int = 3
+    teacher_temperature: NotNegative = 0.7
+    max_turns: Positive = 3
     needs_call: bool = True
     """Whether a trajectory must call a tool, as the paper's do."""
     may_fail: bool = False
     """Whether a tool may fail in what is kept; later turns show how to go on."""
-    dense_attempts: int = 2
+    dense_attempts: Positive = 2
     """Tries of the densifier at a trajectory."""
-    densifier_temperature: float = 0.7
+    densifier_temperature: NotNegative = 0.7
     keeps_terse: bool = True
     """Whether a trajectory whose every rewriting was refused is kept with its own thoughts; else it is left out."""
-    questions_at_once: int = 16
+    questions_at_once: Positive = 16
 
     def check(self) -> None:
-        for name in ("attempts", "max_turns", "dense_attempts", "questions_at_once"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} does nothing; use 1 or more")
-        for name in ("teacher_temperature", "densifier_temperature"):
-            if not (math.isfinite(value := getattr(self, name)) and value >= 0):
-                raise UserError(f"{name}={value} is no temperature; use 0 or more")
+        check_bounds(self)
 
 
 def taught(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
@@ -166,7 +161,7 @@ class Imitation:
             families=[by_id[one.task_id].family for one in outcomes],
             asked=counts(),
         )
-        journal.write("report.json", json.dumps(report.as_json(), indent=2) + "\n")
+        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

@@ -3,7 +3,9 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from saccade.codec.bounds import Bounds, Positive, check_bounds
 from saccade.errors import UserError
 
 PYTHON_VARIABLE = "SACCADE_VLLM_PYTHON"
@@ -19,15 +21,15 @@ class VllmSettings:
     """The Python of the environment that has vLLM; by default the value of the variable SACCADE_VLLM_PYTHON."""
     folder: Path | None = None
     """Folder for handing over weights, on a disk that the servers see too. By default one in memory."""
-    max_model_len: int | None = None
+    max_model_len: Annotated[int, Bounds(least=2)] | None = None
     """Tokens of the longest trajectory that a started server must take; None is the plan's longest."""
-    kv_cache_mib: int = 256
+    kv_cache_mib: Positive = 256
     """KV-cache memory of a server that is started on a CPU; on a GPU vLLM takes what it finds."""
     arguments: str = ""
     """Further arguments of a server that is started, as in ``--tensor-parallel-size 2``."""
-    patience_s: float = 900.0
+    patience_s: Annotated[float, Bounds(above=0)] = 900.0
     """How long a turn waits for a server that is gone; it may have to be started and loaded again."""
-    timeout_s: float = 600.0
+    timeout_s: Annotated[float, Bounds(above=0)] = 600.0
     """Silence after which a server that has taken a request counts as hung, and is restarted."""
 
     def check(self) -> None:
@@ -38,12 +40,7 @@ class VllmSettings:
                 )
         if len(set(self.urls)) < len(self.urls):
             raise UserError(f"urls names a server twice ({', '.join(self.urls)}); name each once")
-        if self.max_model_len is not None and self.max_model_len < 2:
-            raise UserError(f"max_model_len={self.max_model_len} must be 2 or more")
-        if self.kv_cache_mib < 1:
-            raise UserError(f"kv_cache_mib={self.kv_cache_mib} must be 1 or more")
-        if not self.patience_s > 0 or not self.timeout_s > 0:
-            raise UserError(f"patience_s={self.patience_s} and timeout_s={self.timeout_s} must be above 0")
+        check_bounds(self)
         self.further_arguments()
 
     def further_arguments(self) -> list[str]:

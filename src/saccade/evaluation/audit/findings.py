@@ -1,27 +1,14 @@
 """Findings of an audit: a check's figure beside its bound, the verdict, and an example to look at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, cast
+from typing import ClassVar, Literal
 
-from saccade.codec.codecs import plain_json
+from saccade.codec.forms import Form
 from saccade.evaluation.statistics import wilson_interval
-from saccade.types import Json
 
 Verdict = Literal["passes", "convicted", "reported", "not applicable"]
 """``reported`` figures have no bound; ``not applicable`` says in the note what the family lacks for the check."""
-
-
-class CheckedFields(TypedDict):
-    """A finding as JSON has it."""
-
-    check: str
-    verdict: Verdict
-    figure: float | None
-    bound: float | None
-    is_least: bool
-    note: str
-    example: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,17 +24,21 @@ class Checked:
     note: str = ""
     example: str = ""
 
-    def as_json(self) -> dict[str, Json]:
-        return plain_json(self)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FamilyAudit:
     """All findings on one family."""
 
+    FORM: ClassVar = Form(also=("convicted_by",))
+
     family: str
     tasks: int
     findings: tuple[Checked, ...]
+
+    @property
+    def convicted_by(self) -> tuple[str, ...]:
+        """The checks that convict it."""
+        return tuple(one.check for one in self.convictions)
 
     @property
     def convictions(self) -> tuple[Checked, ...]:
@@ -59,20 +50,6 @@ class FamilyAudit:
             if one.check == check:
                 return one
         raise KeyError(check)
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "family": self.family,
-            "tasks": self.tasks,
-            "convicted_by": [one.check for one in self.convictions],
-            "findings": [one.as_json() for one in self.findings],
-        }
-
-    @classmethod
-    def from_json(cls, written: Mapping[str, Json]) -> "FamilyAudit":
-        """The audit that ``as_json`` wrote."""
-        findings = tuple(Checked(**one) for one in cast("Sequence[CheckedFields]", written["findings"]))
-        return cls(family=str(written["family"]), tasks=int(cast("int", written["tasks"])), findings=findings)
 
 
 def share_at_most(check: str, hits: Sequence[bool], bound: float, *, note: str = "", example: str = "") -> Checked:

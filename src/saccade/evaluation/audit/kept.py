@@ -5,11 +5,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from saccade.atomic import disk_errors, write_bytes_atomic, write_json_atomic
+from saccade.codec.codecs import PLAIN_CODEC, plain_json
 from saccade.errors import UserError
 from saccade.evaluation.audit.audit import AuditSettings
 from saccade.evaluation.audit.drawn import PictureLook
@@ -33,7 +33,7 @@ def keep(folder: Path, settings: AuditSettings, audit: FamilyAudit, look: Family
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes_atomic(folder / f"{audit.family}.npz", held.getvalue())
-        write_json_atomic(folder / f"{audit.family}.json", {"settings": _plain(settings), "audit": audit.as_json()})
+        write_json_atomic(folder / f"{audit.family}.json", {"settings": _plain(settings), "audit": plain_json(audit)})
 
 
 def kept(folder: Path, name: str, settings: AuditSettings) -> tuple[FamilyAudit, FamilyLook] | None:
@@ -48,7 +48,7 @@ def kept(folder: Path, name: str, settings: AuditSettings) -> tuple[FamilyAudit,
             f"{file} was made with other settings ({json.dumps(found.get('settings'))}) than these "
             f"({json.dumps(_plain(settings))}); name another folder, or remove the file"
         )
-    audit = FamilyAudit.from_json(cast("Mapping[str, Json]", found["audit"]))
+    audit = PLAIN_CODEC.reader(FamilyAudit).from_json(found.get("audit"), f"the audit of {file}")
     with disk_errors(file), np.load(folder / f"{name}.npz", allow_pickle=False) as pictures:
         images = tuple(
             ImageRef(hash=str(key), width=int(width), height=int(height))

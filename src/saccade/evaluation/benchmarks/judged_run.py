@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saccade.atomic import write_json_atomic
 from saccade.chat.chat_model import ChatModel
+from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow
 from saccade.evaluation.benchmarks.opening import open_benchmark
@@ -44,7 +45,7 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
         told = _told(path)
         one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
         kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
-        kept["avg_at_k"] = [average.as_json() for average in one.averages]
+        kept["avg_at_k"] = [plain_json(average) for average in one.averages]
         write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), kept)
         found.append(one)
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from saccade.codec.codecs import PLAIN_CODEC
 from saccade.evaluation.benchmarks.benchmark import Benchmark
 
 
@@ -28,17 +29,8 @@ class PublishedFigure:
 def published_figures() -> tuple[PublishedFigure, ...]:
     """All of them, in the file's order."""
     text = files("saccade.evaluation.benchmarks").joinpath("published_figures.json").read_text(encoding="utf-8")
-    return tuple(
-        PublishedFigure(
-            benchmark=one["benchmark"],
-            model=one["model"],
-            value=float(one["value"]),
-            tools=bool(one["tools"]),
-            source=one["source"],
-            date=one["date"],
-        )
-        for one in json.loads(text)
-    )
+    read = PLAIN_CODEC.reader(PublishedFigure).from_json
+    return tuple(read(one, "a figure") for one in json.loads(text))
 
 
 def published(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.evaluation.benchmarks.benchmark import ReadingName
 from saccade.evaluation.benchmarks.reading import BenchmarkReading
-from saccade.types import Json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampleAverage:
     """avg@k of a reading: the mean over samples of its first figure, each over all questions."""
+
+    FORM: ClassVar = Form(apart=("is_headline",), also=("value",))
 
     reading: str
     is_headline: bool
@@ -33,17 +36,6 @@ class SampleAverage:
         text += f"; INCOMPLETE: {without} samples have no figure" if without else ""
         text += f"; INCOMPLETE: {self.failed:,} failed" if self.failed else ""
         return text + (f"; {self.no_verdict:,} without verdict" if self.no_verdict else "")
-
-    def as_json(self) -> dict[str, Json]:
-        return {
-            "reading": self.reading,
-            "figure": self.figure,
-            "k": self.k,
-            "value": self.value,
-            "by_sample": list(self.by_sample),
-            "failed": self.failed,
-            "no_verdict": self.no_verdict,
-        }
 
 
 def sample_averages(by_sample: Sequence[Sequence[BenchmarkReading]], headline: ReadingName) -> list[SampleAverage]:

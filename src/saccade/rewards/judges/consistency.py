@@ -3,11 +3,14 @@
 import asyncio
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Protocol
 
+from saccade.codec.codecs import Codec
+from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.rewards.grounding import readable_boxes
@@ -58,43 +61,31 @@ def updated(old: Reference | None, new: Reference | None) -> Reference | None:
     return old
 
 
+def _check_numbers(reference: Reference) -> None:
+    numbers = (reference.box_reward, *(side for box in reference.boxes for side in box.as_tuple()))
+    # Not so of NaN, and of whole numbers that no float can hold.
+    if not all(abs(number) <= sys.float_info.max for number in numbers):
+        raise ValueError("a number is not finite")
+
+
+_REFERENCES = Codec({Box: Form(is_list=True), Reference: Form(is_closed=True, check=_check_numbers)})
+
+
 def reference_to_json(reference: Reference) -> Json:
-    return {
-        "text": reference.text,
-        "boxes": [list(box.as_tuple()) for box in reference.boxes],
-        "box_reward": reference.box_reward,
-    }
+    return _REFERENCES.to_json(reference)
 
 
 def reference_from_json(memory: Json, task_id: str) -> Reference | None:
     """The reference; None for a task without one; ``UserError`` for what ``reference_to_json`` never wrote."""
     if memory is None:
         return None
-    if isinstance(memory, Mapping) and set(memory) == {"text", "boxes", "box_reward"}:
-        text, boxes, box_reward = memory["text"], memory["boxes"], _number(memory["box_reward"])
-        if isinstance(text, str) and isinstance(boxes, Sequence) and box_reward is not None:
-            read = [_box(one) for one in boxes]
-            known = tuple(box for box in read if box is not None)
-            if len(known) == len(read):
-                return Reference(text=text, boxes=known, box_reward=box_reward)
-    raise UserError(
-        f"the memory of task {task_id} is no archived reasoning with text, boxes and box_reward: "
-        f"{repr(memory)[:120]}; the checkpoint is damaged or belongs to another reward; go on from an earlier one"
-    )
-
-
-def _box(value: Json) -> Box | None:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return None
-    sides = [number for side in value if (number := _number(side)) is not None]
-    return Box(*sides) if len(sides) == len(value) == 4 else None
-
-
-def _number(value: Json) -> float | None:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    # JSON knows whole numbers that no float can hold.
-    return float(value) if abs(value) <= sys.float_info.max else None
+    try:
+        return _REFERENCES.reader(Reference).from_json(memory, "it")
+    except BrokenRecordError as error:
+        raise UserError(
+            f"the memory of task {task_id} is no archived reasoning: {error}; the checkpoint is damaged or belongs to "
+            "another reward; go on from an earlier one"
+        ) from error
 
 
 SAME = 1.0

@@ -1,21 +1,24 @@
 """Requests to a tool server: over connections that stay open, again after failures, images sent once."""
 
-import json
 import logging
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from urllib.parse import quote
 
 from cachetools import LRUCache
 
+from saccade.codec.codecs import PLAIN_CODEC
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, UserError
 from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore
 from saccade.retries import CircuitBreaker, TryAgainError, asked_wait_s, back_off_s
 from saccade.services.client.connection_pool import CONNECTION_ERRORS, ConnectionPool, HttpAnswer
+from saccade.services.messages import MESSAGES, CallBody, ErrorAbout, ErrorBody
 from saccade.types import ImageRef, Json
 
 logger = logging.getLogger(__name__)
@@ -29,6 +32,8 @@ ANSWER_MARGIN_S = 2.0
 
 KILLED_RETRIES = 1
 """A call that ended two workers may have met two accidents; a call that ends four is at fault itself."""
+
+SHOWN_BYTES = 200
 
 KNOWN_IMAGES = 100_000
 """Number of images remembered to be at the server."""
@@ -70,7 +75,7 @@ class SentImages:
                     self._sending.pop(key, None)
 
 
-_Attempt = Callable[[float], Json]
+_Attempt = Callable[[float], bytes]
 """One try, given the seconds that are left."""
 
 
@@ -116,7 +121,7 @@ class Exchange:
         """Take down that the server has an image."""
         self._images.add(key)
 
-    def get_json(self, path: str) -> Json:
+    def get(self, path: str) -> bytes:
         """The server's answer; ``MachineError`` when it does not within the patience."""
         return self._persistently(lambda left_s: self._send("GET", path, b"", left_s))
 
@@ -128,16 +133,12 @@ class Exchange:
         media: MediaStore,
         *,
         call_id: str,
-    ) -> Json:
-        """The result's JSON; ``MachineError`` when there is none. All tries have one id, and so one result."""
-        request: dict[str, Json] = {
-            "arguments": arguments,
-            "images": [image.hash for image in images],
-            "call_id": call_id,
-        }
+    ) -> bytes:
+        """The text of the result; ``MachineError`` when there is none. All tries have one id, and so one result."""
+        request = CallBody(arguments=arguments, images=tuple(image.hash for image in images), call_id=call_id)
 
-        def attempt(left_s: float) -> Json:
-            body = json.dumps({**request, "deadline_s": left_s}).encode("ascii")
+        def attempt(left_s: float) -> bytes:
+            body = PLAIN_CODEC.text(replace(request, deadline_s=left_s)).encode("ascii")
             for _ in range(2):
                 self._send_images(images, media, left_s)
                 try:
@@ -149,7 +150,7 @@ class Exchange:
 
         return self._persistently(attempt)
 
-    def _persistently(self, attempt: _Attempt) -> Json:
+    def _persistently(self, attempt: _Attempt) -> bytes:
         passed = self._breaker.enter()
         ends_s = time.monotonic() + self._patience_s
         tries, kills, why = 0, 0, "there was no time"
@@ -187,7 +188,7 @@ class Exchange:
                     self._send("PUT", f"/images/{image.hash}", raw, left_s)
                     self._images.add(image.hash)
 
-    def _send(self, method: str, path: str, body: bytes, left_s: float) -> Json:
+    def _send(self, method: str, path: str, body: bytes, left_s: float) -> bytes:
         kind = "image/png" if method == "PUT" else "application/json"
         try:
             with self._lines.line() as line:
@@ -201,37 +202,31 @@ class Exchange:
                 )
         except CONNECTION_ERRORS as error:
             raise TryAgainError(f"{type(error).__name__}: {error}") from error
-        return _content(answer, self.url)
+        return content_of(answer, self.url)
 
 
-def _content(answer: HttpAnswer, url: str) -> Json:
-    """The JSON of a success; the error that a failure means."""
-    try:
-        content: Json = json.loads(answer.content)
-    except ValueError as error:
-        # A proxy's page, say.
-        if answer.status in (429, 502, 503, 504):
-            raise TryAgainError(f"status {answer.status}", asked_wait_s(answer.headers)) from error
-        raise MachineError(f"{url} answered with {answer.status} and no JSON; is it a tool server?") from error
+def content_of(answer: HttpAnswer, url: str) -> bytes:
+    """The content of a success; the error that a failure means."""
     if answer.status in (200, 201):
-        return content
-    about = content.get("error") if isinstance(content, Mapping) else None
-    kind = str(about.get("kind")) if isinstance(about, Mapping) else ""
-    said = f"status {answer.status}: {about.get('message') if isinstance(about, Mapping) else content}"[:500]
-    match answer.status, kind:
+        return answer.content
+    try:
+        about = MESSAGES.read(ErrorBody, answer.content, "the answer").error
+    except BrokenRecordError:
+        # A proxy's page, say.
+        about = ErrorAbout(message=answer.content[:SHOWN_BYTES].decode("utf-8", "replace"))
+    said = f"status {answer.status}: {about.message}"[:500]
+    match answer.status, about.kind:
         case 401, _:
             raise UserError(f"{url} refuses the token; give the one that the server was started with as token=")
         case 409, "missing_images":
-            missing = about.get("missing", []) if isinstance(about, Mapping) else []
-            raise _MissingImagesError([str(key) for key in missing] if isinstance(missing, list) else [])
-        case 429 | 502 | 503, _:
-            finer_s = about.get("retry_after_s") if isinstance(about, Mapping) else None
-            asked_s = float(finer_s) if isinstance(finer_s, int | float) else asked_wait_s(answer.headers)
+            raise _MissingImagesError(about.missing)
+        case (429 | 502 | 503, _) | (504, ""):
+            asked_s = asked_wait_s(answer.headers) if about.retry_after_s is None else about.retry_after_s
             raise TryAgainError(said, asked_s)
         case 500, "killed":
             raise _KilledError(said)
         case _:
-            raise MachineError(f"{url}: {said}")
+            raise MachineError(f"{url}: {said}{'' if about.kind else '; is it a tool server?'}")
 
 
 def _wait_s(tries: int, asked_s: float | None) -> float:

@@ -7,26 +7,24 @@ The server is another machine: its answers are checked before they are used.
 """
 
 import base64
-import binascii
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, get_args
+from typing import Protocol, Self
 
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.store import MediaStore
 from saccade.services.client.exchange import Exchange
+from saccade.services.messages import MESSAGES, PictureBody, ResultBody, ServedTool, ToolsBody
 from saccade.tools.arguments import Value
 from saccade.tools.page_search import SEARCH_PAGES, bounded_search
-from saccade.tools.schema import Parameter, ParameterKind
 from saccade.tools.tool import BoundCall, Returned, Tool
 from saccade.types import ImageRef, Json, ToolResult, ToolSpec
 
 MARGIN_S = 5.0
 """Margin of a tool's own deadline over the client's patience: the caller of the tool must not give up first."""
-
-Described = tuple[ToolSpec, tuple[Parameter, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,24 +77,24 @@ class RemoteTools:
         """Asks for the tools, and waits for a server that is starting; ``UserError``, ``MachineError``."""
         self._exchange = Exchange(url, token, patience_s=patience_s)
         try:
-            described = tools_of(self._exchange.get_json("/tools"))
-            unknown = sorted(set(names or ()) - {spec.name for spec, _ in described})
+            served = tools_of(self._exchange.get("/tools"))
+            unknown = sorted(set(names or ()) - {one.name for one in served})
             if unknown:
-                known = ", ".join(spec.name for spec, _ in described)
+                known = ", ".join(one.name for one in served)
                 raise UserError(f"{url} serves no tool {unknown[0]!r}; it serves {known}")
         except BaseException:
             self._exchange.close()
             raise
         remote = [
             RemoteTool(
-                spec=spec,
-                parameters=parameters,
+                spec=ToolSpec(name=one.name, description=one.description, parameters=one.parameters),
+                parameters=one.arguments,
                 function=_never_called,
                 deadline_s=patience_s + MARGIN_S,
                 exchange=self._exchange,
             )
-            for spec, parameters in described
-            if names is None or spec.name in names
+            for one in served
+            if names is None or one.name in names
         ]
         self.tools: tuple[Tool, ...] = tuple(
             bounded_search(tool) if tool.name == SEARCH_PAGES else tool for tool in remote
@@ -128,71 +126,33 @@ class Knowing(Protocol):
     def has_image(self, key: str) -> None: ...
 
 
-def result_of(answer: Json, media: MediaStore, server: Knowing) -> ToolResult:
+def result_of(answer: bytes, media: MediaStore, server: Knowing) -> ToolResult:
     """The result, its pictures kept in ``media``; ``ToolError`` when the call was refused."""
     try:
-        content = _table(answer)
-        text = str(content["text"])
-        if content["refused"] is not None:
-            raise ToolError(text)
-        data = _table(content["data"])
-        pictures = tuple(_picture(_table(one), media) for one in _list(content["images"]))
-        is_ok = content["is_ok"] is True
-    except (KeyError, TypeError, ValueError) as error:
-        raise MachineError(f"the server's result cannot be read: {error!r}") from error
+        sent = MESSAGES.read(ResultBody, answer, "the result")
+    except BrokenRecordError as error:
+        raise MachineError(f"the server's result cannot be read: {error}") from error
+    if sent.refused is not None:
+        raise ToolError(sent.text)
+    pictures = tuple(_picture(one, media) for one in sent.images)
     for picture in pictures:
         server.has_image(picture.hash)
-    return ToolResult(text=text, images=pictures, data=data, is_ok=is_ok)
+    return ToolResult(text=sent.text, images=pictures, data=sent.data, is_ok=sent.is_ok)
 
 
-def tools_of(answer: Json) -> list[Described]:
+def tools_of(answer: bytes) -> tuple[ServedTool, ...]:
     """The tools in a server's list; ``MachineError`` when it cannot be read."""
     try:
-        return [_tool(_table(one)) for one in _list(_table(answer)["tools"])]
-    except (KeyError, TypeError, ValueError) as error:
-        raise MachineError(
-            f"the server's list of tools cannot be read: {error!r}; is it of another version?"
-        ) from error
+        return MESSAGES.read(ToolsBody, answer, "the list").tools
+    except BrokenRecordError as error:
+        raise MachineError(f"the server's list of tools cannot be read: {error}; is it of another version?") from error
 
 
-def _tool(about: Mapping[str, Json]) -> Described:
-    spec = ToolSpec(
-        name=str(about["name"]), description=str(about["description"]), parameters=_table(about["parameters"])
-    )
-    return spec, tuple(_parameter(_table(one)) for one in _list(about["arguments"]))
-
-
-def _parameter(about: Mapping[str, Json]) -> Parameter:
-    kinds: dict[str, ParameterKind] = {kind: kind for kind in get_args(ParameterKind)}
-    return Parameter(
-        name=str(about["name"]),
-        kind=kinds[str(about["kind"])],
-        choices=tuple(str(choice) for choice in _list(about["choices"])),
-        description=str(about["description"]),
-        is_required=about["is_required"] is True,
-        default=about["default"],
-        max_chars=int(str(about["max_chars"])),
-    )
-
-
-def _picture(about: Mapping[str, Json], media: MediaStore) -> ImageRef:
+def _picture(sent: PictureBody, media: MediaStore) -> ImageRef:
     try:
-        raw = base64.b64decode(str(about["png"]), validate=True)
-        image = media.add_encoded(raw, "a picture of a tool server")
-    except (SaccadeError, binascii.Error) as error:
+        image = media.add_encoded(base64.b64decode(sent.png, validate=True), "a picture of a tool server")
+    except (SaccadeError, ValueError) as error:
         raise MachineError(f"a picture of the server cannot be read: {error}") from error
-    if image.hash != about["hash"]:
-        raise MachineError(f"the server sent the picture {image.hash} as {about['hash']}")
+    if image.hash != sent.hash:
+        raise MachineError(f"the server sent the picture {image.hash} as {sent.hash}")
     return image
-
-
-def _table(value: Json) -> Mapping[str, Json]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{str(value)[:80]!r} is no object")
-    return value
-
-
-def _list(value: Json) -> Sequence[Json]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise TypeError(f"{str(value)[:80]!r} is no list")
-    return value

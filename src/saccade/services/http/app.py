@@ -2,7 +2,7 @@
 
 import math
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any
 
@@ -11,27 +11,31 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from saccade import __version__
+from saccade.codec.codecs import PLAIN_CODEC
+from saccade.codec.wrong import BrokenRecordError
 from saccade.media.decode import MediaError
-from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits, error_bytes
-from saccade.services.http.openapi import (
+from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits
+from saccade.services.http.openapi import JSON, Documented, describe, errors, in_json
+from saccade.services.http.service import ToolService
+from saccade.services.images import WrongHashError
+from saccade.services.messages import (
+    HASH_PATTERN,
+    MESSAGES,
     CallBody,
-    ErrorBody,
     HealthBody,
-    ImageHash,
     ReadyBody,
     ResultBody,
     StoredBody,
     ToolsBody,
-    describe,
+    error_bytes,
 )
-from saccade.services.http.service import ToolService
-from saccade.services.images import WrongHashError
 from saccade.services.settings import ToolServerSettings
-from saccade.types import Json
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
-JSON = "application/json"
+PathHash = Annotated[
+    str, Path(pattern=HASH_PATTERN.removesuffix(r"(?!\n)"), description="SHA-256 of the image's pixels")
+]
 
 _IMAGE_BODY: dict[str, Any] = {
     "requestBody": {
@@ -41,18 +45,13 @@ _IMAGE_BODY: dict[str, Any] = {
 }
 
 
-def _errors(**about: str) -> dict[int | str, dict[str, Any]]:
-    """Documented answers, by status."""
-    return {int(status.removeprefix("s")): {"model": ErrorBody, "description": text} for status, text in about.items()}
-
-
-_IMAGE_ERRORS = _errors(
+_IMAGE_ERRORS = errors(
     s408="The body took too long",
     s503="Too many bytes are being sent at the same time",
     s413="The image is too large",
     s422="The image cannot be read",
 )
-_CALL_ERRORS = _errors(
+_CALL_ERRORS = errors(
     s400="The body cannot be parsed",
     s404="There is no such tool",
     s408="The body took too long",
@@ -106,27 +105,33 @@ def _add_errors(app: FastAPI) -> None:
         places = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:8]]
         return Response(error_bytes("request", "; ".join(places)[:2000]), 422, media_type=JSON)
 
+    @app.exception_handler(BrokenRecordError)
+    async def wrong_body(_: Request, error: BrokenRecordError) -> Response:
+        return Response(error_bytes("request", str(error)[:2000]), 422, media_type=JSON)
+
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
         body = error_bytes("request", error.detail)
         return Response(body, error.status_code, headers=error.headers, media_type=JSON)
 
 
+def _sent(message: object, status: int = 200) -> Response:
+    return Response(PLAIN_CODEC.text(message), status, media_type=JSON)
+
+
 def _add_states(app: FastAPI, service: Callable[[], ToolService]) -> None:
-    @app.get("/health", summary="Whether the server is up")
-    async def health() -> HealthBody:
-        return HealthBody(status="ok")
+    @app.get("/health", summary="Whether the server is up", responses={200: in_json(HealthBody)})
+    async def health() -> Response:
+        return _sent(HealthBody(status="ok"))
 
     @app.get(
         "/ready",
         summary="Whether every tool has a worker",
-        response_model=ReadyBody,
-        responses={503: {"model": ReadyBody, "description": "Not yet"}},
+        responses={200: in_json(ReadyBody), 503: {**in_json(ReadyBody), "description": "Not yet"}},
     )
     async def ready() -> Response:
-        waiting = service().not_ready
-        body = ReadyBody(status="starting" if waiting else "ready", waiting_for=waiting)
-        return Response(body.model_dump_json(), 503 if waiting else 200, media_type=JSON)
+        waiting = tuple(service().not_ready)
+        return _sent(ReadyBody(status="starting" if waiting else "ready", waiting_for=waiting), 503 if waiting else 200)
 
     @app.get(
         "/metrics",
@@ -137,29 +142,32 @@ def _add_states(app: FastAPI, service: Callable[[], ToolService]) -> None:
     async def metrics() -> Response:
         return Response(service().metrics.text(), media_type="text/plain; version=0.0.4")
 
-    @app.get("/tools", summary="The tools and their schemas", responses=_errors(s503="The workers are starting"))
-    async def tools() -> ToolsBody:
+    listed: Documented = {200: in_json(ToolsBody), **errors(s503="The workers are starting")}
+
+    @app.get("/tools", summary="The tools and their schemas", responses=listed)
+    async def tools() -> Response:
         found = service().tools()
         if len(found) < len(service().tool_names):
             raise HTTPException(503, "the workers are starting; see /ready", headers={"Retry-After": "1"})
-        return ToolsBody.model_validate({"tools": found})
+        return _sent(ToolsBody(tools=found))
 
 
 def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
-    stored: dict[int | str, dict[str, Any]] = {
-        200: {"model": StoredBody, "description": "It was here"},
-        201: {"model": StoredBody, "description": "Kept"},
-        409: {"model": ErrorBody, "description": "The body is another image"},
+    kept = {**in_json(StoredBody), "description": "Kept"}
+    put: Documented = {
+        200: {**in_json(StoredBody), "description": "It was here"},
+        201: kept,
+        **errors(s409="The body is another image"),
+        **_IMAGE_ERRORS,
     }
 
     @app.put(
         "/images/{image_hash}",
         summary="Keep an image under its hash",
-        response_model=StoredBody,
-        responses={**stored, **_IMAGE_ERRORS},
+        responses=put,
         openapi_extra=_IMAGE_BODY,
     )
-    async def put_image(image_hash: Annotated[ImageHash, Path()], request: Request) -> Response:
+    async def put_image(image_hash: PathHash, request: Request) -> Response:
         was_here = not service().shelf.missing([image_hash])
         try:
             key, width, height = await service().add_image(await request.body(), image_hash)
@@ -167,15 +175,13 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
             return Response(error_bytes("hash", str(error)), 409, media_type=JSON)
         except MediaError as error:
             return Response(error_bytes("image", str(error)), 422, media_type=JSON)
-        body = StoredBody(hash=key, width=width, height=height)
-        return Response(body.model_dump_json(), 200 if was_here else 201, media_type=JSON)
+        return _sent(StoredBody(hash=key, width=width, height=height), 200 if was_here else 201)
 
     @app.post(
         "/images",
         summary="Keep an image and learn its hash",
         status_code=201,
-        response_model=StoredBody,
-        responses=_IMAGE_ERRORS,
+        responses={201: kept, **_IMAGE_ERRORS},
         openapi_extra=_IMAGE_BODY,
     )
     async def post_image(request: Request) -> Response:
@@ -183,8 +189,7 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
             key, width, height = await service().add_image(await request.body())
         except MediaError as error:
             return Response(error_bytes("image", str(error)), 422, media_type=JSON)
-        body = StoredBody(hash=key, width=width, height=height)
-        return Response(body.model_dump_json(), 201, media_type=JSON)
+        return _sent(StoredBody(hash=key, width=width, height=height), 201)
 
     @app.get(
         "/images/{image_hash}",
@@ -192,10 +197,10 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
         response_class=Response,
         responses={
             200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-            **_errors(s404="It is not here", s422="That is no hash"),
+            **errors(s404="It is not here", s422="That is no hash"),
         },
     )
-    async def get_image(image_hash: Annotated[ImageHash, Path()]) -> Response:
+    async def get_image(image_hash: PathHash) -> Response:
         raw = service().shelf.read(image_hash)
         if raw is None:
             return Response(error_bytes("no_image", f"the image {image_hash} is not here"), 404, media_type=JSON)
@@ -203,12 +208,20 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
 
 
 def _add_calls(app: FastAPI, service: Callable[[], ToolService]) -> None:
-    @app.post("/tools/{name}", summary="Call a tool", response_model=ResultBody, responses=_CALL_ERRORS)
-    async def call_tool(name: str, body: CallBody) -> Response:
-        arguments: Mapping[str, Json] = body.arguments  # type: ignore[assignment]
+    @app.post(
+        "/tools/{name}",
+        summary="Call a tool",
+        responses={200: in_json(ResultBody), **_CALL_ERRORS},
+        openapi_extra={"requestBody": {**in_json(CallBody), "required": True}},
+    )
+    async def call_tool(name: str, request: Request) -> Response:
+        # A page of another site may send a form without asking; JSON it may not.
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            raise BrokenRecordError(f"the body must be sent as {JSON}")
+        body = MESSAGES.read(CallBody, await request.body(), "the body")
         reply = await service().call(
             name,
-            arguments=arguments,
+            arguments=body.arguments,
             images=body.images,
             call_id=body.call_id or uuid.uuid4().hex,
             deadline_s=body.deadline_s,

@@ -7,7 +7,6 @@ which browsers add and programs leave out, must be the server's own.
 
 import asyncio
 import hmac
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,16 +16,8 @@ from saccade.services.http.hosts import is_loopback, is_own_name
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from saccade.types import Json
-
 OPEN_PATHS = frozenset({"/health", "/ready"})
 """Asked without a token, by machines that start and stop servers."""
-
-
-def error_bytes(kind: str, message: str, missing: Sequence[str] = (), *, retry_after_s: float | None = None) -> bytes:
-    """The body of an answer that is no result."""
-    error: Json = {"kind": kind, "message": message, "missing": list(missing), "retry_after_s": retry_after_s}
-    return json.dumps({"error": error}).encode("ascii")
 
 
 ErrorForm = Callable[[int, str, str], bytes]
@@ -35,6 +26,9 @@ ErrorForm = Callable[[int, str, str], bytes]
 
 def service_error(status: int, kind: str, message: str) -> bytes:
     """As tool services write refusals."""
+    # Loaded with the first of them: the viewer starts without.
+    from saccade.services.messages import error_bytes
+
     return error_bytes(kind, message, retry_after_s=1.0 if status == 503 else None)
 
 

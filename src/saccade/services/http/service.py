@@ -8,6 +8,7 @@ from pathlib import Path
 
 from saccade.media.decode import ImageLimits
 from saccade.services.images import ImageShelf
+from saccade.services.messages import CallRequest, ServedTool
 from saccade.services.metrics import Metrics
 from saccade.services.settings import ToolServerSettings
 from saccade.services.workers.calls import (
@@ -20,7 +21,7 @@ from saccade.services.workers.calls import (
     digest_of,
     failure,
 )
-from saccade.services.workers.running import CallReply, CallRequest
+from saccade.services.workers.running import CallReply
 from saccade.types import Json
 
 logger = logging.getLogger(__name__)
@@ -65,10 +66,10 @@ class ToolService:
     def tool_names(self) -> list[str]:
         return list(self._crews)
 
-    def tools(self) -> list[Mapping[str, Json]]:
+    def tools(self) -> tuple[ServedTool, ...]:
         """All tools that are known so far, in the configuration's order."""
-        about = {str(one["name"]): one for crew in self._crews.values() for one in crew.tools}
-        return [about[name] for name in self._crews if name in about]
+        about = {one.name: one for crew in self._crews.values() for one in crew.tools}
+        return tuple(about[name] for name in self._crews if name in about)
 
     async def add_image(self, raw: bytes, expected: str | None = None) -> tuple[str, int, int]:
         """Hash, width and height; ``MediaError``."""

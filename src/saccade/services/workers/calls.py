@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from saccade.services.http.guards import error_bytes
-from saccade.services.workers.running import CallReply, CallRequest
+from saccade.services.messages import CallRequest, ServedTool, error_bytes
+from saccade.services.workers.running import CallReply
 from saccade.types import Json
 
 REMEMBERED_IDS = 100_000
@@ -137,7 +137,7 @@ class WorkerCrew(Protocol):
     """A group of workers that runs the calls of some tools: a ``Pool`` of processes, or replicas elsewhere."""
 
     @property
-    def tools(self) -> Sequence[Mapping[str, Json]]:
+    def tools(self) -> Sequence[ServedTool]:
         """Descriptions of the tools; empty before they are known."""
 
     @property
@@ -167,7 +167,7 @@ class ToolWorker(Protocol):
     def when_ended(self, notify: Callable[[], object]) -> None:
         """Call ``notify`` when it has ended."""
 
-    async def tools(self) -> Sequence[Mapping[str, Json]]:
+    async def tools(self) -> Sequence[ServedTool]:
         """Descriptions of its tools once they are built; ``UserError``, ``BrokenFrameError``."""
 
     async def run(self, calls: Sequence[QueuedCall]) -> list[CallReply]:

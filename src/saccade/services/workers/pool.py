@@ -4,15 +4,15 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from saccade.errors import UserError
 from saccade.frames import BrokenFrameError
+from saccade.services.messages import ServedTool
 from saccade.services.metrics import Metrics
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall, QueueFullError, Start, ToolWorker, failure
-from saccade.types import Json
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Pool:
     ) -> None:
         """``start`` gives a worker for a place; ``on_mistake`` hears of tools that no new start would mend."""
         self.group = group
-        self.tools: Sequence[Mapping[str, Json]] = ()
+        self.tools: Sequence[ServedTool] = ()
         """As the first worker told of them."""
         self._serving = serving
         self._start = start
@@ -224,15 +224,15 @@ class Pool:
         self._waiting.extendleft(reversed(left))
         return taken
 
-    def _about(self, tool: str) -> Mapping[str, Json]:
-        return next(one for one in self.tools if one["name"] == tool)
+    def _about(self, tool: str) -> ServedTool:
+        return next(one for one in self.tools if one.name == tool)
 
     def _batch(self, tool: str) -> int:
-        return self._serving.batch_of(tool) if self._about(tool)["batches"] else 1
+        return self._serving.batch_of(tool) if self._about(tool).batches else 1
 
     def _limit_s(self, call: QueuedCall) -> float:
         """Seconds that a worker may take over this call before it is held to hang."""
-        return float(str(self._about(call.tool)["deadline_s"]))
+        return self._about(call.tool).deadline_s
 
     def _after_a_kill(self, calls: Sequence[QueuedCall], why: str, *, status: int, kind: str) -> None:
         for call in calls:

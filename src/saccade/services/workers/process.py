@@ -1,21 +1,21 @@
 """A worker process as the server sees it: started, given jobs, ended."""
 
 import asyncio
-import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from saccade.codec.codecs import PLAIN_CODEC, plain_json
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, read
+from saccade.services.messages import MESSAGES, ServedTool, WorkerJob, WorkerSetup, WorkerStarted
 from saccade.services.settings import GroupSettings, Serving
 from saccade.services.workers.calls import QueuedCall
 from saccade.services.workers.running import CallReply
 from saccade.services.workers.worker import END, outcomes_of
-from saccade.types import Json
 
 END_WITHIN_S = 5.0
 
@@ -37,6 +37,13 @@ class WorkerProcess:
     @classmethod
     async def start(cls, group: GroupSettings, serving: Serving, shelf: Path, index: int) -> "WorkerProcess":
         """A process that has begun to build its tools; ``OSError`` when the machine cannot start one."""
+        setup = WorkerSetup(
+            builder=serving.server.builder,
+            folder=str(serving.folder),
+            shelf=str(shelf),
+            image_mb=serving.server.worker_image_mb,
+            tools=group.tools,
+        )
         ours, theirs = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -44,7 +51,7 @@ class WorkerProcess:
                 "-m",
                 "saccade.services.workers.worker",
                 str(theirs.fileno()),
-                json.dumps(_described(group, serving, shelf)),
+                PLAIN_CODEC.text(setup),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=STDERR,
                 pass_fds=(theirs.fileno(),),
@@ -75,21 +82,21 @@ class WorkerProcess:
         """Call ``notify`` when it has ended."""
         self._ending.add_done_callback(lambda _: notify())
 
-    async def tools(self) -> Sequence[Mapping[str, Json]]:
+    async def tools(self) -> Sequence[ServedTool]:
         """Descriptions of its tools once they are built; ``UserError`` when they cannot be."""
         header = (await read(self._reader)).header
-        if "mistake" in header:
-            raise UserError(str(header["mistake"]))
-        tools = header["tools"]
-        assert isinstance(tools, Sequence)
-        return [one for one in tools if isinstance(one, Mapping)]
+        try:
+            started = MESSAGES.reader(WorkerStarted).from_json(header, "the start")
+        except BrokenRecordError as error:
+            raise BrokenFrameError(f"a start that cannot be read: {error}") from error
+        if started.mistake is not None:
+            raise UserError(started.mistake)
+        return started.tools
 
     async def run(self, calls: Sequence[QueuedCall]) -> list[CallReply]:
         """The outcomes of calls of one tool; ``BrokenFrameError`` when the process died over them."""
-        requests: list[Json] = [
-            {"arguments": call.request.arguments, "images": list(call.request.images)} for call in calls
-        ]
-        self._writer.write(packed(WireFrame({"tool": calls[0].tool, "calls": requests})))
+        job = WorkerJob(tool=calls[0].tool, calls=tuple(call.request for call in calls))
+        self._writer.write(packed(WireFrame(plain_json(job))))
         outcomes = outcomes_of(await read(self._reader))
         if len(outcomes) != len(calls):
             raise BrokenFrameError(f"{len(calls)} calls had {len(outcomes)} outcomes")
@@ -111,17 +118,6 @@ class WorkerProcess:
         except TimeoutError:
             self.kill()
             return await self._ending
-
-
-def _described(group: GroupSettings, serving: Serving, shelf: Path) -> dict[str, Json]:
-    tools: list[Json] = [asdict(tool) for tool in group.tools]
-    return {
-        "builder": serving.server.builder,
-        "folder": str(serving.folder),
-        "shelf": str(shelf),
-        "image_mb": serving.server.worker_image_mb,
-        "tools": tools,
-    }
 
 
 def _environment(group: GroupSettings, index: int) -> dict[str, str]:

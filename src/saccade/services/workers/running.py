@@ -7,17 +7,19 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from cachetools import LRUCache
 from PIL import Image
 
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.decode import decode_image, to_rgb
 from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore, image_hash
+from saccade.services.messages import CallRequest, PictureBody, ResultBody, ServedTool, error_bytes
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.tool import BoundCall, Returned, Tool, check_names, cut
-from saccade.types import ImageRef, Json, ToolResult
+from saccade.types import ImageRef, ToolResult
 
 logger = logging.getLogger(__name__)
 
@@ -52,22 +54,14 @@ class HeldPictures:
     """Decoded images, the least recently used ones forgotten."""
 
     def __init__(self, capacity_bytes: int) -> None:
-        self._capacity_bytes = capacity_bytes
-        self._known: dict[str, Image.Image] = {}
-        self._bytes = 0
+        self._known: LRUCache[str, Image.Image] = LRUCache(capacity_bytes, getsizeof=_size)
 
     def get(self, key: str, fetch: Callable[[str], bytes | None]) -> Image.Image | None:
-        picture = self._known.pop(key, None)
-        if picture is None:
-            raw = fetch(key)
-            if raw is None:
-                return None
+        picture = self._known.get(key)
+        if picture is None and (raw := fetch(key)) is not None:
             picture = decode_image(raw, f"image {key}")
-            self._bytes += _size(picture)
-        self._known[key] = picture
-        while self._bytes > self._capacity_bytes and len(self._known) > 1:
-            oldest = next(iter(self._known))
-            self._bytes -= _size(self._known.pop(oldest))
+            if _size(picture) <= self._known.maxsize:
+                self._known[key] = picture
         return picture
 
 
@@ -85,15 +79,6 @@ class BatchFunction(Protocol):
     def batch(self, calls: Sequence[Mapping[str, object]]) -> Sequence[Returned | ToolError]:
         """For each call (the keyword arguments of the function, by name) what the function would return or refuse."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CallRequest:
-    """A call as a worker gets it."""
-
-    arguments: Mapping[str, Json]
-    images: tuple[str, ...]
-    """Hashes, in the order in which the model counts the images."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,19 +102,19 @@ class ToolRunner:
         self._fetch = fetch
         self._pictures = HeldPictures(image_mb << 20)
 
-    def about(self) -> list[dict[str, Json]]:
+    def about(self) -> tuple[ServedTool, ...]:
         """Descriptions of the tools for clients, which make a ``Tool`` of each."""
-        return [
-            {
-                "name": tool.name,
-                "description": tool.spec.description,
-                "parameters": tool.spec.parameters,
-                "arguments": [asdict(parameter) for parameter in tool.parameters],
-                "deadline_s": tool.deadline_s,
-                "batches": _batch_function(tool) is not None,
-            }
+        return tuple(
+            ServedTool(
+                name=tool.name,
+                description=tool.spec.description,
+                parameters=tool.spec.parameters,
+                arguments=tool.parameters,
+                deadline_s=tool.deadline_s,
+                batches=_batch_function(tool) is not None,
+            )
             for tool in self.tools.values()
-        ]
+        )
 
     def run(self, name: str, requests: Sequence[CallRequest]) -> list[CallReply]:
         """The outcome of each call; nothing that a tool or a call does raises."""
@@ -239,22 +224,19 @@ def _outcome(call: BoundCall, media: JobMedia) -> CallReply:
         return _failure("broken", f"tool {call.tool.name} gave a result that cannot be sent: {error}")
 
 
-def _reply(result: ToolResult, *, refused: str | None = None, made: Mapping[str, bytes] | None = None) -> CallReply:
+def _reply(
+    result: ToolResult, *, refused: Literal["arguments", "tool"] | None = None, made: Mapping[str, bytes] | None = None
+) -> CallReply:
     pictures = [(image, (made or {})[image.hash]) for image in result.images]
-    images = [
-        {"hash": image.hash, "width": image.width, "height": image.height, "png": base64.b64encode(png).decode()}
+    images = tuple(
+        PictureBody(hash=image.hash, width=image.width, height=image.height, png=base64.b64encode(png).decode("ascii"))
         for image, png in pictures
-    ]
-    content = {
-        "is_ok": result.is_ok,
-        "refused": refused,
-        "text": result.text,
-        "data": dict(result.data),
-        "images": images,
-    }
-    body = json.dumps(content, allow_nan=False).encode("ascii")
+    )
+    content = ResultBody(is_ok=result.is_ok, refused=refused, text=result.text, data={}, images=images)
+    # The data as they are: ``asdict`` would copy them, level by level.
+    body = json.dumps({**asdict(content), "data": dict(result.data)}, allow_nan=False).encode("ascii")
     return CallReply(status=200, body=body, pictures=tuple((image.hash, png) for image, png in pictures))
 
 
 def _failure(kind: str, message: str) -> CallReply:
-    return CallReply(status=500, body=json.dumps({"error": {"kind": kind, "message": cut(message)}}).encode("ascii"))
+    return CallReply(status=500, body=error_bytes(kind, cut(message)))

@@ -5,7 +5,6 @@
 What tools print goes to stderr. The process ends when its server does, however that ended.
 """
 
-import json
 import logging
 import os
 import select
@@ -14,17 +13,18 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.services.images import image_file, remove_if_abandoned
 from saccade.services.logs import log_as_json
-from saccade.services.workers.running import CallReply, CallRequest, ToolRunner, build_tools
-from saccade.tools.catalogue.settings import ToolSettings
-from saccade.types import Json
+from saccade.services.messages import MESSAGES, ReplyHead, WorkerJob, WorkerReplies, WorkerSetup, WorkerStarted
+from saccade.services.workers.running import CallReply, ToolRunner, build_tools
 
 END = WireFrame({"end": True}, [])
 """The last that a server says to a worker."""
@@ -38,26 +38,26 @@ def main() -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
     log_as_json(logging.INFO)
     with socket.socket(fileno=int(sys.argv[1])) as connection:
-        _serve(connection, json.loads(sys.argv[2]))
+        _serve(connection, MESSAGES.read(WorkerSetup, sys.argv[2], "the setup"))
     # Not through the interpreter's end: a tool's threads must not keep the process.
     sys.stderr.flush()
     os._exit(0)
 
 
-def _serve(connection: socket.socket, settings: Mapping[str, Json]) -> None:
+def _serve(connection: socket.socket, setup: WorkerSetup) -> None:
     # From the start, since loading a model takes time in which a server may end.
-    watch = threading.Thread(target=_watch, args=(connection, Path(str(settings["shelf"]))), daemon=True)
+    watch = threading.Thread(target=_watch, args=(connection, Path(setup.shelf)), daemon=True)
     watch.start()
     try:
-        runner = _runner(settings)
+        runner = _runner(setup)
     except UserError as error:
-        connection.sendall(packed(WireFrame({"mistake": str(error)})))
+        connection.sendall(packed(WireFrame(asdict(WorkerStarted(mistake=str(error))))))
         return
     try:
-        connection.sendall(packed(WireFrame({"tools": runner.about()})))
-        while (job := receive(connection)) != END:
-            outcomes = runner.run(str(job.header["tool"]), _requests(job.header))
-            connection.sendall(packed(_answer(outcomes)))
+        connection.sendall(packed(WireFrame(asdict(WorkerStarted(tools=runner.about())))))
+        while (frame := receive(connection)) != END:
+            job = MESSAGES.reader(WorkerJob).from_json(frame.header, "the job")
+            connection.sendall(packed(_answer(runner.run(job.tool, job.calls))))
     except (BrokenFrameError, OSError):
         # The server has gone, and the other thread is about to end the process.
         watch.join()
@@ -86,15 +86,11 @@ def _clear_away(shelf: Path) -> None:
         time.sleep(0.05)
 
 
-def _runner(settings: Mapping[str, Json]) -> ToolRunner:
-    folder, shelf = Path(str(settings["folder"])), Path(str(settings["shelf"]))
-    tools = settings["tools"]
-    assert isinstance(tools, Sequence)
-    described = [ToolSettings(**one) for one in tools]  # type: ignore[arg-type]
+def _runner(setup: WorkerSetup) -> ToolRunner:
     return ToolRunner(
-        build_tools(str(settings["builder"]), described, folder),
-        fetch=lambda key: _read(shelf, key),
-        image_mb=int(str(settings["image_mb"])),
+        build_tools(setup.builder, setup.tools, Path(setup.folder)),
+        fetch=lambda key: _read(Path(setup.shelf), key),
+        image_mb=setup.image_mb,
     )
 
 
@@ -105,19 +101,13 @@ def _read(shelf: Path, key: str) -> bytes | None:
         return None
 
 
-def _requests(header: Mapping[str, Json]) -> list[CallRequest]:
-    calls = header["calls"]
-    assert isinstance(calls, Sequence)
-    return [CallRequest(arguments=one["arguments"], images=tuple(one["images"])) for one in calls]  # type: ignore[call-overload,index,arg-type]
-
-
 def _answer(outcomes: Sequence[CallReply]) -> WireFrame:
-    about: list[Json] = [
-        {"status": one.status, "pictures": [key for key, _ in one.pictures], "missing": list(one.missing)}
+    heads = [
+        ReplyHead(status=one.status, pictures=tuple(key for key, _ in one.pictures), missing=one.missing)
         for one in outcomes
     ]
     parts = [part for one in outcomes for part in (one.body, *(png for _, png in one.pictures))]
-    return WireFrame({"outcomes": about}, parts)
+    return WireFrame(asdict(WorkerReplies(outcomes=tuple(heads))), parts)
 
 
 def outcomes_of(answer: WireFrame) -> list[CallReply]:
@@ -126,15 +116,15 @@ def outcomes_of(answer: WireFrame) -> list[CallReply]:
     try:
         return [
             CallReply(
-                status=int(one["status"]),  # type: ignore[call-overload,index,arg-type]
+                status=one.status,
                 body=next(parts),
-                pictures=tuple([(str(key), next(parts)) for key in one["pictures"]]),  # type: ignore[call-overload,index,union-attr]
-                missing=tuple(str(key) for key in one["missing"]),  # type: ignore[call-overload,index,union-attr]
+                pictures=tuple([(key, next(parts)) for key in one.pictures]),
+                missing=one.missing,
             )
-            for one in answer.header["outcomes"]  # type: ignore[union-attr]
+            for one in MESSAGES.reader(WorkerReplies).from_json(answer.header, "the answer").outcomes
         ]
-    except (KeyError, TypeError, ValueError, StopIteration) as error:
-        raise BrokenFrameError(f"an answer that says nothing: {error!r}") from error
+    except (BrokenRecordError, StopIteration) as error:
+        raise BrokenFrameError(f"an answer that cannot be read: {error}") from error
 
 
 if __name__ == "__main__":

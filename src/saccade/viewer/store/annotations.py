@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
+from saccade.codec.bounds import Bounds
 from saccade.codec.codecs import Codec
 from saccade.codec.fields import Fields
 from saccade.codec.forms import Form
@@ -51,12 +52,12 @@ class Annotation:
     task: str
     subject: Subject
     verdict: Verdict | None
-    value: str | None
+    value: Annotated[str, Bounds(most=MAX_TEXT)] | None
     """The right answer, say."""
     box: MarkedBox | None
-    text: str
+    text: Annotated[str, Bounds(most=MAX_TEXT)]
     """Why."""
-    name: str
+    name: Annotated[str, Bounds(most=MAX_NAME)]
     """Who says so."""
     time: str
     """UTC, ISO 8601."""
@@ -87,39 +88,22 @@ class Annotations:
         return dict(Counter(item.subject for item in self.standing))
 
 
-def annotation_from(values: Json, *, trajectory: str, task: str) -> Annotation:
+def annotation_from(values: Mapping[str, Json], *, trajectory: str, task: str) -> Annotation:
     """A new one of what a page sent. UserError for what is none."""
+    own = {"id": secrets.token_hex(8), "trajectory": trajectory, "task": task}
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
     try:
-        fields = Fields(values, "the annotation")
-        box = ANNOTATIONS.reader(MarkedBox).from_json(fields.mapping("box"), "'box'") if fields.has("box") else None
-        made = Annotation(
-            id=secrets.token_hex(8),
-            trajectory=trajectory,
-            task=task,
-            subject=fields.option("subject", get_args(Subject)),
-            verdict=fields.option("verdict", get_args(Verdict)) if fields.has("verdict") else None,
-            value=_text(fields, "value", MAX_TEXT) if fields.has("value") else None,
-            box=box,
-            text=_text(fields, "text", MAX_TEXT) if fields.has("text") else "",
-            name=_text(fields, "name", MAX_NAME),
-            time=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        )
+        said = {**values, "text": values.get("text") or "", **own, "time": time}
+        made = ANNOTATIONS.reader(Annotation).from_json(said, "the annotation")
     except BrokenRecordError as error:
         raise UserError(str(error)) from error
     if not made.name.strip():
         raise UserError("name is empty; say who you are, so that agreement can be counted")
     if made.subject == "verdict" and made.verdict is None:
         raise UserError("a verdict is right, wrong or unclear")
-    if made.subject == "box" and box is None:
+    if made.subject == "box" and made.box is None:
         raise UserError("a box annotation needs its box")
     return made
-
-
-def _text(fields: Fields, key: str, limit: int) -> str:
-    text = fields.text(key)
-    if len(text) > limit:
-        raise fields.wrong(key, f"text of at most {limit} characters")
-    return text
 
 
 def _check_box(box: MarkedBox) -> None:
