@@ -40,6 +40,7 @@ def digests(out: Path) -> dict[str, str]:
     files = [
         *out.glob("trajectories/**/*.jsonl"),
         *out.glob("evaluations/*.jsonl"),
+        *(file for file in out.glob("samples/*.jsonl") if not file.name.endswith(".times.jsonl")),
         *out.glob("checkpoints/**/*.safetensors"),
     ]
     return {str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
@@ -50,9 +51,9 @@ def test_a_run_in_minigrid_that_is_resumed_has_the_bytes_of_one_that_was_not(tmp
     play(tmp_path / "parts", "rl.steps=1")
     play(tmp_path / "parts", "rl.steps=2", resume=True)
     whole, parts = digests(tmp_path / "whole"), digests(tmp_path / "parts")
-    assert {name: parts[name] for name in whole if name.startswith("trajectories")} == {
-        name: digest for name, digest in whole.items() if name.startswith("trajectories")
-    }
+    played = {name: digest for name, digest in whole.items() if name.startswith(("trajectories", "samples"))}
+    assert {name: parts[name] for name in played} == played
+    assert {"samples/after_sft.jsonl", "samples/after_rl.jsonl"} <= played.keys()
     last = "checkpoints/rl-000002/model.safetensors"
     assert whole[last] == parts[last]
 
