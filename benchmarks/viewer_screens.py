@@ -69,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="by default all pictures, and the chat")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     browser_path = shutil.which("chromium") or shutil.which("google-chrome")
@@ -76,11 +77,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         runs = {one["name"]: one["id"] for one in asked(f"{address}/api/runs")["runs"]}
         for screen in SCREENS:
-            if screen.run in runs:
+            if screen.run in runs and (not arguments.only or screen.name in arguments.only):
                 size = taken(browser, address, runs[screen.run], screen, arguments.out / f"{screen.name}.png")
                 sys.stdout.write(f"{screen.name}: {size:,} bytes\n")
         checkpoints = sorted((arguments.runs / "demo" / "checkpoints").glob("rl-*"))
-        if checkpoints:
+        if checkpoints and (not arguments.only or "chat" in arguments.only):
             sys.stdout.write(f"chat: {chat_taken(browser, checkpoints[-1], arguments.runs, arguments.out):,} bytes\n")
         browser.close()
 
@@ -133,6 +134,9 @@ def asked(address: str) -> dict[str, list[dict[str, str]]]:
 def taken(browser: Browser, address: str, run: str, screen: Screen, path: Path) -> int:
     """Takes one picture and says its size in bytes."""
     rows = asked(f"{address}/api/runs/{run}/trajectories?limit=1&facets=0&{screen.filter}")["rows"]
+    if not rows and "{id}" in screen.route:
+        sys.stdout.write(f"{screen.name}: no trajectory of {screen.run} passes {screen.filter}\n")
+        return 0
     route = screen.route.format(id=rows[0]["id"] if rows else "")
     target = f"#/run/{run}/{route}".rstrip("/")
     if screen.name == "evaluations":
