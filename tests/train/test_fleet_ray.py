@@ -172,6 +172,9 @@ class ThreadWorker:
     def receive(self, invitation: Invitation) -> "Future[None]":
         return self.pool.submit(self.worker.receive, invitation)
 
+    def leave(self) -> None:
+        pass
+
     def end(self) -> None:
         self.worker.close()
 
