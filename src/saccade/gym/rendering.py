@@ -101,9 +101,9 @@ def _first_and_last(
     lines: NDArray[np.int64], numbers: NDArray[np.int64], length: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first and the last line in which each number stands, of so many; -1 for one that does not."""
-    there = np.zeros(length * count, dtype=bool)
-    there[lines * count + numbers] = True
-    there = there.reshape(length, count)
+    flat = np.zeros(length * count, dtype=bool)
+    flat[lines * count + numbers] = True
+    there = flat.reshape(length, count)
     is_there = there.any(axis=0)
     return np.where(is_there, there.argmax(axis=0), -1), np.where(is_there, length - 1 - there[::-1].argmax(axis=0), -1)
 
