@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Tests are collected once, by a process whose forks run a file each; slow files come first. Many tests wait for
+# A file's tests share their servers and models, so they run in one process; slow files come first. Many tests wait for
 # processes of their own, so there is one worker more than cores, and four at most.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WORKERS := $(shell test $(CORES) -lt 3 && expr $(CORES) + 1 || echo 4)
-PYTEST := $(BIN)/python -m pytest --workers $(WORKERS)
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # pip compiles what it installs on one core, the tests of libraries too; `setup` does that on all cores, without these.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 

@@ -14,7 +14,6 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
-from forked_workers import ForkedWorkers
 from warm import WarmProcess
 
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,12 +49,6 @@ def _kept_sandboxes(request: pytest.FixtureRequest) -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out the files that left_out_of_check.txt names")
     parser.addoption("--full", action="store_true", help="also what is left to chance by default: CONTRIBUTING.md")
-    parser.addoption("--workers", type=int, default=0, help="run files in so many forks of this process")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--workers"):
-        config.pluginmanager.register(ForkedWorkers(config.getoption("--workers")))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
