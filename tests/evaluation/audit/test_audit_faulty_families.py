@@ -9,7 +9,7 @@ from saccade.evaluation.audit.audit import Audited, AuditSettings, audited_famil
 from saccade.evaluation.audit.findings import FamilyAudit
 
 FILE = Path(__file__).with_name("faulty_families.py")
-SETTINGS = AuditSettings(tasks=150, experts=12)
+SETTINGS = AuditSettings(tasks=90, experts=12)
 
 FAULTS = {
     "skewed": "prior",

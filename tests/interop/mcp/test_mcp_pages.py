@@ -4,7 +4,6 @@ import asyncio
 import base64
 import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from saccade.testing import TINY_VIEW
 from saccade.testing.tiny_page_encoders import colqwen2
 from saccade.tools import SearchTool
 from saccade.tools.tool import Episode
+from warm import run_warm
 
 SACCADE = [sys.executable, "-m", "saccade"]
 
@@ -33,7 +33,7 @@ def tools_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages[1].save(folder / "reports/green.png")
     colqwen2(folder / "encoder")
     command = [*SACCADE, "index", "reports", "--encoder", "encoder", "--out", "index"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
+    run_warm(command, cwd=folder, check=True)
     (folder / "tools.toml").write_text('[tools.search_pages]\nindex = "index"\n')
     return folder / "tools.toml"
 
@@ -72,8 +72,6 @@ def test_our_client_keeps_to_the_questions_document(tools_file: Path) -> None:
 
 def test_a_server_without_its_index_does_not_start(tmp_path: Path) -> None:
     (tmp_path / "tools.toml").write_text('[tools.search_pages]\nindex = "index"\n')
-    done = subprocess.run(
-        [*SACCADE, "mcp", str(tmp_path / "tools.toml")], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_warm([*SACCADE, "mcp", str(tmp_path / "tools.toml")])
     assert done.returncode == 2
     assert "is no index of pages" in done.stderr
