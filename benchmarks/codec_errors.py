@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "docs" / "results" / "codec_errors.json"
+STORED = ROOT / "docs" / "results" / "codec_errors.json"
 
 SETS = (
     *("rl.steps=1.5", "rl.steps=", "rl.steps=ten", "rl.steps=1e400", "rl.steps", "steps=3", "rl.stps=3", "rl=3", "=3"),
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="write the page from the results that are there")
     options = parser.parse_args()
     if options.page is not None:
-        options.page.write_text(page(json.loads(RESULTS.read_text(encoding="ascii"))), encoding="utf-8")
+        options.page.write_text(page(json.loads(STORED.read_text(encoding="ascii"))), encoding="utf-8")
         return
     if options.tell:
         print(json.dumps(messages()))
