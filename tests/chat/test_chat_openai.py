@@ -234,7 +234,12 @@ def test_the_key_of_the_server_is_neither_kept_nor_part_of_what_is_asked(tmp_pat
         ask(server, cache_dir=tmp_path, api_key="secret-one")
         assert ask(server, cache_dir=tmp_path, api_key="secret-two")[1].cache_hits == 1
     [file] = tmp_path.rglob("*.json")
-    assert json.loads(file.read_text()) == {"texts": ["hi"], "prompt_tokens": 0, "completion_tokens": 0}
+    assert json.loads(file.read_text()) == {
+        "texts": ["hi"],
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "cut_off": [False],
+    }
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"texts": []}', '{"texts": [3], "prompt_tokens": 0}', "null"])

@@ -237,7 +237,7 @@ def test_hostile_pictures_are_named_or_left_out(tmp_path: Path, capsys: pytest.C
         (("--data", "DATA", "--detector", "DATA"), "name a --segmenter too"),
         (("--data", "DATA", "--segmenter", "DATA"), "name a --detector, a --pointer or both"),
         (("--data", "DATA", "--detector", "DATA", "--service", "http://x"), "leave out --detector"),
-        (("--family", "plate_mark", "-n", "1", "--set", "threshold=2"), "must lie between 0 and 1"),
+        (("--family", "plate_mark", "-n", "1", "--set", "threshold=2"), "must be a number from 0 to 1"),
         (("--family", "plate_mark", "-n", "1", "--set", "asks=loudly"), "asks"),
         (("--family", "plate_mark", "-n", "1", "--scorer", "nowhere"), "--scorer nowhere is neither"),
         (("--family", "plate_mark", "-n", "1", "--pointer", "http://x/v1"), "say with --pointer-model"),
