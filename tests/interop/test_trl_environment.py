@@ -164,7 +164,7 @@ def check_viewer_reads(out: Path, cache: Path) -> None:
     assert call_turn.observation is not None
     assert call_turn.observation.text == "50.8 px, -53.1 degrees"
     assert answer.text == "<answer>red</answer>"
-    assert "takes the pictures out" in opened.notes[0]
+    assert "removes pictures before it writes" in opened.notes[0]
 
 
 def test_every_public_function_of_the_class_is_a_tool_or_reset() -> None:
