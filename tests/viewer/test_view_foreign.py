@@ -74,7 +74,7 @@ def test_lines_of_verl_become_turns_at_the_answers_of_tools(tmp_path: Path) -> N
         opened = run.open(right["id"])
         assert opened.attempt.trajectory.turns[0].thought == "closer"
         assert opened.attempt.trajectory.turns[0].observation.text == "zoomed"  # type: ignore[union-attr]
-        assert "pictures are not in these files" in " ".join(opened.notes)
+        assert "these files contain no pictures" in " ".join(opened.notes)
         # Two samples of one question are a group.
         assert len(asked.get(f"/api/runs/{run.id}/groups/{right['id']}").json()["rows"]) == 2
 
