@@ -61,7 +61,7 @@ def test_what_no_prompt_could_show_is_refused(make: Callable[[], object], says: 
         (None, "box.json: the toolbox must be a JSON object, not None"),
         ([], r"box.json: the toolbox must be a JSON object, not \[\]"),
         ({}, "'tools' is missing in the toolbox"),
-        ({"version": 2, "tools": []}, "'version' must be one of 1, not 2"),
+        ({"version": 2, "tools": []}, "'version' must be one of 1, not 2; another version of Saccade wrote this"),
         ({"tools": "read_cell"}, "'tools' must be a list, not 'read_cell'"),
         ({"tools": ["read_cell"]}, r"'tools\[0\]' must be an object, not 'read_cell'"),
         ({"tools": [{"name": 7, "description": None}]}, r"'tools\[0\].name' must be text, not 7"),

@@ -39,6 +39,8 @@ _WORDS = {
     "array": "a list",
     "object": "an object",
 }
+_VERSION = "version"
+"""Key of the version of a format."""
 _KINDS = {str: "str", int: "int", float: "float", bool: "bool", list: "array", dict: "object", type(None): "null"}
 
 
@@ -67,7 +69,8 @@ def broken_record(error: Exception, value: object, mirror: Any, name: str) -> Br
         return BrokenRecordError(f"{place or name}: {what}", place)
     if not place:
         return BrokenRecordError(f"{name} must be a JSON object, not {shortened(value)}")
-    return BrokenRecordError(f"{place!r} must be {expected}, not {shortened(value)}", place)
+    why = "; another version of Saccade wrote this" if place == _VERSION and type(value) is int else ""
+    return BrokenRecordError(f"{place!r} must be {expected}, not {shortened(value)}{why}", place)
 
 
 def _value_inside(value: Any, key: str, index: str, what: str) -> object:
