@@ -24,7 +24,7 @@ from pathlib import Path
 
 LIMIT_S = 540
 HERE = Path(__file__).parent
-INSIDE = ("bf16", "engine", "deterministic", "learner", "memory", "offload", "compiled")
+INSIDE = ("bf16", "engine", "deterministic", "learner", "memory", "offload", "compiled", "lora")
 """Parts of ``gpu_parts.py``."""
 
 
@@ -49,13 +49,16 @@ class Part:
 
 
 def parts(options: Options) -> list[Part]:
-    return [*(_inside(name, options) for name in INSIDE), *_races(options), _one_rank(options), _vllm(options)]
+    inside = [
+        _inside(name, options, "7b" if name == "lora" and options.size == "3b" else options.size) for name in INSIDE
+    ]
+    return [_training(options), *inside, *_races(options), _one_rank(options), _vllm(options)]
 
 
-def _inside(name: str, options: Options) -> Part:
+def _inside(name: str, options: Options, size: str) -> Part:
     figures = options.out / f"{name}.json"
-    command = [sys.executable, str(HERE / "gpu_parts.py"), name, "--device", options.device, "--size", options.size]
-    command += ["--json", str(figures)]
+    command = [sys.executable, str(HERE / "gpu_parts.py"), name, "--device", options.device, "--size", size]
+    command += ["--json", str(figures), "--checkpoint", str(options.out / f"checkpoint-{size}")]
     if options.peak_tflops is not None:
         command += ["--peak-tflops", str(options.peak_tflops)]
     return Part(name=name, command=command, figures=figures)
@@ -76,6 +79,21 @@ def _races(options: Options) -> list[Part]:
         command += ["--size", size, *pixels, "--steps", "2", "--json", str(figures)]
         made.append(Part(name=name, command=command, figures=figures, missing=missing))
     return made
+
+
+def _training(options: Options) -> Part:
+    """A run of the laptop's recipe on the device, with tools and sandbox as everywhere."""
+    command = [
+        sys.executable,
+        "-m",
+        "saccade",
+        "train",
+        "look_closer",
+        "--out",
+        str(options.out / f"look-{time.time_ns()}"),
+    ]
+    changed = (f"model.device={options.device}", "sft.steps=60", "rl.steps=5", "evaluation_tasks=64", "curve_tasks=64")
+    return Part(name="train", command=[*command, "--quiet", *(word for one in changed for word in ("--set", one))])
 
 
 def _one_rank(options: Options) -> Part:

@@ -9,6 +9,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,6 +46,10 @@ HALF_B = ModelSize(
     vision_mlp=2048,
     rope_theta=1_000_000.0,
 )
+SEVEN_B = replace(
+    SIZES["3b"], vocabulary=152_064, hidden=3584, layers=28, heads=28, kv_heads=4, mlp=18_944, is_tied=False
+)
+"""The numbers of Qwen2.5-VL-7B."""
 PEAK_TFLOPS = {"H200": 989.0, "H100": 989.0, "A100": 312.0, "L40S": 362.0, "4090": 165.0, "B200": 2250.0}
 """Dense bf16, by a part of the GPU's name; of the SXM kind where there are several."""
 LEARNING = OptimizerSettings(
@@ -235,15 +240,8 @@ def memory(bench: Bench) -> dict[str, object]:
         sequences = batch(model, tokens)
         for _ in range(2):
             trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
-        images = sum(model.view.token_count(image) for image in sequences[0].images)
-        plan = memory_plan(
-            read_shape(bench.folder),
-            model=LoadSettings(device="cpu", dtype="bfloat16"),
-            optimizer=settings,
-            load=Load(pack_tokens=tokens, pack_image_tokens=images, rows=1, row_tokens=1),
-            gpus=1,
-        )
-        found[name] = {"predicted_gib": plan.peak() / 2**30, "measured_gib": bench.peak_gib()}
+        predicted = _predicted(bench, settings, sequences[0], model, tokens)
+        found[name] = {"predicted_gib": predicted, "measured_gib": bench.peak_gib()}
         del model, trained
     return found
 
@@ -292,13 +290,56 @@ def compiled(bench: Bench) -> dict[str, object]:
     return found
 
 
+def lora(bench: Bench) -> dict[str, object]:
+    """Adapters of rank 16 on frozen weights: a step beside the plan for its memory, then rollouts of 32 rows."""
+    settings = replace(LEARNING, eight_bit_optimizer=False, learning_rate=1e-5, lora=LoraSettings(rank=16))
+    model = bench.model()
+    tokens = 256 if bench.is_small else 4096
+    trained, sequences = Learner(model, replace(settings, micro_batch_tokens=tokens)), batch(model, tokens, 4)
+    packed = len(sequences[0].ids) + 3 * sequences[0].action_count
+
+    def step() -> None:
+        trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-5)
+
+    step()
+    bench.forget_peak()
+    seconds, peak = min(bench.timed(step) for _ in range(2)), bench.peak_gib()
+    rows, said = (4, 8) if bench.is_small else (32, 64)
+    engine = LocalEngine(model, deterministic=False)
+    sampled(engine, rows, 4, 448)
+    bench.forget_peak()
+    sampling = bench.timed(lambda: sampled(engine, rows, said, 448))
+    return {
+        "tokens/s learned": packed / seconds,
+        "step_s": seconds,
+        "learning, peak GiB": peak,
+        "learning, predicted GiB": _predicted(bench, settings, sequences[0], model, tokens),
+        f"{rows} rows, tokens/s": rows * said / sampling,
+        f"{rows} rows, peak GiB": bench.peak_gib(),
+    }
+
+
+def _predicted(
+    bench: Bench, settings: OptimizerSettings, sequence: TrainingSequence, model: VisionLanguageModel, tokens: int
+) -> float:
+    images = sum(model.view.token_count(image) for image in sequence.images)
+    plan = memory_plan(
+        read_shape(bench.folder),
+        model=LoadSettings(device="cpu", dtype="bfloat16"),
+        optimizer=settings,
+        load=Load(pack_tokens=tokens, pack_image_tokens=images, rows=1, row_tokens=1),
+        gpus=1,
+    )
+    return plan.peak() / 2**30
+
+
 def _peak_tflops() -> float | None:
     name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
     return next((flops for part, flops in PEAK_TFLOPS.items() if part in name), None)
 
 
 PARTS: dict[str, Callable[[Bench], dict[str, object]]] = {
-    part.__name__: part for part in (bf16, engine, deterministic, learner, memory, offload, compiled)
+    part.__name__: part for part in (bf16, engine, deterministic, learner, memory, offload, compiled, lora)
 }
 
 
@@ -306,25 +347,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--size", choices=["tiny", "0.5b", "3b"], default="3b")
+    parser.add_argument("--size", choices=["tiny", "0.5b", "3b", "7b"], default="3b")
+    parser.add_argument("--checkpoint", type=Path, help="Folder of the random checkpoint, written where it is empty.")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peak-tflops", type=float)
     options = parser.parse_args()
-    size = HALF_B if options.size == "0.5b" else SIZES["3b" if options.size == "3b" else "tiny"]
-    with tempfile.TemporaryDirectory() as folder:
-        weights = write_checkpoint(Path(folder), size)
+    size = {"0.5b": HALF_B, "7b": SEVEN_B, "3b": SIZES["3b"], "tiny": SIZES["tiny"]}[options.size]
+    with ExitStack() as stack:
+        folder = options.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        weights = _checkpoint(folder, size, options.device)
         bench = Bench(
-            folder=Path(folder),
-            weights=weights,
-            device=options.device,
-            size=options.size,
-            peak_tflops=options.peak_tflops,
+            folder=folder, weights=weights, device=options.device, size=options.size, peak_tflops=options.peak_tflops
         )
         found = {"weights": weights, **PARTS[options.part](bench)}
     text = json.dumps(found, indent=1)
     print(text)
     if options.json is not None:
         options.json.write_text(text + "\n")
+
+
+def _checkpoint(folder: Path, size: ModelSize, device: str) -> int:
+    """Writes a checkpoint unless it is there; the number of its weights."""
+    counted = folder / "weights.txt"
+    if not counted.is_file():
+        # Half precision as published ones have; bytes of a rehearsal on a CPU are what they were.
+        dtype = torch.float32 if device == "cpu" else torch.bfloat16
+        counted.write_text(str(write_checkpoint(folder, size, device=device, dtype=dtype)))
+    return int(counted.read_text())
 
 
 if __name__ == "__main__":

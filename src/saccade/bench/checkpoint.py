@@ -31,6 +31,8 @@ class ModelSize:
     vision_heads: int
     vision_mlp: int
     rope_theta: float = 10_000.0
+    is_tied: bool = True
+    """Whether the head of the language model is its table of embeddings."""
 
 
 SIZES: Mapping[SizeName, ModelSize] = {
@@ -86,8 +88,19 @@ CHAT_TEMPLATE = """\
 """Shows images and text in every role, and tool calls where a framework keeps them apart from the text."""
 
 
-def write_checkpoint(directory: Path, size: ModelSize, *, seed: int = 0) -> int:
-    """Writes weights, tokenizer and image processor in the Hugging Face layout; the number of parameters."""
+def write_checkpoint(
+    directory: Path,
+    size: ModelSize,
+    *,
+    seed: int = 0,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> int:
+    """Writes weights, tokenizer and image processor in the Hugging Face layout; the number of parameters.
+
+    The random weights are made on ``device``, where billions take a second on a GPU and a minute on a CPU; their values
+    depend on it.
+    """
     tokenizer = build_tokenizer(
         [f" {word}" for word in WORDS for _ in range(8)]
         + [
@@ -104,16 +117,21 @@ def write_checkpoint(directory: Path, size: ModelSize, *, seed: int = 0) -> int:
         vocab_size=min(size.vocabulary, 1024),
     )
     tokenizer.chat_template = CHAT_TEMPLATE
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), torch.device(device):
         torch.manual_seed(seed)
-        model = Qwen2_5_VLForConditionalGeneration(_config(size, tokenizer))
+        model = Qwen2_5_VLForConditionalGeneration(_config(size, tokenizer)).to(dtype)
     image_processor = Qwen2VLImageProcessorPil(
         patch_size=14, temporal_patch_size=2, merge_size=2, min_pixels=MIN_PIXELS, max_pixels=MAX_PIXELS
     )
     with quiet_transformers():
         for part in (model, tokenizer, image_processor):
             part.save_pretrained(directory)
-    return sum(parameter.numel() for parameter in model.parameters())
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    del model
+    if torch.device(device).type == "cuda":
+        # What follows in this process, and others on the same GPU, need the memory.
+        torch.cuda.empty_cache()
+    return weights
 
 
 def _config(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLConfig:
@@ -125,7 +143,7 @@ def _config(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLCo
         "num_hidden_layers": size.layers,
         "num_attention_heads": size.heads,
         "num_key_value_heads": size.kv_heads,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": size.is_tied,
         "max_position_embeddings": 32_768,
         # Wide enough that the tiny model's gradients are far from rounding.
         "initializer_range": min(0.1, 1.0 / size.hidden**0.5),
@@ -161,4 +179,4 @@ def _config(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLCo
             ("vision_end", "<|vision_end|>"),
         )
     }
-    return Qwen2_5_VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=True, **special)
+    return Qwen2_5_VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=size.is_tied, **special)

@@ -50,7 +50,7 @@ def race(
             device=device,
             dtype=precision,
         )
-        parameters = write_checkpoint(spec.model, size)
+        parameters = write_checkpoint(spec.model, size, device=device, dtype=getattr(torch, precision))
         results = _run(spec, frameworks)
         agreement = _agreement(spec, results) if len(results) > 1 else None
     if agreement is not None:
