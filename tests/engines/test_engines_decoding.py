@@ -1,7 +1,5 @@
 """The bare forward of single tokens: the modules' own numbers, and the modules themselves where it does not apply."""
 
-import copy
-
 import pytest
 import torch
 from torch import nn
@@ -37,7 +35,7 @@ def small():
     return tiny_model(["some words to say"], MediaStore(), vocab_size=300)
 
 
-def slots_for(model, rows):
+def slots_for(model, rows, *, paged=False):
     """Forwards on an empty slot for each row, and the slots."""
     cache = SlotCache(
         layer_count=model.layer_count,
@@ -45,6 +43,7 @@ def slots_for(model, rows):
         head_dim=model.head_dim,
         dtype=model.dtype,
         device=model.device,
+        paged=paged,
     )
     slots = [cache.take(()) for _ in rows]
     return forwards_for(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096), slots
@@ -164,18 +163,42 @@ def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, mon
 @torch.inference_mode()
 def test_weights_that_change_in_place_are_seen(scattered):
     decoder = TokenDecoder.of(scattered.hf)
-    before = decoder._language.layers[0].gate.weight.clone()
+    before = decoder._step.language.layers[0].gate.weight.clone()
     gate = scattered.hf.model.language_model.layers[0].mlp.gate_proj.weight
     gate.mul_(2.0)
     try:
-        assert torch.equal(decoder._language.layers[0].gate.weight, 2.0 * before)
+        assert torch.equal(decoder._step.language.layers[0].gate.weight, 2.0 * before)
     finally:
         gate.mul_(0.5)
 
 
-def test_a_model_with_an_adapter_is_left_to_its_modules(small):
-    add_adapter(small, LoraSettings(rank=2))
-    assert TokenDecoder.of(small.hf) is None
+@pytest.mark.parametrize("paged", [True, False], ids=["pages", "rows"])
+@pytest.mark.parametrize("kind", ["half", "adapter", "half with adapter"])
+@torch.inference_mode()
+def test_in_half_precision_or_with_an_adapter_the_states_are_the_modules_own_to_the_bit(scattered, kind, paged):
+    """The modules round in places of their own, and a learner that runs them must see the same policy."""
+    model = tiny_model(["some words to say"], MediaStore(), family=scattered.family.model_type, vocab_size=300)
+    model.hf.load_state_dict(scattered.hf.state_dict())
+    if "half" in kind:
+        model.hf.to(torch.bfloat16)
+    if "adapter" in kind:
+        with torch.inference_mode(mode=False):
+            add_adapter(model, LoraSettings(rank=2))
+            for name, weight in model.hf.named_parameters():
+                if "lora_B" in name:
+                    weight.data.normal_(generator=torch.Generator().manual_seed(3))
+    rows, states = ragged_rows(model), []
+    for is_bare in (True, False):
+        forwards, _ = slots_for(model, rows, paged=paged)
+        assert forwards._decoder is not None
+        if not is_bare:
+            forwards._decoder = None
+        forwards.extend([Chunk(ids=tuple(row[:-2]), images=(), cached=0, position=0) for row in rows], first=0)
+        for left in (2, 1):
+            lengths = [len(row) - left for row in rows]
+            states.append(forwards.decode([row[-left] for row in rows], lengths, lengths))
+    assert torch.equal(states[0], states[2])
+    assert torch.equal(states[1], states[3])
 
 
 def test_a_model_with_a_hook_inside_a_layer_is_left_to_its_modules(small):
@@ -183,10 +206,6 @@ def test_a_model_with_a_hook_inside_a_layer_is_left_to_its_modules(small):
     assert TokenDecoder.of(small.hf) is None
     hook.remove()
     assert TokenDecoder.of(small.hf) is not None
-
-
-def test_a_model_in_half_precision_is_left_to_its_modules(small):
-    assert TokenDecoder.of(copy.deepcopy(small.hf).to(torch.bfloat16)) is None
 
 
 def test_a_layer_of_an_unknown_kind_is_left_to_its_modules(small):

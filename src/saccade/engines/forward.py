@@ -80,7 +80,7 @@ class Forwards(Protocol):
 
 
 class TorchForwards:
-    """By transformers' modules, and on a CPU single tokens by the bare layers of ``models.decoding``."""
+    """By transformers' modules, and single tokens by the bare layers of ``models.plain_forward``."""
 
     def __init__(
         self, model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int

@@ -94,11 +94,10 @@ class PageMemory:
         tokens = pool.flatten(2, 3)
 
         def exchange(keys: RowStates, values: RowStates, layer: int) -> tuple[RowStates, RowStates]:
-            gathered: list[RowStates] = []
-            for part, new in enumerate((keys, values)):
-                tokens[layer, part][targets] = new.transpose(1, 2)
-                whole = pool[layer, part].index_select(0, table).view(rows, -1, self.kv_heads, self.head_dim)
-                gathered.append(whole[:, :total].transpose(1, 2))
+            # Keys and values at once: on a GPU a decode step is as long as it takes to start its operations.
+            tokens[layer][:, targets] = torch.stack([keys, values]).transpose(2, 3)
+            whole = pool[layer].index_select(1, table).view(2, rows, -1, self.kv_heads, self.head_dim)
+            gathered = whole[:, :, :total].transpose(2, 3)
             return gathered[0], gathered[1]
 
         columns = starts[:, None] + torch.arange(width, device=self.device)

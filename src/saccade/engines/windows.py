@@ -47,7 +47,7 @@ class Window:
         return self.exchange(keys, values, layer)
 
     def attention(self) -> Attend:
-        """How single new tokens attend to their rows; on a CPU only."""
+        """How single new tokens attend to their rows."""
         mask, prefix = self.mask, self.prefix
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:

@@ -150,13 +150,17 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
 
 
 def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
-    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another."""
+    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another.
+
+    Pictures are resized by PIL everywhere: with torchvision transformers would take its filters, which give other
+    pixels and know no box filter, so that a run would depend on what is installed.
+    """
     check_directory(weights)
     dtype = _dtype(weights, settings)
     try:
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-            image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
+            image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True, backend="pil")
             model, loading = AutoModelForImageTextToText.from_pretrained(
                 weights, local_files_only=True, dtype=dtype, output_loading_info=True
             )

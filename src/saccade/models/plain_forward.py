@@ -2,23 +2,27 @@
 
 The formula (pre-norm attention with rotary positions, then a gated MLP) stands here once: filled with torch's
 operations here, with kernels in ``saccade.native``. transformers' modules are made for every case; a forward of one
-token spends more time between their operations than in them. ``TokenDecoder`` is for machines without a compiler.
+token spends more time between their operations than in them. ``TokenDecoder`` is for machines without a
+compiler, and for GPUs.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 from transformers import PreTrainedModel
 
-from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct
+from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct, Product
 
 
-class Operations(Protocol):
+GivenProduct = TypeVar("GivenProduct", contravariant=True)
+
+
+class Operations(Protocol[GivenProduct]):
     """Row-wise operations of a layer."""
 
     def normalise(
@@ -30,7 +34,7 @@ class Operations(Protocol):
     def project(
         self,
         states: Float[Tensor, "rows depth"],
-        product: PlainProduct,
+        product: GivenProduct,
         *,
         residual: Float[Tensor, "rows columns"] | None = None,
     ) -> Float[Tensor, "rows columns"]:
@@ -75,8 +79,8 @@ class LayerStates:
 
 def forward_layer(
     states: Float[Tensor, "tokens hidden"],
-    layer: PlainLayer,
-    operations: Operations,
+    layer: PlainLayer[Product],
+    operations: Operations[Product],
     attention: Attention,
     *,
     head_dim: int,
@@ -140,26 +144,64 @@ class TorchOperations:
         return silu(gate).mul_(up)
 
 
-class TokenDecoder:
-    """One decode step of one language model by torch. Callers switch gradients off."""
+class ModuleOperations:
+    """The same by the modules of the products, which may have adapters, rounded where transformers' modules round."""
 
-    def __init__(self, hf: PreTrainedModel, language: PlainLanguageModel) -> None:
+    def normalise(self, x: Float[Tensor, "*rows width"], norm: PlainNorm) -> tuple[Float[Tensor, "*rows width"], None]:
+        return norm.weight * rms_norm(x.float(), norm.weight.shape, None, norm.epsilon).to(x.dtype), None
+
+    def project(
+        self,
+        states: Float[Tensor, "rows depth"],
+        product: nn.Module,
+        *,
+        residual: Float[Tensor, "rows columns"] | None = None,
+    ) -> Float[Tensor, "rows columns"]:
+        out: Tensor = product(states)
+        return out if residual is None else residual + out
+
+    def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
+        return silu(gate).mul_(up)
+
+
+class TokenDecoder:
+    """One decode step of one language model by torch, on any device. Callers switch gradients off.
+
+    In fp32 on a CPU few fused operations; else as many as the modules' own, rounded as theirs, without what lies
+    between them: on a GPU the modules of a layer take longer on the host than its kernels on the device.
+    """
+
+    def __init__(self, hf: PreTrainedModel, step: "_Step[PlainProduct] | _Step[nn.Module]") -> None:
         self._embed = hf.get_input_embeddings()
-        self._language = language
-        self._operations = TorchOperations()
+        self._step = step
 
     @classmethod
     def of(cls, hf: PreTrainedModel) -> "TokenDecoder | None":
-        """None for a model that needs its modules."""
-        language = PlainLanguageModel.of(hf)
-        return None if language is None else cls(hf, language)
+        """None for a model that needs all of its modules."""
+        plain = PlainLanguageModel.of(hf)
+        if plain is not None:
+            return cls(hf, _Step(plain, TorchOperations(), _rotate_at_once))
+        language = PlainLanguageModel.with_modules(hf)
+        return None if language is None else cls(hf, _Step(language, ModuleOperations(), _rotate_rounding))
 
     def __call__(
         self, ids: Int[Tensor, "rows"], positions: Int[Tensor, "rows"], attend: Attend
     ) -> Float[Tensor, "rows hidden"]:
         """Last hidden states of ``ids`` at ``positions``, text all of them."""
-        language, states = self._language, self._embed(ids[:, None])[:, 0]
-        cosines, sines = _both_halves(language.text_angles(positions))
+        return self._step(self._embed(ids[:, None])[:, 0], positions, attend)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step(Generic[Product]):
+    language: PlainLanguageModel[Product]
+    operations: Operations[Product]
+    rotate: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+    def __call__(
+        self, states: Float[Tensor, "rows hidden"], positions: Int[Tensor, "rows"], attend: Attend
+    ) -> Float[Tensor, "rows hidden"]:
+        language = self.language
+        cosines, sines = (part.to(states.dtype) for part in _both_halves(language.text_angles(positions)))
         for index, layer in enumerate(language.layers):
 
             def attention(query: Tensor, key: Tensor, value: Tensor, index: int = index) -> tuple[Tensor, None]:
@@ -167,11 +209,19 @@ class TokenDecoder:
                 # Queries and keys side by side, (rows, all of their heads, head_dim): rotated in one go.
                 both = torch.cat([query, key], dim=1)
                 first, second = both.chunk(2, dim=-1)
-                rotated = torch.addcmul(both * cosines, torch.cat([second, first], dim=-1), sines)
+                rotated = self.rotate(both, torch.cat([second, first], dim=-1), cosines, sines)
                 return attend(index, rotated[:, :heads], rotated[:, heads:], value, language.scale), None
 
-            states = forward_layer(states, layer, self._operations, attention, head_dim=language.head_dim)[0]
-        return self._operations.normalise(states, language.last)[0]
+            states = forward_layer(states, layer, self.operations, attention, head_dim=language.head_dim)[0]
+        return self.operations.normalise(states, language.last)[0]
+
+
+def _rotate_at_once(both: Tensor, swapped: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    return torch.addcmul(both * cosines, swapped, sines)
+
+
+def _rotate_rounding(both: Tensor, swapped: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    return (both * cosines).add_(swapped.mul_(sines))
 
 
 def _both_halves(angles: Angles) -> tuple[Float[Tensor, "rows 1 dim"], Float[Tensor, "rows 1 dim"]]:

@@ -3,7 +3,9 @@
 A model whose layers are not known to the letter is left to its modules: ``PlainLanguageModel.of`` then gives None.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -17,6 +19,9 @@ from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLay
 _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
 
+
+Product = TypeVar("Product")
+"""A matrix product of a layer: ``PlainProduct``, or the module itself."""
 
 Angles = tuple[Float[Tensor, "tokens half_dim"], Float[Tensor, "tokens half_dim"]]
 """Cosines and sines of rotary positions."""
@@ -52,45 +57,45 @@ class PlainProduct:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainLayer:
+class PlainLayer(Generic[Product]):
     """The weights of one layer in the order in which a token meets them."""
 
     before_attention: PlainNorm
-    query: PlainProduct
-    key: PlainProduct
-    value: PlainProduct
+    query: Product
+    key: Product
+    value: Product
     query_norm: PlainNorm | None
     key_norm: PlainNorm | None
-    after_attention: PlainProduct
+    after_attention: Product
     before_mlp: PlainNorm
-    gate: PlainProduct
-    up: PlainProduct
-    down: PlainProduct
+    gate: Product
+    up: Product
+    down: Product
 
     @classmethod
-    def of(cls, module: nn.Module) -> "PlainLayer":
+    def of(cls, module: nn.Module, product: Callable[[nn.Module], Product]) -> "PlainLayer[Product]":
         attention, mlp = module.get_submodule("self_attn"), module.get_submodule("mlp")
         has_norms = hasattr(attention, "q_norm")
         return cls(
             before_attention=PlainNorm.of(module.get_submodule("input_layernorm")),
-            query=PlainProduct.of(attention.get_submodule("q_proj")),
-            key=PlainProduct.of(attention.get_submodule("k_proj")),
-            value=PlainProduct.of(attention.get_submodule("v_proj")),
+            query=product(attention.get_submodule("q_proj")),
+            key=product(attention.get_submodule("k_proj")),
+            value=product(attention.get_submodule("v_proj")),
             query_norm=PlainNorm.of(attention.get_submodule("q_norm")) if has_norms else None,
             key_norm=PlainNorm.of(attention.get_submodule("k_norm")) if has_norms else None,
-            after_attention=PlainProduct.of(attention.get_submodule("o_proj")),
+            after_attention=product(attention.get_submodule("o_proj")),
             before_mlp=PlainNorm.of(module.get_submodule("post_attention_layernorm")),
-            gate=PlainProduct.of(mlp.get_submodule("gate_proj")),
-            up=PlainProduct.of(mlp.get_submodule("up_proj")),
-            down=PlainProduct.of(mlp.get_submodule("down_proj")),
+            gate=product(mlp.get_submodule("gate_proj")),
+            up=product(mlp.get_submodule("up_proj")),
+            down=product(mlp.get_submodule("down_proj")),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class PlainLanguageModel:
+class PlainLanguageModel(Generic[Product]):
     """A view of the language model's weights, true also when they change in place."""
 
-    layers: tuple[PlainLayer, ...]
+    layers: tuple[PlainLayer[Product], ...]
     last: PlainNorm
     head_dim: int
     scale: float
@@ -121,32 +126,53 @@ class PlainLanguageModel:
         radians = positions[:, None].float() * self.rotary.get_buffer("inv_freq")
         return radians.cos(), radians.sin()
 
-    @classmethod
-    def of(cls, hf: PreTrainedModel) -> "PlainLanguageModel | None":
+    @staticmethod
+    def of(hf: PreTrainedModel) -> "PlainLanguageModel[PlainProduct] | None":
         """None for a model that needs its modules: with adapters, hooks, sliding windows, scaled positions.
 
-        In half precision the modules round in places of their own, so these are left to them too.
+        In half precision the modules round in places of their own; ``with_modules`` keeps these.
         """
         text = hf.model.language_model
-        config = text.config
-        layers_are_plain = (
-            all(type(layer) in _LAYERS for layer in text.layers)
-            and all(is_plain(module) for layer in (*text.layers, text.norm) for module in layer.modules())
-            and config.hidden_act == "silu"
-            and set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
-            and text.rotary_emb.rope_type == "default"
-            and is_fp32_on_cpu(text)
-        )
-        if not layers_are_plain:
+        parts = (module for part in (*text.layers, text.norm) for module in part.modules())
+        if not _has_known_layers(text) or not all(is_plain(module) for module in parts) or not is_fp32_on_cpu(text):
             return None
-        attention = text.layers[0].self_attn
-        return cls(
-            layers=tuple(PlainLayer.of(layer) for layer in text.layers),
-            last=PlainNorm.of(text.norm),
-            head_dim=int(attention.head_dim),
-            scale=float(attention.scaling),
-            rotary=text.rotary_emb,
+        return _view(text, PlainProduct.of)
+
+    @staticmethod
+    def with_modules(hf: PreTrainedModel) -> "PlainLanguageModel[nn.Module] | None":
+        """The same with the modules of the products, in any precision, on any device and with adapters."""
+        text = hf.model.language_model
+        between = (
+            module
+            for part in (*text.layers, text.norm)
+            for name, module in part.named_modules()
+            if not any(step.endswith("_proj") for step in name.split("."))
         )
+        device = next(text.parameters()).device.type
+        if not _has_known_layers(text) or not all(map(is_plain, between)) or torch.is_autocast_enabled(device):
+            return None
+        return _view(text, lambda module: module)
+
+
+def _has_known_layers(text: nn.Module) -> bool:
+    config = text.config
+    return (
+        all(type(layer) in _LAYERS for layer in text.layers)
+        and config.hidden_act == "silu"
+        and set(getattr(config, "layer_types", None) or ["full_attention"]) == {"full_attention"}
+        and text.rotary_emb.rope_type == "default"
+    )
+
+
+def _view(text: nn.Module, product: Callable[[nn.Module], Product]) -> PlainLanguageModel[Product]:
+    attention = text.layers[0].self_attn
+    return PlainLanguageModel(
+        layers=tuple(PlainLayer.of(layer, product) for layer in text.layers),
+        last=PlainNorm.of(text.norm),
+        head_dim=int(attention.head_dim),
+        scale=float(attention.scaling),
+        rotary=text.rotary_emb,
+    )
 
 
 def is_fp32_on_cpu(module: nn.Module) -> bool:

@@ -34,7 +34,7 @@ class CachedRows:
 class TokenStep:
     """One decode step of one language model in one native call. Callers switch gradients off."""
 
-    def __init__(self, language: PlainLanguageModel, kernels: Kernels, epsilon: float) -> None:
+    def __init__(self, language: PlainLanguageModel[PlainProduct], kernels: Kernels, epsilon: float) -> None:
         self._language = language
         self._kernels = kernels
         self._epsilon = epsilon
@@ -43,7 +43,7 @@ class TokenStep:
         self._size = sum(one.weight.numel() for layer in language.layers for one in _products(layer))
 
     @classmethod
-    def of(cls, language: PlainLanguageModel, kernels: Kernels) -> "TokenStep | None":
+    def of(cls, language: PlainLanguageModel[PlainProduct], kernels: Kernels) -> "TokenStep | None":
         """None for weights that do not lie as the native step reads them."""
         norms = [language.last, *(norm for layer in language.layers for norm in _norms(layer) if norm is not None)]
         epsilons = {norm.epsilon for norm in norms}
@@ -116,15 +116,15 @@ class TokenStep:
         return step
 
 
-def _norms(layer: PlainLayer) -> tuple[PlainNorm | None, ...]:
+def _norms(layer: PlainLayer[PlainProduct]) -> tuple[PlainNorm | None, ...]:
     return layer.before_attention, layer.query_norm, layer.key_norm, layer.before_mlp
 
 
-def _products(layer: PlainLayer) -> tuple[PlainProduct, ...]:
+def _products(layer: PlainLayer[PlainProduct]) -> tuple[PlainProduct, ...]:
     return layer.query, layer.key, layer.value, layer.after_attention, layer.gate, layer.up, layer.down
 
 
-def _addresses(layer: PlainLayer) -> list[int]:
+def _addresses(layer: PlainLayer[PlainProduct]) -> list[int]:
     norms = [None if norm is None else norm.weight for norm in _norms(layer)]
     products = _products(layer)
     tensors = [*norms, *(product.weight for product in products), *(product.bias for product in products)]

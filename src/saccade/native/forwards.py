@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 
 from saccade.models.attention import Layout
 from saccade.models.plain_forward import forward_layer
-from saccade.models.plain_layers import Angles, PlainLanguageModel
+from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainProduct
 from saccade.native.block_mask import pack_mask
 from saccade.native.decoding import TokenStep
 from saccade.native.kernels import VECTOR, Kernels, native_kernels
@@ -26,7 +26,7 @@ from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens
 
 
 def forward_pack(
-    language: PlainLanguageModel,
+    language: PlainLanguageModel[PlainProduct],
     kernels: Kernels,
     states: Float[Tensor, "tokens hidden"],
     positions: Int[Tensor, "*axes 1 tokens"],
@@ -108,7 +108,7 @@ class CachedAttention(Protocol):
 class CachedForward:
     """Prefill and decoding of one language model against a cache. Callers switch gradients off."""
 
-    def __init__(self, language: PlainLanguageModel, kernels: Kernels) -> None:
+    def __init__(self, language: PlainLanguageModel[PlainProduct], kernels: Kernels) -> None:
         self.kernels = kernels
         self.token_step = TokenStep.of(language, kernels)
         """The faster way for one token of each row, where there is one."""
@@ -177,7 +177,7 @@ Sampler = Callable[
 class Accelerated:
     """Forwards of one language model by kernels: packs with gradients, prefill and decoding without."""
 
-    def __init__(self, hf: PreTrainedModel, language: PlainLanguageModel, kernels: Kernels) -> None:
+    def __init__(self, hf: PreTrainedModel, language: PlainLanguageModel[PlainProduct], kernels: Kernels) -> None:
         self._hf = hf
         self._language = language
         self._kernels = kernels

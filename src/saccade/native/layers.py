@@ -70,7 +70,7 @@ class LayerRun:
     """One layer on the tokens of one pack, or of some images."""
 
     kernels: Kernels
-    layer: PlainLayer
+    layer: PlainLayer[PlainProduct]
     heads: Heads
     angles: Angles
     queries: QueryTokens

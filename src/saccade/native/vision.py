@@ -87,7 +87,7 @@ def _is_known(block: Qwen2_5_VLVisionBlock) -> bool:
     return bool(are_plain and block.attn.head_dim % VECTOR == 0 and is_fp32_on_cpu(block))
 
 
-def _plain(block: Qwen2_5_VLVisionBlock) -> PlainLayer:
+def _plain(block: Qwen2_5_VLVisionBlock) -> PlainLayer[PlainProduct]:
     attention, mlp = block.attn, block.mlp
     query, key, value = (
         PlainProduct(*parts) for parts in zip(attention.qkv.weight.chunk(3), attention.qkv.bias.chunk(3))
