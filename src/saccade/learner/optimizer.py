@@ -121,7 +121,7 @@ class MasterOptimizer:
         groups: list[dict[str, object]] = [{"params": others}]
         if critic:
             groups.append({"params": self.masters[len(weights) :]})
-        kind = EightBitAdamW if settings.eight_bit_optimizer else _adamw(self.masters)
+        kind = EightBitAdamW if settings.eight_bit_optimizer else _adamw(self.weights)
         self.adamw = kind(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
         self.muon = muon(inner, settings.learning_rate, settings.weight_decay) if inner else None
 
@@ -243,9 +243,12 @@ class _Sum:
         self._master.grad = moved if self._master.grad is None else self._master.grad.add_(moved)
 
 
-def _adamw(masters: Sequence[Tensor]) -> Callable[..., torch.optim.AdamW]:
-    """On a GPU in one kernel: torch's default there makes temporary lists as large as all masters."""
-    is_on_gpu = any(master.device.type == "cuda" for master in masters)
+def _adamw(weights: Sequence[Tensor]) -> Callable[..., torch.optim.AdamW]:
+    """For a GPU in one kernel: torch's default there makes temporary lists as large as all masters.
+
+    Masters on the host too: the default goes through all their memory a dozen times.
+    """
+    is_on_gpu = any(weight.device.type == "cuda" for weight in weights)
     return partial(torch.optim.AdamW, fused=True) if is_on_gpu else torch.optim.AdamW
 
 

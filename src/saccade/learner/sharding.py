@@ -53,8 +53,19 @@ class Sharding:
                 # Token weights are shares in the mean of the whole batch: gradients are added, not averaged.
                 module.set_gradient_divide_factor(1.0)
                 module.set_force_sum_reduction_for_comms(True)
-                module.set_reduce_scatter_unused_params(True, recurse=False)
+                self._reduce_all(module)
         return precision.param_dtype is not None
+
+    def _reduce_all(self, module: FSDPModule) -> None:
+        """Lets ranks reduce gradients that they have none of, as of a tower where a rank's packs have no picture."""
+        if hasattr(module, "set_reduce_scatter_unused_params"):
+            module.set_reduce_scatter_unused_params(True, recurse=False)
+        elif self.mesh.size() > 1:
+            raise UserError(
+                "several learners need a torch whose FSDP modules have set_reduce_scatter_unused_params, as 2.13 has "
+                f"(this is {torch.__version__}): without it a rank whose packs have no picture leaves the others "
+                "waiting. Upgrade torch, or set fleet.learners=1"
+            )
 
 
 def check_can_shard(settings: OptimizerSettings, prefix: str = "") -> None:

@@ -169,6 +169,8 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
             f"{path} cannot be loaded as a vision-language model: {first_line(error)}; copy the checkpoint again"
         ) from error
     refuse_missing_weights(path, loading["missing_keys"])
+    # Before the weights are looked through, which a GPU does in no time.
+    model = model.to(settings.torch_device).eval()
     if settings.chat_template is not None:
         tokenizer.chat_template = _template(settings.chat_template)
     check_parts(path, model, tokenizer, image_processor)
@@ -179,7 +181,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     try:
         _bound_views(path, model.config, image_processor, settings)
         loaded = VisionLanguageModel(
-            model.to(settings.torch_device).eval(),
+            model,
             tokenizer,
             image_processor,
             media,

@@ -25,6 +25,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
+from saccade.models.vision_windows import join_windows
 from saccade.types import ImageRef
 
 _ALONE = threading.RLock()
@@ -55,6 +56,10 @@ class VisionLanguageModel:
         config = hf.config
         enable_packs(hf)
         project_by_product(hf)
+        if hf.device.type == "cuda":
+            join_windows(hf)
+            # Towers' convolutions too are in the precision of their weights.
+            torch.backends.cudnn.allow_tf32 = False
         self.hf = hf
         self.media = media
         self.tokenizer = tokenizer
