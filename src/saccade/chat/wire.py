@@ -13,6 +13,7 @@ from PIL import Image
 from saccade.atomic import write_whole
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.forms import Form
+from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.media.encode import png_bytes
 from saccade.media.resize import ViewRule
@@ -214,10 +215,10 @@ class ReplyCache:
 
     def get(self, key: str) -> ChatReply | None:
         try:
-            value: Json = json.loads(self._path(key).read_bytes())
-        except (OSError, ValueError):
+            reply = PLAIN_CODEC.read(ChatReply, self._path(key).read_bytes(), "the reply")
+        except (OSError, BrokenRecordError):
             return None
-        return _reply(value)
+        return reply if reply.texts else None
 
     def put(self, key: str, reply: ChatReply) -> None:
         """Written beside and renamed, so that no half reply is ever read. UserError when it cannot be written."""
@@ -231,17 +232,3 @@ class ReplyCache:
 
     def _path(self, key: str) -> Path:
         return self._directory / key[:2] / f"{key}.json"
-
-
-def _reply(value: Json) -> ChatReply | None:
-    if not isinstance(value, dict):
-        return None
-    texts, asked, answered = (value.get(name) for name in ("texts", "prompt_tokens", "completion_tokens"))
-    if not isinstance(texts, list) or not isinstance(asked, int) or not isinstance(answered, int):
-        return None
-    known = tuple(text for text in texts if isinstance(text, str))
-    if not known or len(known) != len(texts):
-        return None
-    cut_off = value.get("cut_off")
-    ends = tuple(bool(one) for one in cut_off) if isinstance(cut_off, list) else ()
-    return ChatReply(texts=known, prompt_tokens=asked, completion_tokens=answered, cut_off=ends)
