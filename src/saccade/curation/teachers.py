@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +21,9 @@ from saccade.chat.chat_model import (
     is_server,
 )
 from saccade.chat.vision_chat import LentImages, VisionChat
+from saccade.codec.codecs import PLAIN_CODEC
+from saccade.codec.fields import Fields
+from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.reports import Counts
 from saccade.curation.requests import CurationRequest, NamedModel
 from saccade.curation.rows import check_covered, recorded_pass_rates
@@ -70,18 +73,12 @@ class Ledger:
 
 def _read(path: Path) -> dict[str, ChatCounts]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        counts = Fields(json.loads(path.read_text(encoding="utf-8")), "the file").values
+        return {role: PLAIN_CODEC.reader(ChatCounts).from_json(of, repr(role)) for role, of in counts.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, BrokenRecordError) as error:
         raise UserError(f"{path} cannot be read ({error}); delete it to restart the count") from error
-    names = {field.name for field in fields(ChatCounts)}
-    if not isinstance(content, dict) or not all(
-        isinstance(of, dict) and set(of) == names and all(isinstance(one, int) for one in of.values())
-        for of in content.values()
-    ):
-        raise UserError(f"{path} holds no counts of requests; delete it to restart the count")
-    return {role: ChatCounts(**of) for role, of in content.items()}
 
 
 @dataclass(kw_only=True)
