@@ -1,4 +1,4 @@
-"""An environment of Saccade by hand: a drawn question, a crop, an answer, and what each term of the reward says.
+"""The Gymnasium environment played by hand: a drawn question, a crop, an answer and its reward.
 
 python examples/environment_loop.py
 """

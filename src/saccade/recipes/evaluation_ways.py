@@ -109,8 +109,8 @@ class Ways:
         if self.asking is None:
             by = "as the command says" if is_wished else "by default"
             return (
-                f"{self.checkpoint} has no {ASKING_RECORD} that says how it was trained to be asked. It is asked {by} "
-                f"({how}); --protocol, --tools and --turns ask otherwise."
+                f"{self.checkpoint} has no {ASKING_RECORD}, which records the prompts and tools of its training, so it "
+                f"is asked {by} ({how}); --protocol, --tools and --turns change that."
             )
         if not is_wished:
             return f"{self.checkpoint} is asked as its record says ({how})."
