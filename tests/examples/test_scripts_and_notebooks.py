@@ -29,5 +29,8 @@ def test_a_script_runs(script: Path, tmp_path: Path) -> None:
 def test_a_notebook_runs_from_its_first_cell_to_its_last(notebook: Path, tmp_path: Path) -> None:
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
-    said = ran("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), tmp_path)
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    # A kernel runs cells inside of its event loop.
+    within = f"async def cells(): exec({code!r}, {{'__name__': '__main__'}})"
+    said = ran(f"import asyncio\n{within}\nasyncio.run(cells())", tmp_path)
     assert {"reading_a_run": "gold: ", "reward_of_your_own": "'Answer'"}[notebook.stem] in said

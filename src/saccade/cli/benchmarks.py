@@ -85,11 +85,10 @@ def reread(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None)
 
 def ask_judge(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | None) -> "list[RereadEvaluation]":
     """A finished run's answers to benchmarks, read by the judge's rules; what was asked once is not asked again."""
-    import asyncio
-
     from saccade.chat.chat_model import connect
     from saccade.evaluation.benchmarks.judged_run import reread_run
+    from saccade.waiting import run_to_end
 
     name = f"{judge_model} at {judge}" if judge_model else judge
     with connect(judge, model=judge_model, cache_dir=run / "judge-cache") as model:
-        return asyncio.run(reread_run(run, benchmarks_dir, model, name))
+        return run_to_end(reread_run(run, benchmarks_dir, model, name))

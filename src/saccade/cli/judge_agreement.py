@@ -1,6 +1,5 @@
 """``saccade judge-agreement``: how far a judge of answers agrees with rules, another judge, people and itself."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from saccade.cli.measured import existing_run
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.waiting import run_to_end
 
 
 @click.command("judge-agreement")
@@ -80,7 +80,7 @@ def judge_agreement(
             told = annotated_labels(run_directory, path, attempts)
             if given is None and told.labels:
                 click.echo(f"{stem}: {told.describe()}")
-            found = asyncio.run(verdicts(attempts, asked, second=other, labels=told.labels if given is None else given))
+            found = run_to_end(verdicts(attempts, asked, second=other, labels=told.labels if given is None else given))
             measured = agreement(found)
             write_text_atomic(folder / f"{stem}.jsonl", verdict_lines(found))
             write_text_atomic(folder / f"{stem}.json", json.dumps(plain_json(measured), indent=2) + "\n")

@@ -53,12 +53,11 @@ def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> 
 
     The verdicts are kept in the run. UserError where there is no run, or no evaluation in it.
     """
-    import asyncio
-
     from saccade.viewer.verdicts import write_verdicts
+    from saccade.waiting import run_to_end
 
     paths, files = _evaluations(run)
-    found = asyncio.run(_judged(paths, files, judge, model, api_key_env))
+    found = run_to_end(_judged(paths, files, judge, model, api_key_env))
     write_verdicts(paths, found)
     return sum(len(one.verdicts) for one in found.values())
 
@@ -108,12 +107,11 @@ def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_
 
     The stars are kept in the run. UserError where there is no run, or no evaluation in it.
     """
-    import asyncio
-
     from saccade.viewer.star_record import write_star_record
+    from saccade.waiting import run_to_end
 
     paths, files = _evaluations(run)
-    found = asyncio.run(_starred(paths, files, judge, model, sees_pages=sees_pages, api_key_env=api_key_env))
+    found = run_to_end(_starred(paths, files, judge, model, sees_pages=sees_pages, api_key_env=api_key_env))
     write_star_record(paths, found)
     return sum(one.report.judged for one in found.values())
 

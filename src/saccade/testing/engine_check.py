@@ -16,6 +16,7 @@ from saccade.engines.sampling import StopFinder, TokenBytes
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message
+from saccade.waiting import run_to_end
 
 TURNS = 4
 
@@ -35,9 +36,9 @@ def check_engine(
 ) -> float:
     """The largest distance to the model's own log-probabilities, in nats; at least ``TURNS`` pictures are needed."""
     assert len(pictures) >= TURNS, f"{len(pictures)} pictures are given, {TURNS} are needed"
-    asyncio.run(_refusals(engine, model, pictures[0]))
-    asyncio.run(_leaving(engine, model, pictures[0]))
-    gaps = [asyncio.run(_scores(engine, model, pictures))]
+    run_to_end(_refusals(engine, model, pictures[0]))
+    run_to_end(_leaving(engine, model, pictures[0]))
+    gaps = [run_to_end(_scores(engine, model, pictures))]
     for temperature in (1.0, 0.7, 0.0):
         stops = ("e", "is") if temperature == 0.7 else ()
         samplings = [
@@ -67,7 +68,7 @@ def play(
                 *(_said(slot, model, pictures, sampling) for slot, sampling in zip(slots, samplings, strict=True))
             )
 
-    return asyncio.run(all_of_them())
+    return run_to_end(all_of_them())
 
 
 async def _said(

@@ -1,6 +1,5 @@
 """Check of a reward's contract."""
 
-import asyncio
 import inspect
 import json
 import math
@@ -18,6 +17,7 @@ from saccade.testing.scripted import ScriptedEngine, letter_chat
 from saccade.testing.tasks import TINY_VIEW, tiny_example
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Group, Observation, Score, Task, Trajectory, Turn
+from saccade.waiting import run_to_end
 
 _LOOK = '<think>I look.</think><tool_call>{"name": "crop", "arguments": {"bbox_2d": [0, 0, 250, 250]}}</tool_call>'
 _RIGHT = "<think>It is red.</think><answer>red</answer>"
@@ -79,7 +79,7 @@ def _check_refusal(reward: Reward, task: Task, lost: Trajectory) -> None:
         return await score if inspect.isawaitable(score) else score
 
     try:
-        score = asyncio.run(given())
+        score = run_to_end(given())
     except ValueError:
         return
     said = "is without a verdict" if score is None else f"is scored {score.total}"

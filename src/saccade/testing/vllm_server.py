@@ -4,7 +4,6 @@ It reads pictures from the wire and refuses those whose pixels are not the model
 paused, and loses, hangs and lies as a test wants it. vLLM itself is tried by the tests marked ``vllm``.
 """
 
-import asyncio
 import base64
 import json
 import threading
@@ -24,6 +23,7 @@ from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.types import ImageRef, Json
+from saccade.waiting import run_to_end
 
 BORN_WITH = "default"
 WEIGHTS_WITHIN_S = 60.0
@@ -243,12 +243,12 @@ class FakeVllm:
                 ]
             return {"choices": [reply]}
 
-        return asyncio.run(sample())
+        return run_to_end(sample())
 
     def _scored(self, ids: list[int], images: list[ImageRef]) -> dict[str, Json]:
         starts = [place for place in range(1, len(ids)) if ids[place] != self.model.image_token_id]
         first = max(place for place in range(len(ids)) if ids[place] == self.model.image_token_id) + 1 if images else 1
-        scores = asyncio.run(self._engine.score(ids, images, first))
+        scores = run_to_end(self._engine.score(ids, images, first))
         rows: list[Json] = [None, *({str(token): {"logprob": -1.0}} for token in ids[1:])]
         for place in starts:
             if place >= first:

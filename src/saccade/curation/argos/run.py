@@ -1,6 +1,5 @@
 """Command of Argos' curation: questions, back ends and folder, from what the command line says."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -28,6 +27,7 @@ from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
 from saccade.rewards.argos.video_judge import FramesJudge
 from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.types import Json, Task
+from saccade.waiting import run_to_end
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def curate_argos(request: ArgosRequest) -> TracingReport:
     if settings.asks == "overlay":
         _check_named(tasks, request)
     with Journal(request.out, _started_with(request, settings, tasks), traced_from, resume=request.resume) as journal:
-        report = asyncio.run(_run(request, settings, tasks, journal, media))
+        report = run_to_end(_run(request, settings, tasks, journal, media))
     remove_pictures(request.out)
     return report
 

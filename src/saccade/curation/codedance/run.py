@@ -1,6 +1,5 @@
 """Command of CodeDance's curation: questions, roles, sandbox and folder, from what the command line says."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from saccade.sandbox import Sandbox
 from saccade.sandbox.results import Isolation
 from saccade.tools.code import python_tool
 from saccade.types import Json, Task
+from saccade.waiting import run_to_end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +74,7 @@ def curate_codedance(request: CodeDanceRequest) -> CurationReport:
                 shows_pixels=False,
             )
 
-        report = asyncio.run(_run(request, settings, tasks, media=media, make_env=make_env, journal=journal))
+        report = run_to_end(_run(request, settings, tasks, media=media, make_env=make_env, journal=journal))
     remove_pictures(request.out)
     return report
 

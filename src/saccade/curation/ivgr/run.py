@@ -1,6 +1,5 @@
 """Commands of iVGR's curations: data, teachers and folder, from what the command line says."""
 
-import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from saccade.curation.requests import CurationRequest
 from saccade.curation.teachers import Teachers
 from saccade.media.store import MediaStore
 from saccade.types import Json
+from saccade.waiting import run_to_end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +66,7 @@ def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
             return await rephrasing.run(examples, journal, counts=teachers.counts, on_outcome=tell)
 
     with Journal(request.out, started_with, kept_as(Rephrased), resume=request.resume) as journal:
-        return asyncio.run(run(journal))
+        return run_to_end(run(journal))
 
 
 def select_questions(request: IvgrRequest) -> SelectionReport:
@@ -92,7 +92,7 @@ def select_questions(request: IvgrRequest) -> SelectionReport:
             return await selection.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
 
     with Journal(request.out, started_with, kept_as(Measured), resume=request.resume) as journal:
-        return asyncio.run(run(journal))
+        return run_to_end(run(journal))
 
 
 def _line(one: ColdStartExample) -> str:

@@ -1,6 +1,5 @@
 """Command of the curation of linguistic tools: a run's right trajectories, a curator, and the file of the toolbox."""
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from saccade.media.store import MediaStore
 from saccade.runs.metrics import read_metrics
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
+from saccade.waiting import run_to_end
 
 POLICY = "policy"
 """Stands for the run's own last checkpoint."""
@@ -67,7 +67,7 @@ def curate_run_tools(request: ToolCurationRequest) -> CuratedTools:
         curator=str(curator),
         **deciding,
     ) as journal:
-        curated = asyncio.run(_curated(request, curator, settings, trajectories, journal))
+        curated = run_to_end(_curated(request, curator, settings, trajectories, journal))
     if not curated.toolbox.tools:
         raise UserError(
             f"{curator.where} named no usable tool in {len(trajectories)} right trajectories. "

@@ -1,6 +1,5 @@
 """Command of VISTA-R1's curation: questions, tools, teachers and folder, from what the command line says."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from saccade.services.client.configured import Tools, configured_tools
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.tools.tool import Tool
 from saccade.types import Example, Json, Task
+from saccade.waiting import run_to_end
 
 EXPERT = "expert"
 
@@ -117,7 +117,7 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
                 tell = telling(journal, len(tasks), lambda one: bool(one.turns))
                 return await imitation.run(tasks, journal, counts=teachers.counts, on_outcome=tell)
 
-        report = asyncio.run(run())
+        report = run_to_end(run())
     remove_pictures(request.out)
     return report
 
