@@ -18,7 +18,6 @@ from transformers import PreTrainedModel
 
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct, Product
 
-
 GivenProduct = TypeVar("GivenProduct", contravariant=True)
 
 

@@ -7,6 +7,7 @@ layer for a picture of a megapixel, which a GPU spends waiting for the host.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
@@ -74,7 +75,7 @@ class _Seen:
             if held is bounds:
                 return windows
         places = bounds.tolist()
-        made = Windows.of([stop - start for start, stop in zip(places, places[1:]) if stop > start], bounds.device)
+        made = Windows.of([stop - start for start, stop in pairwise(places) if stop > start], bounds.device)
         # Bounds of windows and of whole pictures.
         self._held = [*self._held[-3:], (bounds, made)]
         return made
