@@ -172,13 +172,13 @@ def test_rows_with_one_prompt_share_its_whole_pages():
     assert [content(cache, slot)[-2:] for slot in others] == [[4, mark] for mark in range(8)]
     assert content(cache, leader) == [4] * 200
     if PAGED:
-        used = sum(uses > 0 for uses in cache._pages._uses)
+        used = sum(uses > 0 for uses in cache.pages._uses)
         # Three whole pages that all have, and a fourth of its own for each.
         assert used == 3 + 9
         for slot in (leader, *others):
             slot.prompt = None
             cache.give_back(slot)
-        assert not any(cache._pages._uses)
+        assert not any(cache.pages._uses)
 
 
 def test_a_pool_of_pages_that_is_full_grows_and_keeps_its_rows():

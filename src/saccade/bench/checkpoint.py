@@ -126,7 +126,7 @@ def write_checkpoint(
     with quiet_transformers():
         for part in (model, tokenizer, image_processor):
             part.save_pretrained(directory)
-    weights = sum(parameter.numel() for parameter in model.parameters())
+    weights: int = sum(parameter.numel() for parameter in model.parameters())
     del model
     if torch.device(device).type == "cuda":
         # What follows in this process, and others on the same GPU, need the memory.

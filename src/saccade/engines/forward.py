@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from saccade.engines.decode_graphs import DecodeGraphs, Record, cuda_recorder
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
@@ -83,13 +84,23 @@ class TorchForwards:
     """By transformers' modules, and single tokens by the bare layers of ``models.plain_forward``."""
 
     def __init__(
-        self, model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int
+        self,
+        model: VisionLanguageModel,
+        features: FeatureCache,
+        cache: SlotCache,
+        *,
+        max_chunk_tokens: int,
+        record: Record | None = None,
     ) -> None:
+        """With ``record`` decode steps on pages are recorded and replayed (``decode_graphs``)."""
         self._model = model
         self._features = features
         self._cache = cache
         self._max_chunk_tokens = max_chunk_tokens
         self._decoder = TokenDecoder.of(model.hf)
+        self._graphs = None
+        if self._decoder is not None and cache.pages is not None and record is not None:
+            self._graphs = DecodeGraphs(self._decoder, cache.pages, record)
         cache.moves = not cache.is_paged
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
@@ -110,6 +121,10 @@ class TorchForwards:
     def decode(
         self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
     ) -> Float[Tensor, "rows hidden"]:
+        if self._graphs is not None:
+            hidden = self._graphs.decode(tokens, positions, self._cache.places(0, len(cached)), cached)
+            if hidden is not None:
+                return hidden
         ids, places = on_device([tokens, positions], self._model.device)
         window = self._cache.window(0, cached, 1)
         if self._decoder is not None:
@@ -147,7 +162,8 @@ def forwards_for(
     """The faster of the two for the model as it is now; ``docs/native.md`` says what is left to torch."""
     native = None if cache.is_paged else accelerated(model.hf)
     if native is None:
-        return TorchForwards(model, features, cache, max_chunk_tokens=max_chunk_tokens)
+        record = cuda_recorder(model.device)
+        return TorchForwards(model, features, cache, max_chunk_tokens=max_chunk_tokens, record=record)
     return NativeForwards(model, native.cached, features, cache, max_chunk_tokens=max_chunk_tokens)
 
 

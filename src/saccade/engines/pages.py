@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.engines.windows import RowStates, Window
@@ -63,7 +63,7 @@ class PageMemory:
             self._tables[target] = list(pages)
             if length % PAGE:
                 self._cover(target, length)
-                pool = self._held
+                pool = self.pool
                 pool[:, :, self._tables[target][whole]] = pool[:, :, self._tables[source][whole]]
 
     def window(
@@ -75,33 +75,58 @@ class PageMemory:
         prefix: SharedPrefix | None,
     ) -> Window:
         """What a forward of ``width`` tokens sees, of which each row has its own ``counts``; the others are padding."""
-        for place, length, count in zip(places, lengths, counts):
-            self._cover(place, length + count)
+        self.cover(places, [length + count for length, count in zip(lengths, counts)])
         total = max(lengths) + width
-        tables = [self._tables[place] for place in places]
-        table = on_device([_padded(one, -(-total // PAGE)) for one in tables], self.device).flatten()
-        written = [
-            [
-                one[(length + step) // PAGE] * PAGE + (length + step) % PAGE if step < count else _SPARE
-                for step in range(width)
-            ]
-            for one, length, count in zip(tables, lengths, counts)
-        ]
-        targets = on_device(written, self.device)
+        table = on_device(self.tables(places, -(-total // PAGE)), self.device)
+        targets = on_device(self.targets(places, lengths, width, counts), self.device)
         starts = on_device(list(lengths), self.device)
+        return self.window_on(table, targets, starts, total=total, prefix=prefix)
+
+    def window_on(
+        self,
+        table: Int[Tensor, "rows pages"],
+        targets: Int[Tensor, "rows width"],
+        starts: Int[Tensor, "rows"],
+        *,
+        total: int,
+        prefix: SharedPrefix | None = None,
+    ) -> Window:
+        """The same by addresses on the device: ``tables``, ``targets``, and the tokens that each row holds."""
+        (rows, width), flat = targets.shape, table.flatten()
         # As (layers, kv, tokens of all pages, heads, dim).
-        pool, rows = self._held, len(places)
+        pool = self.pool
         tokens = pool.flatten(2, 3)
 
         def exchange(keys: RowStates, values: RowStates, layer: int) -> tuple[RowStates, RowStates]:
             # Keys and values at once: on a GPU a decode step is as long as it takes to start its operations.
             tokens[layer][:, targets] = torch.stack([keys, values]).transpose(2, 3)
-            whole = pool[layer].index_select(1, table).view(2, rows, -1, self.kv_heads, self.head_dim)
+            whole = pool[layer].index_select(1, flat).view(2, rows, -1, self.kv_heads, self.head_dim)
             gathered = whole[:, :, :total].transpose(2, 3)
             return gathered[0], gathered[1]
 
         columns = starts[:, None] + torch.arange(width, device=self.device)
         return Window(exchange=exchange, columns=columns, total=total, dtype=self.dtype, prefix=prefix)
+
+    def cover(self, places: Sequence[int], lengths: Sequence[int]) -> None:
+        """Gives rows the pages that so many tokens need."""
+        for place, length in zip(places, lengths):
+            self._cover(place, length)
+
+    def tables(self, places: Sequence[int], pages: int) -> list[list[int]]:
+        """The pages of rows, filled up to so many."""
+        return [_padded(self._tables[place], pages) for place in places]
+
+    def targets(
+        self, places: Sequence[int], lengths: Sequence[int], width: int, counts: Sequence[int]
+    ) -> list[list[int]]:
+        """Where each of ``width`` tokens of a row goes; what is beyond its ``counts`` goes to a spare page."""
+        return [
+            [
+                self._tables[place][(length + step) // PAGE] * PAGE + (length + step) % PAGE if step < count else _SPARE
+                for step in range(width)
+            ]
+            for place, length, count in zip(places, lengths, counts)
+        ]
 
     def _cover(self, place: int, length: int) -> None:
         """Gives a row the pages that so many tokens need."""
@@ -114,7 +139,8 @@ class PageMemory:
             table.append(page)
 
     @property
-    def _held(self) -> Tensor:
+    def pool(self) -> Float[Tensor, "layers kv=2 pages page heads dim"]:
+        """All pages. It is another tensor once they have grown."""
         if self._pool is None:
             self._grow()
         assert self._pool is not None

@@ -106,21 +106,22 @@ class SlotCache:
         self._decoded: dict[int, _Decoded] = {}
         """By the first slot; of the present storage."""
         self._rows: RowMemory | None = None
-        self._pages: PageMemory | None = None
+        self.pages: PageMemory | None = None
+        """Where keys and values are, if they are not in rows."""
         if device.type != "cpu" if paged is None else paged:
-            self._pages = PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+            self.pages = PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
             self.moves = False
         else:
             self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
 
     @property
     def is_paged(self) -> bool:
-        return self._pages is not None
+        return self.pages is not None
 
     @property
     def page_count(self) -> int:
         """Pages of the pool; 0 of a cache in rows."""
-        return 0 if self._pages is None else self._pages.page_count
+        return 0 if self.pages is None else self.pages.page_count
 
     def take(self, wanted: Collection[PromptKey]) -> Slot:
         """A free slot; rather a new one than one whose prompt is among the ``wanted``."""
@@ -151,8 +152,8 @@ class SlotCache:
 
     def _shorten(self, slot: Slot, length: int) -> None:
         """Keeps the first ``length`` tokens and gives up the memory of the others."""
-        if self._pages is not None:
-            self._pages.release(slot.place, length)
+        if self.pages is not None:
+            self.pages.release(slot.place, length)
         elif self._rows is not None:
             self._rows.give_back(slot.place, length, slot.held)
         slot.length = slot.written = length
@@ -161,8 +162,8 @@ class SlotCache:
         """Lets ``targets`` begin with the prompt of ``source``."""
         length = len(source.held_prompt.key.ids)
         places = [target.place for target in targets]
-        if self._pages is not None:
-            self._pages.share(source.place, places, length)
+        if self.pages is not None:
+            self.pages.share(source.place, places, length)
         elif self._rows is not None:
             self.reserve(length)
             self._rows.copy(source.place, places, length)
@@ -215,9 +216,13 @@ class SlotCache:
             self.reserve(max(lengths) + width, lengths, first)
             self._write(first, [length + width for length in lengths])
             return self._rows.window(first, lengths, width, prefix)
-        assert self._pages is not None
-        places = [slot.place for slot in self.slots[first : first + len(lengths)]]
-        return self._pages.window(places, lengths, width, counts or [width] * len(lengths), prefix)
+        assert self.pages is not None
+        places = self.places(first, len(lengths))
+        return self.pages.window(places, lengths, width, counts or [width] * len(lengths), prefix)
+
+    def places(self, first: int, count: int) -> list[int]:
+        """Where in memory neighbouring slots are."""
+        return [slot.place for slot in self.slots[first : first + count]]
 
     def _write(self, first: int, ends: Sequence[int]) -> None:
         for slot, end in zip(self.slots[first:], ends):

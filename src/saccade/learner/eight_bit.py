@@ -1,6 +1,9 @@
 """AdamW whose moments take one byte per weight (Dettmers et al. 2022, arXiv 2110.02861)."""
 
+import logging
 import math
+import os
+import shutil
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import cast
@@ -8,6 +11,7 @@ from typing import cast
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
+from torch.utils._triton import has_triton
 
 _BLOCK = 256
 """Neighbouring values that share a scale, so that one outlier costs only its neighbours their precision."""
@@ -16,6 +20,8 @@ _SMALLEST = 4096
 _CHUNK = 1 << 22
 """Values updated at once; a multiple of the block. It bounds what a step needs beside the state."""
 _EPSILON = 1e-8
+
+logger = logging.getLogger(__name__)
 
 
 class EightBitAdamW(torch.optim.Optimizer):
@@ -54,6 +60,11 @@ class EightBitAdamW(torch.optim.Optimizer):
         step = int(state["step"])
         first_correction, second_correction = 1.0 - betas[0] ** step, 1.0 - betas[1] ** step
         values, gradient = weight.view(-1), gradient.reshape(-1)
+        is_whole = "first_scales" in state and values.numel() % _BLOCK == 0
+        if is_whole and weight.device.type == "cuda" and _can_compile():
+            numbers = betas[0], betas[1], rate, rate * weight_decay, first_correction, second_correction
+            _step_at_once(values, gradient, state, torch.tensor(numbers).to(weight.device, non_blocking=True))
+            return
         for start in range(0, values.numel(), _CHUNK):
             part = slice(start, start + _CHUNK)
             first = _read(state, "first", part).lerp_(gradient[part], 1.0 - betas[0])
@@ -119,6 +130,71 @@ def dequantize(
     """fp32 values of codes and the scales of their blocks."""
     known = torch.tensor(code_values(signed=signed), device=codes.device)
     return known[codes.int()] * scales.repeat_interleave(_BLOCK)[: codes.numel()]
+
+
+def _step_at_once(
+    values: Float[Tensor, "values"],
+    gradient: Float[Tensor, "values"],
+    state: dict[str, Tensor],
+    numbers: Float[Tensor, "numbers=6"],
+) -> None:
+    """A step of whole blocks compiled into one kernel, which reads and writes each of their bytes once.
+
+    The dozens of kernels of the other way took nine tenths of a training step on a GPU.
+    """
+    tables = [torch.tensor(code_values(signed=signed), device=values.device) for signed in (True, False)]
+    _compiled_step()(
+        values.view(-1, _BLOCK),
+        gradient.view(-1, _BLOCK),
+        state["first"].view(-1, _BLOCK),
+        state["first_scales"],
+        state["second"].view(-1, _BLOCK),
+        state["second_scales"],
+        *tables,
+        numbers,
+    )
+
+
+@cache
+def _can_compile() -> bool:
+    can: bool = has_triton() and any(shutil.which(one) for one in (os.environ.get("CC", "cc"), "gcc", "clang"))
+    if not can:
+        logger.warning("steps of the 8-bit optimizer are many times faster with Triton and a C compiler; install both")
+    return can
+
+
+@cache
+def _compiled_step() -> Callable[..., None]:
+    return torch.compile(step_of_blocks, dynamic=True)
+
+
+def step_of_blocks(
+    values: Float[Tensor, "blocks block"],
+    gradient: Float[Tensor, "blocks block"],
+    first_codes: UInt8[Tensor, "blocks block"],
+    first_scales: Float[Tensor, "blocks"],
+    second_codes: UInt8[Tensor, "blocks block"],
+    second_scales: Float[Tensor, "blocks"],
+    signed: Float[Tensor, "codes"],
+    unsigned: Float[Tensor, "codes"],
+    numbers: Float[Tensor, "numbers=6"],
+) -> None:
+    """AdamW's step in place; ``numbers`` are both betas, the rate, rate times weight decay, and both corrections."""
+    first_beta, second_beta, rate, decay, first_correction, second_correction = numbers.unbind()
+    first = signed[first_codes.int()] * first_scales[:, None]
+    first = first + (gradient - first) * (1.0 - first_beta)
+    second = unsigned[second_codes.int()] * second_scales[:, None]
+    second = second * second_beta + gradient * gradient * (1.0 - second_beta)
+    for moment, table, codes, scales in (
+        (first, signed, first_codes, first_scales),
+        (second, unsigned, second_codes, second_scales),
+    ):
+        largest = moment.abs().amax(dim=1)
+        relative = moment / torch.where(largest > 0, largest, 1.0)[:, None]
+        codes.copy_(torch.bucketize(relative, (table[1:] + table[:-1]) / 2, out_int32=True).to(torch.uint8))
+        scales.copy_(largest)
+    scale = (second / second_correction).sqrt() + _EPSILON
+    values.copy_(values * (1.0 - decay) - first / scale * (rate / first_correction))
 
 
 def _empty(name: str, weight: Float[Tensor, "..."]) -> dict[str, Tensor]:

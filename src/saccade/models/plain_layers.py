@@ -5,7 +5,7 @@ A model whose layers are not known to the letter is left to its modules: ``Plain
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -97,18 +97,12 @@ class PlainLanguageModel(Generic[Product]):
 
     layers: tuple[PlainLayer[Product], ...]
     last: PlainNorm
+    heads: int
+    key_heads: int
     head_dim: int
     scale: float
     """Factor of the products of queries and keys."""
     rotary: nn.Module
-
-    @property
-    def heads(self) -> int:
-        return self.layers[0].query.width // self.head_dim
-
-    @property
-    def key_heads(self) -> int:
-        return self.layers[0].key.width // self.head_dim
 
     @property
     def repeats(self) -> int:
@@ -154,7 +148,7 @@ class PlainLanguageModel(Generic[Product]):
         return _view(text, lambda module: module)
 
 
-def _has_known_layers(text: nn.Module) -> bool:
+def _has_known_layers(text: Any) -> bool:
     config = text.config
     return (
         all(type(layer) in _LAYERS for layer in text.layers)
@@ -164,11 +158,13 @@ def _has_known_layers(text: nn.Module) -> bool:
     )
 
 
-def _view(text: nn.Module, product: Callable[[nn.Module], Product]) -> PlainLanguageModel[Product]:
+def _view(text: Any, product: Callable[[nn.Module], Product]) -> PlainLanguageModel[Product]:
     attention = text.layers[0].self_attn
     return PlainLanguageModel(
         layers=tuple(PlainLayer.of(layer, product) for layer in text.layers),
         last=PlainNorm.of(text.norm),
+        heads=int(text.config.num_attention_heads),
+        key_heads=int(text.config.num_key_value_heads),
         head_dim=int(attention.head_dim),
         scale=float(attention.scaling),
         rotary=text.rotary_emb,

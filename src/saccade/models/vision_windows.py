@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import (
@@ -56,11 +57,15 @@ class Windows:
         parts, start = [], 0
         for length, count in self.runs:
             stop = start + length * count
-            own = (states[start:stop].unflatten(0, (count, length)).transpose(1, 2) for states in (query, key, value))
-            parts.append(scaled_dot_product_attention(*own, scale=scale).transpose(1, 2).flatten(0, 1))
+            queries, keys, values = (
+                states[start:stop].view(count, length, *states.shape[1:]).transpose(1, 2)
+                for states in (query, key, value)
+            )
+            attended = scaled_dot_product_attention(queries, keys, values, scale=scale)
+            parts.append(attended.transpose(1, 2).flatten(0, 1))
             start = stop
-        attended = torch.cat(parts) if len(parts) > 1 else parts[0]
-        return attended if self.places is None else attended.index_select(0, self.places)
+        whole = torch.cat(parts) if len(parts) > 1 else parts[0]
+        return whole if self.places is None else whole.index_select(0, self.places)
 
 
 class _Seen:
@@ -81,6 +86,15 @@ class _Seen:
         return made
 
 
+def prepare_gpu(hf: PreTrainedModel) -> None:
+    """What a model on a GPU needs to be exact and fast."""
+    join_windows(hf)
+    # Towers' convolutions too are in the precision of their weights.
+    torch.backends.cudnn.allow_tf32 = False
+    # It makes a plan for every new length, which took 60 ms of each decode step; the other kernels take any length.
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def join_windows(hf: PreTrainedModel) -> None:
     """Lets the vision tower attend to all windows of one length at once; models without windows stay as they are."""
     seen = _Seen()
@@ -90,7 +104,7 @@ def join_windows(hf: PreTrainedModel) -> None:
 
 
 def _attention(
-    module: nn.Module,
+    module: Any,
     seen: _Seen,
     hidden_states: Float[Tensor, "patches hidden"],
     cu_seqlens: Int[Tensor, "windows_and_one"],

@@ -25,7 +25,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
-from saccade.models.vision_windows import join_windows
+from saccade.models.vision_windows import prepare_gpu
 from saccade.types import ImageRef
 
 _ALONE = threading.RLock()
@@ -57,9 +57,7 @@ class VisionLanguageModel:
         enable_packs(hf)
         project_by_product(hf)
         if hf.device.type == "cuda":
-            join_windows(hf)
-            # Towers' convolutions too are in the precision of their weights.
-            torch.backends.cudnn.allow_tf32 = False
+            prepare_gpu(hf)
         self.hf = hf
         self.media = media
         self.tokenizer = tokenizer
