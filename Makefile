@@ -47,7 +47,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 
-# What only a machine with CUDA can say, in commands of at most nine minutes: docs/memory.md, "On a GPU".
+# What only a machine with CUDA can say, in commands of at most nine minutes: docs/gpu.md.
 gpu: $(READY)
 	$(BIN)/python benchmarks/gpu.py --out runs/gpu
 

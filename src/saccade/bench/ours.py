@@ -73,7 +73,12 @@ class SaccadeSide:
         self.engine = LocalEngine(self.model, draw=self.draw)
         self.algorithm = grpo()
         # What transformers' Trainer uses unless it is told otherwise.
-        optimizer = OptimizerSettings(learning_rate=spec.learning_rate, betas=(0.9, 0.999), weight_decay=0.0)
+        optimizer = OptimizerSettings(
+            learning_rate=spec.learning_rate,
+            betas=(0.9, 0.999),
+            weight_decay=0.0,
+            activation_checkpointing=spec.checkpointing,
+        )
         self.learner = Learner(self.model, optimizer)
         self.protocol = _protocol(self.script)
         self.tools = (tool_from(crop),)

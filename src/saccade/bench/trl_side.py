@@ -184,7 +184,7 @@ class Stopped(Exception):  # noqa: N818 - not an error
 
 
 def _configuration(spec: BenchSpec, directory: str, observed: int) -> GRPOConfig:
-    """TRL's defaults but for what the workload fixes; checkpointing of activations is off, which makes TRL faster."""
+    """TRL's defaults but for what the workload fixes; checkpointing is off where it fits, which makes TRL faster."""
     workload = spec.workload
     most = min(spec.micro_batch_sequences, workload.trajectories)
     # Its micro-batches must be of one size.
@@ -205,7 +205,7 @@ def _configuration(spec: BenchSpec, directory: str, observed: int) -> GRPOConfig
         shuffle_dataset=False,
         bf16=spec.dtype == "bfloat16",
         use_cpu=spec.device == "cpu",
-        gradient_checkpointing=False,
+        gradient_checkpointing=spec.checkpointing,
         save_strategy="no",
         logging_steps=1,
         report_to="none",
@@ -245,7 +245,7 @@ def serve(spec: BenchSpec, channel: Channel) -> None:
     script = Script.of(workload, tokenizer)
     tokenizer.response_template = json.loads(json.dumps(RESPONSE_TEMPLATE))
     tokenizer.padding_side = "left"
-    image_processor = AutoImageProcessor.from_pretrained(spec.model, local_files_only=True)
+    image_processor = AutoImageProcessor.from_pretrained(spec.model, local_files_only=True, backend="pil")
     processor = PictureProcessor(image_processor, tokenizer)
     model = Qwen2_5_VLForConditionalGeneration.from_pretrained(spec.model, dtype="float32", local_files_only=True)
     counter = WorkCounter(model, image_processor)

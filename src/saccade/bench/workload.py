@@ -154,6 +154,8 @@ class BenchSpec:
     device: DeviceName
     dtype: DtypeName = "float32"
     """In half precision both frameworks train fp32 weights."""
+    checkpointing: bool = False
+    """Whether both work activations out again in the backward pass: large models do not fit otherwise."""
     learning_rate: float = 1e-6
     micro_batch_sequences: int = 8
     """Trajectories that a framework without packing forwards at once."""

@@ -60,8 +60,7 @@ class EightBitAdamW(torch.optim.Optimizer):
         step = int(state["step"])
         first_correction, second_correction = 1.0 - betas[0] ** step, 1.0 - betas[1] ** step
         values, gradient = weight.view(-1), gradient.reshape(-1)
-        is_whole = "first_scales" in state and values.numel() % _BLOCK == 0
-        if is_whole and weight.device.type == "cuda" and _can_compile():
+        if "first_scales" in state and values.numel() % _BLOCK == 0 and _steps_at_once(weight):
             numbers = betas[0], betas[1], rate, rate * weight_decay, first_correction, second_correction
             _step_at_once(values, gradient, state, torch.tensor(numbers).to(weight.device, non_blocking=True))
             return
@@ -153,6 +152,10 @@ def _step_at_once(
         *tables,
         numbers,
     )
+
+
+def _steps_at_once(weight: Tensor) -> bool:
+    return weight.device.type == "cuda" and _can_compile()
 
 
 @cache
