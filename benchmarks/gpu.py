@@ -24,7 +24,7 @@ from pathlib import Path
 
 LIMIT_S = 540
 HERE = Path(__file__).parent
-INSIDE = ("bf16", "engine", "deterministic", "learner", "memory", "offload", "compiled", "lora")
+INSIDE = ("bf16", "engine", "deterministic", "learner", "memory", "offload", "compiled", "lora", "profile")
 """Parts of ``gpu_parts.py``."""
 
 

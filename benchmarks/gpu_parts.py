@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 from PIL import Image
+from torch.profiler import ProfilerActivity
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.bench.checkpoint import SIZES, ModelSize, write_checkpoint
@@ -319,6 +320,41 @@ def lora(bench: Bench) -> dict[str, object]:
     }
 
 
+def profile(bench: Bench) -> dict[str, object]:
+    """Where a learner's step and decode steps spend their time: the longest kernels, and what the host does longest."""
+    model = bench.model()
+    tokens = 256 if bench.is_small else 4096
+    trained, sequences = Learner(model, replace(LEARNING, micro_batch_tokens=tokens)), batch(model, tokens, 4)
+    engine = LocalEngine(model, deterministic=False)
+    rows, said = (4, 4) if bench.is_small else (32, 16)
+
+    def step() -> None:
+        trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+
+    def play() -> None:
+        sampled(engine, rows, said, 112 if bench.is_small else 448)
+
+    return {"learner": _longest(bench, step), f"{rows} rows, {said} tokens": _longest(bench, play)}
+
+
+def _longest(bench: Bench, run: Callable[[], None], count: int = 25) -> dict[str, object]:
+    run()
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if bench.device == "cuda" else [])]
+    with torch.profiler.profile(activities=activities) as seen:
+        seconds = bench.timed(run)
+    found = list(seen.key_averages())
+
+    def longest(name: str) -> dict[str, list[float]]:
+        ordered = sorted(found, key=lambda one: -getattr(one, name))[:count]
+        return {one.key[:90]: [round(getattr(one, name) / 1e3, 2), one.count] for one in ordered}
+
+    return {
+        "seconds, profiled": seconds,
+        "device, ms and calls": longest("self_device_time_total"),
+        "host, ms and calls": longest("self_cpu_time_total"),
+    }
+
+
 def _predicted(
     bench: Bench, settings: OptimizerSettings, sequence: TrainingSequence, model: VisionLanguageModel, tokens: int
 ) -> float:
@@ -339,7 +375,7 @@ def _peak_tflops() -> float | None:
 
 
 PARTS: dict[str, Callable[[Bench], dict[str, object]]] = {
-    part.__name__: part for part in (bf16, engine, deterministic, learner, memory, offload, compiled, lora)
+    part.__name__: part for part in (bf16, engine, deterministic, learner, memory, offload, compiled, lora, profile)
 }
 
 

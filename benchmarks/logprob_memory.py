@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from saccade.algorithms.losses import negative_log_likelihood
-from saccade.learner.logprobs import MAX_LOGITS, action_tokens
+from saccade.learner.logprobs import action_tokens, logits_at_once
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
@@ -110,7 +110,7 @@ def main() -> None:
                 "plain": chosen.plain,
                 "lifted_mib": round(lifted / 2**20, 1),
                 "all_logits_mib": round(tokens * chosen.vocabulary * 4 / 2**20, 1),
-                "chunk_mib": round(MAX_LOGITS * 4 / 2**20, 1),
+                "chunk_mib": round(logits_at_once(on_gpu=False) * 4 / 2**20, 1),
             }
         )
     )

@@ -15,8 +15,14 @@ from saccade.learner.sequences import TrainingSequence, pack
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache, encode_images
 
-MAX_LOGITS = 1 << 24
-"""Logits that exist at once: 64 MiB in fp32."""
+
+def logits_at_once(*, on_gpu: bool) -> int:
+    """Logits that exist at once: 64 MiB in fp32, which suits the caches of a CPU, and 256 MiB on a GPU.
+
+    Each chunk reads the head's weights, and adds to their gradient, in whole: a gigabyte of each for three billion
+    weights.
+    """
+    return 1 << 26 if on_gpu else 1 << 24
 
 
 def chosen_logprobs(
@@ -26,14 +32,16 @@ def chosen_logprobs(
     *,
     temperature: float,
     entropy_gradient: bool = False,
-    max_logits: int = MAX_LOGITS,
+    max_logits: int | None = None,
 ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
     """log p of each target under the policy's distribution, and that distribution's entropy in nats; fp32.
 
     ``states`` predict ``targets``. The entropy has a gradient only with
-    ``entropy_gradient``. Logits of more than ``max_logits`` elements are worked out in chunks and once more for the
-    gradient; both values equal those of ``model.logprob_logits``.
+    ``entropy_gradient``. Logits of more than ``max_logits`` elements (None: ``logits_at_once``) are worked out in
+    chunks and once more for the gradient; both values equal those of ``model.logprob_logits``.
     """
+    if max_logits is None:
+        max_logits = logits_at_once(on_gpu=states.is_cuda)
     rows = max(1, max_logits // model.vocab_size)
     head = model.hf.lm_head
     kind = type(head)

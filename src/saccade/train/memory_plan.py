@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from saccade.learner.logprobs import MAX_LOGITS
+from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
 from saccade.models.loading import DEFAULT_MAX_PIXELS
@@ -181,7 +181,7 @@ class _Process:
             recomputes = recomputes or (on_its_own == "auto" and shape.weights >= TINY_BELOW_WEIGHTS)
             tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
             yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
-        rows = min(load.pack_tokens, max(1, MAX_LOGITS // shape.vocabulary))
+        rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.gpus > 0) // shape.vocabulary))
         # Probabilities and their gradients, with one copy for the product's precision.
         yield MemoryPart(name="logits", bytes=3 * 4 * rows * shape.vocabulary, phase="learning")
         if settings.lora is None:
