@@ -8,7 +8,8 @@ from learner_samples import batch, loaded_model, same_bytes, small_model, weight
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.learner.optimizer import MasterOptimizer, inner_matrices
+from saccade.learner.muon import MuonOnCPU, inner_matrices
+from saccade.learner.optimizer import MasterOptimizer
 
 RATE = 1e-2
 
@@ -44,6 +45,26 @@ def test_the_first_step_turns_a_gradient_into_an_orthogonal_one_of_adamws_size()
     # Five Newton-Schulz rounds bring singular values near 1, not to 1.
     assert sizes.min() > 0.6
     assert sizes.max() < 1.3
+
+
+@pytest.mark.parametrize("shape", [(24, 8), (8, 24)])
+@pytest.mark.parametrize("nesterov", [True, False])
+def test_in_fp32_it_goes_where_torchs_own_goes_but_for_the_rounding_of_bfloat16(
+    shape: tuple[int, int], nesterov: bool
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    start, *gradients = torch.randn(4, *shape, generator=generator)
+    ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
+    settings = {"lr": RATE, "weight_decay": 0.1, "nesterov": nesterov, "adjust_lr_fn": "match_rms_adamw"}
+    both = MuonOnCPU([ours], **settings), torch.optim.Muon([theirs], **settings)
+    for gradient in gradients:
+        ours.grad, theirs.grad = gradient.clone(), gradient.clone()
+        for optimizer in both:
+            optimizer.step()
+    moved = (theirs.detach() - start).norm()
+    assert (ours.detach() - theirs.detach()).norm() < 0.03 * moved
+    assert moved > RATE
+    assert torch.equal(*(one.state_dict()["state"][0]["momentum_buffer"] for one in both))
 
 
 def test_embeddings_and_norms_move_as_they_do_without_muon_and_matrices_otherwise() -> None:

@@ -18,7 +18,8 @@ from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.forwards import CompiledParts
 from saccade.learner.logprobs import policy_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
-from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings, inner_matrices
+from saccade.learner.muon import inner_matrices
+from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
 from saccade.learner.ranks import ALONE, Ranks
 from saccade.learner.root import PackForward
 from saccade.learner.sequences import TrainingSequence
