@@ -55,12 +55,14 @@ def test_in_fp32_it_goes_where_torchs_own_goes_but_for_the_rounding_of_bfloat16(
     generator = torch.Generator().manual_seed(0)
     start, *gradients = torch.randn(4, *shape, generator=generator)
     ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
-    settings = {"lr": RATE, "weight_decay": 0.1, "nesterov": nesterov, "adjust_lr_fn": "match_rms_adamw"}
-    both = MuonOnCPU([ours], **settings), torch.optim.Muon([theirs], **settings)
+    both = [
+        kind([weight], lr=RATE, weight_decay=0.1, nesterov=nesterov, adjust_lr_fn="match_rms_adamw")
+        for kind, weight in ((MuonOnCPU, ours), (torch.optim.Muon, theirs))
+    ]
     for gradient in gradients:
         ours.grad, theirs.grad = gradient.clone(), gradient.clone()
         for optimizer in both:
-            optimizer.step()
+            optimizer.step()  # type: ignore[no-untyped-call]
     moved = (theirs.detach() - start).norm()
     assert (ours.detach() - theirs.detach()).norm() < 0.03 * moved
     assert moved > RATE

@@ -113,7 +113,7 @@ def axes_finding(drawn: GymDraw, seed: int) -> Checked:
 def _changes(drawn: GymDraw, axis: str, seed: int, index: int) -> bool:
     """Whether any program or look draws other pixels or words at the other end of the axis."""
     family = drawn.family
-    looks = [look for look in family.renderers if axis in look.axes] or [family.renderers[0]]
+    looks = [look for look in family.all_renderers if axis in look.axes] or [family.renderers[0]]
     programs = [one for one in family.programs if axis in one.axes] or [family.programs[0]]
     for look in looks:
         for program in programs:

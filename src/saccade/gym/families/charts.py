@@ -50,7 +50,10 @@ from saccade.gym.rendering import Renderer
 
 EVERY_LOOK = (MATPLOTLIB, VEGA, PYGAL)
 WIDE = ((520, 380), (620, 420), (760, 480))
-LETTERS = tuple("ABCDEFGHJKLM")
+LETTERS = tuple("LMNPQRSTUVWXYZ")
+"""Names of points: no letters that also number the options of a question."""
+COUNT_ALONE = ("entries",)
+"""The axis of charts whose values are drawn apart from the grammar's."""
 SERIES = (2, 3, 4)
 NEED_CLOSER = frozenset({"grouped", "pie", "donut", "heat", "scatter", "bubble", "box"})
 """Charts of which every question needs words or numbers that a view of 64 pixels does not show."""
@@ -154,7 +157,9 @@ FAMILIES = (
     _chart(
         "box",
         "box plots: five numbers for each entry",
-        changed_grammar("chart_box", QuantityLayout(form="box", entries=(3, 4, 6), is_ordered=False), spreads),
+        changed_grammar(
+            "chart_box", QuantityLayout(form="box", entries=(3, 4, 6), is_ordered=False), spreads, COUNT_ALONE
+        ),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, GAP, WIDEST, FOLLOW, GREATER),
     ),
@@ -183,6 +188,7 @@ FAMILIES = (
                 form="scatter", noun="point", pool=LETTERS, is_ordered=False, sizes=WIDE, entries=(5, 7, 10)
             ),
             points,
+            COUNT_ALONE,
         ),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, LOWEST, FOLLOW, BEST_AMONG, DIFFERENCE),
@@ -194,6 +200,7 @@ FAMILIES = (
             "chart_bubble",
             QuantityLayout(form="bubble", noun="bubble", pool=LETTERS, is_ordered=False, sizes=WIDE, entries=(5, 6, 6)),
             points,
+            COUNT_ALONE,
         ),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, SECOND, GREATER, FOLLOW, BEST_AMONG, BETWEEN),

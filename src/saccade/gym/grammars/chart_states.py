@@ -8,7 +8,6 @@ from numpy.random import Generator
 
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.quantities import (
-    AXES,
     Measure,
     QuantityLayout,
     QuantityState,
@@ -23,14 +22,14 @@ SPREAD = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
 Change = Callable[[Generator, Levels, QuantityState], QuantityState]
 
 
-def changed_grammar(name: str, layout: QuantityLayout, change: Change) -> Grammar:
-    """A grammar whose states are those of a layout, changed."""
+def changed_grammar(name: str, layout: QuantityLayout, change: Change, axes: tuple[str, ...] | None = None) -> Grammar:
+    """A grammar whose states are those of a layout, changed; ``axes`` are those that are left where not all are."""
     draw = quantities_drawn(layout)
 
     def drawn(rng: Generator, levels: Levels) -> QuantityState:
         return with_elements(change(rng, levels, draw(rng, levels)))
 
-    return Grammar(name=name, draw=drawn, axes=AXES)
+    return Grammar(name=name, draw=drawn, axes=layout.axes if axes is None else axes)
 
 
 def spreads(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:

@@ -92,6 +92,11 @@ class QuantityLayout:
     are_alike: bool = True
     relation: str = "in"
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Named axes that change a state of this layout: one measure stays one at every level."""
+        return tuple(axis for axis in AXES if axis != "measures" or self.measures[2] > 1)
+
 
 SUBJECTS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("item", "sales", GOODS, "Sales by item"),
@@ -109,7 +114,7 @@ ORDERED: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 
 def quantity_grammar(name: str, layout: QuantityLayout) -> Grammar:
     """The grammar of states with this layout."""
-    return Grammar(name=name, draw=quantities_drawn(layout), axes=AXES)
+    return Grammar(name=name, draw=quantities_drawn(layout), axes=layout.axes)
 
 
 def quantities_drawn(layout: QuantityLayout) -> Callable[[Generator, Levels], QuantityState]:
