@@ -38,6 +38,8 @@ class Grammar:
     name: str
     draw: GrammarFunction
     axes: tuple[str, ...] = ()
+    hardness: Callable[[SceneState], float] | None = None
+    """What difficulty raises, for the audit; None: the number of elements."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,6 +17,7 @@ from saccade.evaluation.audit.gym_programs import (
 )
 from saccade.gym.family import GymFamily
 from saccade.gym.levels import Levels
+from saccade.gym.looks.degraded import worn_looks
 from saccade.gym.registry import gym_families
 from saccade.seeding import generator_for
 
@@ -124,6 +125,32 @@ def test_an_axis_that_nothing_reads_is_dead() -> None:
     found = axes_finding(drawn, seed=0)
     assert (found.verdict, found.example) == ("convicted", "mood")
     assert gym_draw(lambda rng, difficulty: family(rng, difficulty)) is None
+
+
+def test_an_axis_of_the_worn_looks_alone_is_read_by_them() -> None:
+    family = shape_counts()
+    grammar = replace(family.grammar, axes=())
+    worn = gym_draw(replace(family, grammar=grammar, more_renderers=worn_looks(*family.renderers[:1])))
+    assert worn is not None
+    assert "wear" in worn.family.axes
+    assert axes_finding(worn, seed=0).verdict == "passes"
+
+
+@pytest.mark.parametrize("name", ["shape_counts", "matrices", "colour_squares", "turned_figures"])
+def test_a_grammars_states_become_harder_by_its_own_measure_or_by_their_elements(name: str) -> None:
+    drawn = gym_draw(gym_families()[name])
+    assert drawn is not None
+    means = [sum(level) / len(level) for level in drawn.hardness(seed=0)]
+    assert means == sorted(means)
+    assert means[-1] > means[0] + 1
+
+
+def test_names_of_bubbles_are_not_read_as_letters_of_options() -> None:
+    family = gym_families()["chart_bubble"]
+    program = family.program("greater_of_two")
+    samples = [family.sample(generator_for(index), Levels(), program=program) for index in range(8)]
+    assert all(one.asked.near for one in samples)
+    assert negatives_finding(samples).verdict == "passes"
 
 
 def test_a_paraphrase_that_names_every_option_says_no_answer() -> None:

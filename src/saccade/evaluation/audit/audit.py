@@ -111,6 +111,7 @@ def _checks(
             "hard negatives": lambda: negatives_finding(samples()),
             "paraphrases": lambda: paraphrases_finding(samples()),
             "axes": lambda: axes_finding(gym, settings.seed),
+            "difficulty": lambda: difficulty_finding(drawn, {"scene": gym.hardness(settings.seed)}),
         }
     return checks
 

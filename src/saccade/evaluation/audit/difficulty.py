@@ -1,7 +1,8 @@
 """Difficulty: whether what makes a task hard grows with it.
 
 A family may say what its difficulty changes (``claims(hardness=...)``). Of the others an audit measures the picture:
-how small the evidence is, how much there is to see, how many things, answers and steps of the expert there are.
+how small the evidence is, how much there is to see, how many things, answers and steps of the expert there are. Of the
+gym's families it also measures the scenes' states: what the grammar says that difficulty raises, or their elements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,10 +23,13 @@ CLAIMED_DRAWS = 20
 Measures = Mapping[str, Sequence[Sequence[float]]]
 
 
-def difficulty_finding(drawn: DrawnFamily) -> Checked:
-    """The number of measures that rise with difficulty all the way; at least one must, and evidence must not grow."""
+def difficulty_finding(drawn: DrawnFamily, further: Measures | None = None) -> Checked:
+    """The number of measures that rise with difficulty all the way; at least one must, and evidence must not grow.
+
+    ``further`` measures are added to those of the picture: by name, the values at each of ``LEVELS``.
+    """
     check = "difficulty"
-    measures = _claimed(drawn) or _measured(drawn)
+    measures = _claimed(drawn) or {**_measured(drawn), **(further or {})}
     rising, falling, bent = [], [], []
     for name, levels in measures.items():
         means = np.array([np.mean(one) for one in levels])

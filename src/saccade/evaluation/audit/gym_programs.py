@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.audit.blind import words_in
+from saccade.evaluation.audit.drawn import LEVELS
 from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.gym.extras import missing_modules
 from saccade.gym.family import GymFamily
@@ -18,6 +19,8 @@ from saccade.types import Task
 
 AXIS_DRAWS = 12
 """Scenes that are drawn at most at both ends of an axis; one that changes in none of them is not read."""
+STATES = 60
+"""States that are measured at each level of difficulty; nothing is drawn."""
 SAID_BY_CHANCE = 3
 """An answer of fewer letters may stand in a question by chance, as a number or an option's letter."""
 
@@ -44,6 +47,16 @@ class GymDraw:
             else:
                 found.append(self.draw.sample(rng, levels, program=programs[index % len(programs)]))
         return found
+
+    def hardness(self, seed: int) -> list[list[float]]:
+        """What the grammar says that difficulty raises, or the number of elements, of states at each level."""
+        grammar, name = self.family.grammar, self.family.name
+
+        def measured(index: int, level: float) -> float:
+            state = grammar.draw(generator_for(seed, "hardness of states", name, index), Levels(base=level))
+            return float(len(state.elements)) if grammar.hardness is None else grammar.hardness(state)
+
+        return [[measured(index, level) for index in range(STATES)] for level in LEVELS]
 
 
 def gym_draw(draw: FamilyFunction) -> GymDraw | None:

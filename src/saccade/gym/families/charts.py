@@ -198,7 +198,7 @@ FAMILIES = (
         "named bubbles along two axes, whose area is a third value",
         changed_grammar(
             "chart_bubble",
-            QuantityLayout(form="bubble", noun="bubble", pool=LETTERS, is_ordered=False, sizes=WIDE, entries=(5, 6, 6)),
+            QuantityLayout(form="bubble", noun="bubble", pool=LETTERS, is_ordered=False, sizes=WIDE, entries=(4, 5, 6)),
             points,
             COUNT_ALONE,
         ),

@@ -4,6 +4,7 @@ Axes: ``clutter`` (how large the board is), ``rule`` (how hard its rule is).
 """
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from numpy.random import Generator
 
@@ -221,11 +222,25 @@ def draw_fine_sliding(rng: Generator, levels: Levels) -> CellBoardState:
     return _sliding(rng, CANVAS_PX)
 
 
+def _empty_cells(state: SceneState) -> float:
+    return float(sum(one.kind == "empty" for one in state.elements))
+
+
+def _rules_across(state: SceneState) -> float:
+    """How many of colour and shape change along rows and along columns."""
+    cells = [(one.numbers, one.attributes) for one in state.elements if one.kind != HOLE]
+    found = 0
+    for attribute in ("colour", "shape"):
+        pairs = [(one, other) for (one, a), (other, b) in combinations(cells, 2) if a[attribute] != b[attribute]]
+        found += all(any(one[line] == other[line] for one, other in pairs) for line in ("row", "column"))
+    return float(found)
+
+
 SEQUENCE = Grammar(name="sequences", draw=draw_sequence, axes=AXES)
 LETTER_SEQUENCE = Grammar(name="sequences of letters", draw=draw_letter_sequence, axes=AXES)
-MATRIX = Grammar(name="matrices", draw=draw_matrix, axes=("rule",))
-COLOUR_SUDOKU = Grammar(name="squares of colours", draw=draw_colour_sudoku, axes=("rule",))
-DIGIT_SUDOKU = Grammar(name="squares of digits", draw=draw_digit_sudoku, axes=("rule",))
+MATRIX = Grammar(name="matrices", draw=draw_matrix, axes=("rule",), hardness=_rules_across)
+COLOUR_SUDOKU = Grammar(name="squares of colours", draw=draw_colour_sudoku, axes=("rule",), hardness=_empty_cells)
+DIGIT_SUDOKU = Grammar(name="squares of digits", draw=draw_digit_sudoku, axes=("rule",), hardness=_empty_cells)
 MOSAIC = Grammar(name="mosaics", draw=draw_mosaic, axes=AXES)
 DIGIT_TABLE = Grammar(name="tables of digits", draw=draw_digit_table, axes=("clutter",))
 WALK = Grammar(name="walks by arrows", draw=draw_walk, axes=("clutter",))

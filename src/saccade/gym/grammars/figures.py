@@ -100,4 +100,9 @@ def _turns_of(cells: Cells) -> set[Cells]:
     return {turned(cells, quarters) for quarters in range(4)}
 
 
-FIGURES = Grammar(name="figures", draw=draw_figures, axes=("cells", "likeness"))
+def _cells(state: SceneState) -> float:
+    assert isinstance(state, FigureState)
+    return float(len(state.model))
+
+
+FIGURES = Grammar(name="figures", draw=draw_figures, axes=("cells", "likeness"), hardness=_cells)
