@@ -142,16 +142,22 @@ SWITCH = "SACCADE_CUDA_GRAPHS"
 
 def cuda_recorder(device: torch.device) -> "CudaRecorder | None":
     """None where there is no GPU, or with ``SACCADE_CUDA_GRAPHS=0``."""
-    return CudaRecorder() if device.type == "cuda" and os.environ.get(SWITCH) != "0" else None
+    return CudaRecorder(device) if device.type == "cuda" and os.environ.get(SWITCH) != "0" else None
 
 
 class CudaRecorder:
-    """Records on the current device; all recordings share their memory, as one runs after the other."""
+    """Records on a device; all recordings share their memory, as one runs after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._memory = torch.cuda.graph_pool_handle()
 
     def __call__(self, run: Run) -> tuple[Callable[[], None], Tensor]:
+        # An engine may run in a thread of its own, whose current device is the first.
+        with torch.cuda.device(self._device):
+            return self._record(run)
+
+    def _record(self, run: Run) -> tuple[Callable[[], None], Tensor]:
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
