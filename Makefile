@@ -9,10 +9,14 @@ READY := $(VENV)/.ready
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WORKERS := $(shell test $(CORES) -lt 3 && expr $(CORES) + 1 || echo 4)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# pip compiles what it installs on one core, the tests of libraries too; `setup` does that on all cores, without these.
+# pip compiles what it installs on one core, all of it; `setup` does that on all cores, without what few processes import.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
+NOT_COMPILED := /(tests|transformers/models|databricks|debugpy|fontTools|mlflow|mypy|networkx|nltk|onnxruntime|pip|pygments|schemathesis|sqlalchemy|statsmodels)/
+
 export OMP_WAIT_POLICY := passive
+# Hundreds of processes of the tests import Saccade: its bytecode is kept, also where the environment says otherwise.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check docs bench gpu ray cluster test-cluster chromium setup clean
 
@@ -21,10 +25,12 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Saccade needs Python 3.11 or newer; set PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	# The pip of Python 3.11 and 3.12 takes three times as long to find the same packages.
+	$(PIP) --upgrade pip
 	$(PIP) --editable '.[dev]'
 	# Trackio asks for an older Pillow than it needs.
 	$(PIP) --no-deps trackio
-	$(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
+	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '$(NOT_COMPILED)' $(VENV)/lib src || true
 	touch $(READY)
 
 demo: $(READY)

@@ -96,7 +96,14 @@ def test_times_of_other_work_are_never_shown() -> None:
         check_agreement(agreement(gradient_error=float("nan")), "float32")
 
 
+@pytest.fixture
+def warm_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of frameworks begin with torch imported, for tests that are not about what a process costs."""
+    monkeypatch.setattr(worker, "_PROCESSES", fresh_context())
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_workers")
 def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_path: Path) -> None:
     result = race(SMALL, ("saccade", "trl"), size=SMALL_SIZE, steps=1, command="saccade bench rl")
     assert result.agreement is not None
@@ -119,12 +126,6 @@ def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_p
     assert written["speedup_cpu"] == written["frameworks"]["trl"]["cpu_s_min"] / ours["cpu_s_min"]
     assert written["frameworks"]["trl"]["versions"]["trl"].startswith("1.16")
     assert ours["peak_mb"] >= ours["resident_mb"] > 0
-
-
-@pytest.fixture
-def warm_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes of frameworks begin with torch imported, for tests that are not about what a process costs."""
-    monkeypatch.setattr(worker, "_PROCESSES", fresh_context())
 
 
 @pytest.mark.usefixtures("warm_workers")

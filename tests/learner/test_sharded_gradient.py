@@ -31,6 +31,8 @@ CASES = {
     "checkpointing": Case(settings=replace(SMALL, activation_checkpointing=True), family="internvl"),
     "muon": Case(settings=replace(SMALL, muon=True)),
 }
+FEW = ("qwen3_vl-layers", "internvl-whole", "adapter-whole", "frozen tower")
+"""What three ranks say that two do not, parameters that they cannot share evenly, in each way of wrapping."""
 HALF = [Case(is_half=True), Case(is_half=True, settings=ADAPTER), Case(is_half=True, wrap="whole", has_critic=True)]
 
 
@@ -41,7 +43,8 @@ def expected() -> dict[str, Learned]:
 
 @pytest.fixture(scope="module", params=[2, 3])
 def sharded(request: pytest.FixtureRequest) -> list[dict[str, Learned]]:
-    return [dict(zip(CASES, of_rank)) for of_rank in together([*CASES.values()], request.param)]
+    cases = CASES if request.param == 2 else {name: CASES[name] for name in FEW}
+    return [dict(zip(cases, of_rank)) for of_rank in together([*cases.values()], request.param)]
 
 
 def test_in_some_round_one_rank_has_pictures_and_another_none() -> None:
@@ -56,7 +59,7 @@ def test_the_gradient_of_many_ranks_is_that_of_one_process(
     sharded: list[dict[str, Learned]], expected: dict[str, Learned]
 ) -> None:
     for of_rank in sharded:
-        gaps = {name: gap(of_rank[name].gradient, expected[name].gradient) for name in CASES}
+        gaps = {name: gap(of_rank[name].gradient, expected[name].gradient) for name in of_rank}
         assert {name: found for name, found in gaps.items() if not found <= 1e-6} == {}
 
 
@@ -64,7 +67,8 @@ def test_metrics_and_norms_are_those_of_one_process(
     sharded: list[dict[str, Learned]], expected: dict[str, Learned]
 ) -> None:
     for of_rank in sharded:
-        for name, case in CASES.items():
+        for name in of_rank:
+            case = CASES[name]
             assert of_rank[name].totals == pytest.approx(expected[name].totals, rel=1e-5)
             # Newton and Schulz iterate in half precision: a rounding of the gradient is as visible in one process.
             close = 1e-2 if case.settings.muon else 1e-3
@@ -80,7 +84,8 @@ def test_two_steps_leave_all_ranks_with_one_policy_near_that_of_one_process(
     sharded: list[dict[str, Learned]], expected: dict[str, Learned]
 ) -> None:
     first = sharded[0]
-    for name, case in CASES.items():
+    for name in first:
+        case = CASES[name]
         for other in sharded[1:]:
             assert all(torch.equal(first[name].weights[key], other[name].weights[key]) for key in first[name].weights)
             assert first[name].logprobs == other[name].logprobs
@@ -94,8 +99,7 @@ def test_the_reference_is_the_first_policy_and_the_policy_comes_back_after_it(
     sharded: list[dict[str, Learned]], expected: dict[str, Learned]
 ) -> None:
     for of_rank in sharded:
-        for name in CASES:
-            own = of_rank[name]
+        for name, own in of_rank.items():
             assert apart(own.reference, expected[name].reference) < 1e-5
             assert apart(own.reference, own.logprobs) > (1e-3 if "adapter" in name else 0.05)
             assert own.again == own.logprobs
