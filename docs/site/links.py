@@ -10,6 +10,8 @@ def on_page_markdown(markdown: str, page: object, **_: object) -> str:
 
     def shown(found: re.Match[str]) -> str:
         label, up, path = found.groups()
-        return found.group(0) if up.count("../") <= depth else f"{label} (`{path}`)"
+        if up.count("../") <= depth:
+            return found.group(0)
+        return label if label.strip("`") == path else f"{label} (`{path}`)"
 
     return _OUTSIDE.sub(shown, markdown)
