@@ -50,8 +50,8 @@ from saccade.gym.rendering import Renderer
 
 EVERY_LOOK = (MATPLOTLIB, VEGA, PYGAL)
 WIDE = ((520, 380), (620, 420), (760, 480))
-LETTERS = tuple("LMNPQRSTUVWXYZ")
-"""Names of points: no letters that also number the options of a question."""
+LETTERS = tuple("LMNPQRSTUVWZ")
+"""Names of points: no letters that also number the options of a question, or name an axis."""
 COUNT_ALONE = ("entries",)
 """The axis of charts whose values are drawn apart from the grammar's."""
 SERIES = (2, 3, 4)
