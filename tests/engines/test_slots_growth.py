@@ -53,14 +53,14 @@ def printed(program: str) -> list[int]:
 
 def test_a_cache_that_must_be_moved_never_holds_its_content_twice() -> None:
     [peak] = printed(GROWTH)
-    # 128 MiB are held; twice that would be 256.
-    assert peak < 170
+    # 128 MiB are held; twice that would be 256. Pages of torch's code that a first call maps are counted too.
+    assert peak < 210
 
 
 def test_one_long_row_makes_no_other_longer() -> None:
     held, moved, given_back = printed(ONE_LONG_ROW)
     # The long row has 128 MiB; eight rows of its length would have 1,024.
-    assert held < 170
+    assert held < 210
     # Rows change places by way of copies: the long one is there twice for a moment.
-    assert moved < 310
-    assert given_back < 60
+    assert moved < 340
+    assert given_back < 90
