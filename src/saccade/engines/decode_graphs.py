@@ -32,6 +32,8 @@ Record = Callable[[Run], tuple[Callable[[], None], Tensor]]
 
 
 class Shape(NamedTuple):
+    """Size of a recorded step, which steps of fewer rows and tokens fill up."""
+
     rows: int
     pages: int
     """Of the longest row."""
@@ -83,7 +85,7 @@ class DecodeGraphs:
         numbers = self._numbers(shape, tokens, positions, places, cached)
         recorded = self._recorded.get(shape)
         if recorded is None:
-            recorded = self._try(shape, numbers.clone(), self._record)
+            recorded = self._try(shape, numbers, self._record)
             if recorded is None:
                 return None
         recorded.numbers.copy_(numbers)

@@ -13,6 +13,8 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 from torch.utils._triton import has_triton
 
+from saccade.models.memory import on_device
+
 _BLOCK = 256
 """Neighbouring values that share a scale, so that one outlier costs only its neighbours their precision."""
 _SMALLEST = 4096
@@ -62,7 +64,7 @@ class EightBitAdamW(torch.optim.Optimizer):
         values, gradient = weight.view(-1), gradient.reshape(-1)
         if "first_scales" in state and values.numel() % _BLOCK == 0 and _steps_at_once(weight):
             numbers = betas[0], betas[1], rate, rate * weight_decay, first_correction, second_correction
-            _step_at_once(values, gradient, state, torch.tensor(numbers).to(weight.device, non_blocking=True))
+            _step_at_once(values, gradient, state, on_device(numbers, weight.device, torch.float32))
             return
         for start in range(0, values.numel(), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -110,6 +112,14 @@ def code_values(*, signed: bool) -> tuple[float, ...]:
     return tuple(sorted([*mirrored, 0.0, *magnitudes, 1.0]))
 
 
+@cache
+def _table(device: torch.device, *, signed: bool) -> Float[Tensor, "codes=256"]:
+    """``code_values`` on a device, sent there once."""
+    # Also for gradients where the first to ask has none.
+    with torch.inference_mode(mode=False):
+        return torch.tensor(code_values(signed=signed), device=device)
+
+
 def quantize(
     values: Float[Tensor, "values"], *, signed: bool
 ) -> tuple[UInt8[Tensor, "values"], Float[Tensor, "blocks"]]:
@@ -118,7 +128,7 @@ def quantize(
     scales = padded.abs().amax(dim=1)
     # A block of zeros has no largest value to divide by.
     relative = padded / torch.where(scales > 0, scales, 1.0)[:, None]
-    known = torch.tensor(code_values(signed=signed), device=values.device)
+    known = _table(values.device, signed=signed)
     between = (known[1:] + known[:-1]) / 2
     return torch.bucketize(relative, between, out_int32=True).to(torch.uint8).view(-1)[: values.numel()], scales
 
@@ -127,7 +137,7 @@ def dequantize(
     codes: UInt8[Tensor, "values"], scales: Float[Tensor, "blocks"], *, signed: bool
 ) -> Float[Tensor, "values"]:
     """fp32 values of codes and the scales of their blocks."""
-    known = torch.tensor(code_values(signed=signed), device=codes.device)
+    known = _table(codes.device, signed=signed)
     return known[codes.int()] * scales.repeat_interleave(_BLOCK)[: codes.numel()]
 
 
@@ -139,9 +149,8 @@ def _step_at_once(
 ) -> None:
     """A step of whole blocks compiled into one kernel, which reads and writes each of their bytes once.
 
-    The dozens of kernels of the other way took nine tenths of a training step on a GPU.
+    The dozens of kernels of the other way took most of a training step on a GPU.
     """
-    tables = [torch.tensor(code_values(signed=signed), device=values.device) for signed in (True, False)]
     _compiled_step()(
         values.view(-1, _BLOCK),
         gradient.view(-1, _BLOCK),
@@ -149,7 +158,8 @@ def _step_at_once(
         state["first_scales"],
         state["second"].view(-1, _BLOCK),
         state["second_scales"],
-        *tables,
+        _table(values.device, signed=True),
+        _table(values.device, signed=False),
         numbers,
     )
 

@@ -7,7 +7,7 @@ layer for a picture of a megapixel, which a GPU spends waiting for the host.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -43,9 +43,7 @@ class Windows:
         runs = tuple((length, lengths.count(length)) for length in kinds)
         if len(kinds) < 2:
             return cls(runs=runs, order=None, places=None)
-        starts = [0]
-        for length in lengths:
-            starts.append(starts[-1] + length)
+        starts = [0, *accumulate(lengths)]
         placed = sorted(range(len(lengths)), key=lambda window: -lengths[window])
         order = torch.cat([torch.arange(starts[window], starts[window + 1]) for window in placed])
         return cls(runs=runs, order=order.to(device), places=order.argsort().to(device))
@@ -84,15 +82,6 @@ class _Seen:
         # Bounds of windows and of whole pictures.
         self._held = [*self._held[-3:], (bounds, made)]
         return made
-
-
-def prepare_gpu(hf: PreTrainedModel) -> None:
-    """What a model on a GPU needs to be exact and fast."""
-    join_windows(hf)
-    # Towers' convolutions too are in the precision of their weights.
-    torch.backends.cudnn.allow_tf32 = False
-    # It makes a plan for every new length, which took 60 ms of each decode step; the other kernels take any length.
-    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def join_windows(hf: PreTrainedModel) -> None:

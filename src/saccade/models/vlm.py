@@ -22,10 +22,10 @@ from saccade.models.chat import Chat, ObservationRole
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
+from saccade.models.gpu import prepare_gpu
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
-from saccade.models.vision_windows import prepare_gpu
 from saccade.types import ImageRef
 
 _ALONE = threading.RLock()
