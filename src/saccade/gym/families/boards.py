@@ -6,14 +6,13 @@ from saccade.gym.grammars.boards import (
     COLOUR_SUDOKU,
     DIGIT_SUDOKU,
     DIGIT_TABLE,
-    FINE_SLIDING,
     LETTER_SEQUENCE,
     MATRIX,
     MOSAIC,
     SEQUENCE,
-    SLIDING,
     WALK,
 )
+from saccade.gym.grammars.sliding import FINE_SLIDING, SLIDING
 from saccade.gym.looks.boards import BOARD, FINE, FINE_WOODEN, WOODEN
 from saccade.gym.program import Program
 from saccade.gym.programs.digit_tables import TABLE_PROGRAMS
@@ -154,11 +153,15 @@ FAMILIES = (
         WALK_PROGRAMS,
     ),
     _large(
-        "sliding_tiles", "eight tiles and a gap: what can move, what is in place", PUZZLES, SLIDING, SLIDING_PROGRAMS
+        "sliding_tiles",
+        "five to fifteen tiles and a gap: what can move, what is in place, what comes of moves",
+        PUZZLES,
+        SLIDING,
+        SLIDING_PROGRAMS,
     ),
     _fine(
         "fine_sliding_tiles",
-        "eight tiles with digits in fine print and a gap",
+        "five to nine tiles with digits in fine print and a gap",
         PUZZLES,
         FINE_SLIDING,
         SLIDING_PROGRAMS,

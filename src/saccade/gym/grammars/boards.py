@@ -203,25 +203,6 @@ def draw_walk(rng: Generator, levels: Levels) -> CellBoardState:
     return board_state(cells, size, size, CANVAS_PX)
 
 
-def _sliding(rng: Generator, side_px: int) -> CellBoardState:
-    order = shuffled(rng, (*DIGITS[1:9], ""))
-    cells = [
-        board_cell(*divmod(i, 3), digit=digit) if digit else board_cell(*divmod(i, 3), kind="empty")
-        for i, digit in enumerate(order)
-    ]
-    return board_state(cells, 3, 3, side_px)
-
-
-def draw_sliding(rng: Generator, levels: Levels) -> CellBoardState:
-    """Eight tiles with digits and a gap."""
-    return _sliding(rng, SIDE_PX)
-
-
-def draw_fine_sliding(rng: Generator, levels: Levels) -> CellBoardState:
-    """Eight tiles with digits in fine print and a gap."""
-    return _sliding(rng, CANVAS_PX)
-
-
 def _empty_cells(state: SceneState) -> float:
     return float(sum(one.kind == "empty" for one in state.elements))
 
@@ -244,5 +225,3 @@ DIGIT_SUDOKU = Grammar(name="squares of digits", draw=draw_digit_sudoku, axes=("
 MOSAIC = Grammar(name="mosaics", draw=draw_mosaic, axes=AXES)
 DIGIT_TABLE = Grammar(name="tables of digits", draw=draw_digit_table, axes=("clutter",))
 WALK = Grammar(name="walks by arrows", draw=draw_walk, axes=("clutter",))
-SLIDING = Grammar(name="sliding tiles", draw=draw_sliding)
-FINE_SLIDING = Grammar(name="sliding tiles in fine print", draw=draw_fine_sliding)

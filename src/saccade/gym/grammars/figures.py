@@ -1,6 +1,7 @@
 """Figures of unit squares: one in grey, and four coloured ones, of which one is the grey one turned.
 
-Axes: ``cells`` (how many squares a figure has), ``likeness`` (how many wrong figures are mirror images).
+Axes: ``cells`` (how many squares a figure has), ``likeness`` (how many wrong figures are mirror images). How small the
+figures are drawn is an axis of the looks.
 """
 
 from dataclasses import dataclass
@@ -65,15 +66,14 @@ def _all_of(cells: Cells) -> set[Cells]:
 
 
 def draw_figures(rng: Generator, levels: Levels) -> FigureState:
-    """The turned figure, and three that are its mirror images or others, one of them a mirror image at least."""
-    count = levels.whole("cells", 4, 5, 7)
-    model, turns = grown(rng, max(5, count)), int(rng.integers(1, 4))
-    wrong = [turned(mirrored(model), int(rng.integers(4)))]
+    """The turned figure, and three that are its mirror images or others."""
+    count = int(rng.integers(levels.whole("cells", 5, 5, 7), levels.whole("cells", 6, 7, 9) + 1))
+    model, turns = grown(rng, count), int(rng.integers(1, 4))
+    wrong: list[Cells] = []
     while len(wrong) < 3:
-        other = grown(rng, max(5, count))
-        is_mirror = rng.random() < levels.knob("likeness", 0.0, 0.35, 0.7)
-        made = turned(mirrored(model), int(rng.integers(4))) if is_mirror else turned(other, int(rng.integers(4)))
-        if made not in _turns_of(model) and (is_mirror or made not in _all_of(model)):
+        is_mirror = rng.random() < levels.knob("likeness", 0.3, 0.55, 0.75)
+        made = turned(mirrored(model) if is_mirror else grown(rng, count), int(rng.integers(4)))
+        if is_mirror or made not in _all_of(model):
             wrong.append(made)
     figures = shuffled(rng, [turned(model, turns), *wrong])
     elements = [
@@ -94,10 +94,6 @@ def draw_figures(rng: Generator, levels: Levels) -> FigureState:
         figures=tuple((one.id, cells) for one, cells in zip(placed, figures)),
         turns=turns,
     )
-
-
-def _turns_of(cells: Cells) -> set[Cells]:
-    return {turned(cells, quarters) for quarters in range(4)}
 
 
 def _cells(state: SceneState) -> float:

@@ -1,6 +1,6 @@
 """Balls that roll at steady speeds in a box and bounce off its walls: short videos.
 
-Axes: ``clutter`` (how many balls), ``pace`` (how near their speeds are to each other).
+Axes: ``clutter`` (how many balls), ``pace`` (how near their speeds are to each other), ``size`` (how small they are).
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from saccade.gym.grammars.words import PALETTE, some
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState
 
-AXES = ("clutter", "pace")
-SIDE_PX, BALL_PX, WALL_PX = 192, 9, 6
+AXES = ("clutter", "pace", "size")
+SIDE_PX, WALL_PX = 192, 6
 FRAMES, EVERY_S = 8, 0.5
-LOW, HIGH = WALL_PX + BALL_PX, SIDE_PX - WALL_PX - BALL_PX
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MotionState(SceneState):
-    """Elements of the kind "ball" with numbers x (at the start), y and speed (px per s, to the right where positive).
+    """Elements of the kind "ball" with numbers x (at the start), y, radius and speed (px per s, to the right where
+    positive).
 
     Balls roll in lanes of their own, so that none hides or touches another.
     """
@@ -30,6 +30,8 @@ def draw_motion(rng: Generator, levels: Levels) -> MotionState:
     """Balls of different colours and speeds, each in its lane."""
     most = levels.whole("clutter", 3, 4, 6)
     count = int(rng.integers(max(3, most - 1), most + 1))
+    radius = levels.whole("size", 11, 9, 6)
+    low, high = _span(radius)
     step = levels.knob("pace", 16, 11, 8)
     slowest = float(rng.uniform(18, 26))
     speeds = [round(slowest + step * int(place), 2) for place in rng.permutation(count + 2)[:count]]
@@ -41,8 +43,9 @@ def draw_motion(rng: Generator, levels: Levels) -> MotionState:
             name=f"{colour} ball",
             attributes={"colour": colour},
             numbers={
-                "x": float(round(rng.uniform(LOW + 8, HIGH - 8), 1)),
-                "y": round(LOW + (HIGH - LOW) * (int(lanes[index]) + 0.5) / count, 1),
+                "x": float(round(rng.uniform(low + 8, high - 8), 1)),
+                "y": round(low + (high - low) * (int(lanes[index]) + 0.5) / count, 1),
+                "radius": float(radius),
                 "speed": speeds[index] * (1 if rng.integers(2) else -1),
             },
         )
@@ -51,17 +54,24 @@ def draw_motion(rng: Generator, levels: Levels) -> MotionState:
     return MotionState(elements=balls, width=SIDE_PX, height=SIDE_PX, views=FRAMES)
 
 
+def _span(radius: float) -> tuple[float, float]:
+    """How far to the left and to the right the middle of a ball rolls."""
+    return WALL_PX + radius, SIDE_PX - WALL_PX - radius
+
+
 def place_at(ball: Element, time_s: float) -> float:
     """Where a ball is, from the left, after so long: its way without walls, folded at them."""
-    span = HIGH - LOW
-    way = (ball.numbers["x"] - LOW + ball.numbers["speed"] * time_s) % (2 * span)
-    return LOW + (way if way <= span else 2 * span - way)
+    low, high = _span(ball.numbers["radius"])
+    span = high - low
+    way = (ball.numbers["x"] - low + ball.numbers["speed"] * time_s) % (2 * span)
+    return low + (way if way <= span else 2 * span - way)
 
 
 def bounce_times(ball: Element) -> list[float]:
     """When a ball meets a wall, in seconds, as long as the video lasts."""
-    span, speed = HIGH - LOW, ball.numbers["speed"]
-    first = (HIGH - ball.numbers["x"]) / speed if speed > 0 else (ball.numbers["x"] - LOW) / -speed
+    low, high = _span(ball.numbers["radius"])
+    span, speed = high - low, ball.numbers["speed"]
+    first = (high - ball.numbers["x"]) / speed if speed > 0 else (ball.numbers["x"] - low) / -speed
     every = span / abs(speed)
     last = (FRAMES - 1) * EVERY_S
     return [first + every * turn for turn in range(20) if first + every * turn < last]

@@ -1,4 +1,7 @@
-"""Looks of figures of unit squares: on dark grey, or on speckled paper."""
+"""Looks of figures of unit squares: on dark grey, or on speckled paper.
+
+Axis: ``size`` (how small the squares are).
+"""
 
 from numpy.random import Generator
 
@@ -12,7 +15,7 @@ from saccade.gym.state import SceneState, as_state
 from saccade.tasks.drawing import COLOURS, Colour
 
 MODEL: Colour = (150, 150, 150)
-LARGE_PX, SMALL_PX = 26, 12
+AXES = ("size",)
 
 
 def _paint(painter: Painter, identity: str, cells: Cells, middle: Point, unit: int, colour: Colour) -> None:
@@ -24,12 +27,13 @@ def _paint(painter: Painter, identity: str, cells: Cells, middle: Point, unit: i
         painter.rectangle(identity, Box(x, y, x + unit, y + unit), (20, 20, 20), border=1)
 
 
-def _render(painter: Painter, state: SceneState) -> Rendering:
+def _render(painter: Painter, state: SceneState, levels: Levels) -> Rendering:
     figures = as_state(state, FigureState)
+    large_px, small_px = levels.whole("size", 28, 26, 18), levels.whole("size", 13, 12, 8)
     by_id = {"model": figures.model, **dict(figures.figures)}
     for one in state.elements:
         assert one.center is not None
-        unit, colour = (LARGE_PX, MODEL) if one.kind == "model" else (SMALL_PX, COLOURS[one.attributes["colour"]])
+        unit, colour = (large_px, MODEL) if one.kind == "model" else (small_px, COLOURS[one.attributes["colour"]])
         _paint(painter, one.id, by_id[one.id], one.center, unit, colour)
     return Rendering(images=(painter.image,), regions=painter.regions())
 
@@ -37,13 +41,13 @@ def _render(painter: Painter, state: SceneState) -> Rendering:
 def render_dark(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """On dark grey."""
     tone = int(rng.integers(60, 100))
-    return _render(Painter(state.width, state.height, (tone, tone, tone)), state)
+    return _render(Painter(state.width, state.height, (tone, tone, tone)), state, levels)
 
 
 def render_sheet(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """On speckled paper."""
-    return _render(Painter(state.width, state.height, speckled(rng, state.width, state.height)), state)
+    return _render(Painter(state.width, state.height, speckled(rng, state.width, state.height)), state, levels)
 
 
-DARK = Renderer(name="dark", render=render_dark)
-SHEET = Renderer(name="sheet", render=render_sheet)
+DARK = Renderer(name="dark", render=render_dark, axes=AXES)
+SHEET = Renderer(name="sheet", render=render_sheet, axes=AXES)

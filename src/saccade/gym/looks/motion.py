@@ -4,7 +4,7 @@ from numpy.random import Generator
 from PIL import Image
 
 from saccade.geometry import Box, Point
-from saccade.gym.grammars.motion import BALL_PX, EVERY_S, FRAMES, WALL_PX, place_at
+from saccade.gym.grammars.motion import EVERY_S, FRAMES, WALL_PX, place_at
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
 from saccade.gym.painter import Painter
@@ -35,7 +35,7 @@ def _rendered(state: SceneState, ground: Colour) -> Rendering:
         painter.rectangle("", Box(0, 0, state.width, state.height), WALL, WALL_PX)
         for ball in state.of_kind("ball"):
             center = Point(place_at(ball, time_s), ball.numbers["y"])
-            painter.disc(ball.id, center, BALL_PX, PALETTE[ball.attributes["colour"]])
+            painter.disc(ball.id, center, ball.numbers["radius"], PALETTE[ball.attributes["colour"]])
         images.append(painter.image)
         regions += painter.regions(frame)
     return Rendering(images=tuple(images), regions=tuple(regions), frame_times_s=times)

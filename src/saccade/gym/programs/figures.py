@@ -82,10 +82,12 @@ def _solve_is_turned(state: SceneState, words: Words) -> str:
     return whether(_is_turned(figures.model, cells))
 
 
-def _ask_count_mirrored(asking: Asking) -> ProgramQuestion:
+def _ask_count_mirrored(asking: Asking) -> ProgramQuestion | None:
     state = _figures(asking.state)
     wanted = {turned(mirrored(state.model), quarters) for quarters in range(4)}
     meant = [state.element(key) for key, cells in state.figures if cells in wanted]
+    if len(meant) != asking.wanted(range(4)):
+        return None
     return count_of(len(meant), {}, [state.element("model"), *state.of_kind("figure")], wrong=[4 - len(meant)])
 
 

@@ -107,6 +107,8 @@ def _ends_left(asking: Asking) -> ProgramQuestion | None:
 
 def _never(asking: Asking) -> ProgramQuestion | None:
     quiet = [ball for ball in _balls(asking) if not bounce_times(ball)]
+    if len(quiet) != asking.wanted(range(3)):
+        return None
     near = [str(len(quiet) + 1)]
     return _told(str(len(quiet)), quiet or _balls(asking)[:1], kind="integer", near=near)
 
