@@ -23,6 +23,7 @@ from saccade.learner.learner import Learner
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
+from saccade.metric_names import FORWARDED_TOKENS
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.lora import LoraSettings
 from saccade.models.shape import read_shape
@@ -90,29 +91,50 @@ def deterministic(bench: Bench) -> dict[str, object]:
 
 
 def learner(bench: Bench) -> dict[str, object]:
-    """Tokens per second of a step, and the share of the device's arithmetic that the model's own needs."""
+    """Tokens per second of a step, and the share of the device's arithmetic that the model's own needs.
+
+    A step of one pack, its parts, and a step of four packs, over which the optimiser's part is spread.
+    """
     model = bench.model()
     tokens = 256 if bench.is_small else 4096
     trained = Learner(model, replace(LEARNING, micro_batch_tokens=tokens))
     sequences = batch(model, tokens, 4)
-    packed = len(sequences[0].ids) + 3 * sequences[0].action_count
-
-    def step() -> None:
-        trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
-
-    step()
-    bench.forget_peak()
-    seconds = min(bench.timed(step) for _ in range(2 if bench.is_small else 5))
     peak = bench.peak_tflops or _peak_tflops()
-    # Six operations a weight and token; what checkpointing works out again is not the model's own.
-    flops = 6.0 * bench.weights * packed
-    return {
-        "tokens/s": packed / seconds,
-        "step_s": seconds,
-        "model TFLOP/s": flops / seconds / 1e12,
-        "utilisation": None if peak is None else flops / seconds / 1e12 / peak,
-        "peak GiB": bench.peak_gib(),
-    }
+
+    def step(packs: int) -> float:
+        done = trained.update(sequences * packs, negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
+        return done[FORWARDED_TOKENS]
+
+    def figures(packs: int) -> dict[str, object]:
+        packed = step(packs)
+        bench.forget_peak()
+        seconds = min(bench.timed(lambda: step(packs)) for _ in range(2 if bench.is_small else 5))
+        # Six operations a weight and token; what checkpointing works out again is not the model's own.
+        flops = 6.0 * bench.weights * packed
+        return {
+            "tokens/s": packed / seconds,
+            "step_s": seconds,
+            "model TFLOP/s": flops / seconds / 1e12,
+            "utilisation": None if peak is None else flops / seconds / 1e12 / peak,
+            "peak GiB": bench.peak_gib(),
+        }
+
+    return {**figures(1), "parts of a step, s": _parts(bench, trained, sequences), "four packs": figures(4)}
+
+
+def _parts(bench: Bench, trained: Learner, sequences: list[TrainingSequence]) -> dict[str, float]:
+    """Seconds of a forward without gradients, of both passes, of the gradient's norm, and of the optimiser."""
+    optimizer = trained.optimizer
+
+    def passes() -> None:
+        trained.accumulate(sequences, negative_log_likelihood, temperature=1.0)
+
+    found = {"forward": bench.timed(lambda: trained.logprobs(sequences, temperature=1.0))}
+    optimizer.zero_grad()
+    found |= {"forward and backward": bench.timed(passes), "norm": bench.timed(optimizer.clip)}
+    found["optimiser"] = bench.timed(lambda: optimizer.step(1e-6))
+    optimizer.zero_grad()
+    return found
 
 
 def memory(bench: Bench) -> dict[str, object]:
