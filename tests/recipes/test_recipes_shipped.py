@@ -104,10 +104,10 @@ def test_the_base_is_taught_digits_then_words_then_everything_and_measured_befor
     ways = ("looking", "silent", "reading")
     assert stages(plan) == [*(f"{way}_before" for way in ways), "sft", *(f"{way}_after" for way in ways)]
     shown = [{one.example.task.family for one in imitation(plan).demonstrations(step)} for step in range(40)]
-    known = set(PerceptionWordsSettings().known)
-    assert set().union(*shown[:10]) - known == {"reading_digits"}
-    assert set().union(*shown[10:22]) - known == {"reading_print"}
-    assert {*PRINTED, "finding_words"} <= set().union(*shown[22:])
+    known = {*PerceptionWordsSettings().known, *PerceptionWordsSettings().costly}
+    assert set().union(*shown[:5]) - known == {"reading_digits"}
+    assert set().union(*shown[5:11]) - known == {"reading_print"}
+    assert {*PRINTED, "finding_words", "video_event"} <= set().union(*shown[11:])
 
 
 def test_a_place_is_one_token_of_the_base_model() -> None:
