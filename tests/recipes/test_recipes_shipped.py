@@ -4,10 +4,11 @@ import pytest
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
+from saccade.gym.registry import gym_families
 from saccade.miniature.demo import demo
 from saccade.miniature.look_closer import look_closer
 from saccade.miniature.perception import LESSONS, PerceptionSettings, perception
-from saccade.miniature.perception_words import PRINTED, PerceptionWordsSettings, perception_words
+from saccade.miniature.perception_words import GYM_HELD_OUT, PRINTED, PerceptionWordsSettings, perception_words
 from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
@@ -99,15 +100,18 @@ def test_perception_teaches_one_thing_after_the_other_and_repeats_what_was_taugh
 
 
 def test_the_base_is_taught_digits_then_words_then_everything_and_measured_before_and_after() -> None:
-    plan = perception_words(RecipeContext(overrides=("sft.steps=40", "sft.batch_size=4", "evaluation_tasks=13")))
+    plan = perception_words(RecipeContext(overrides=("sft.steps=40", "sft.batch_size=8", "evaluation_tasks=13")))
     plan.check()
-    ways = ("looking", "silent", "reading")
+    ways = ("looking", "silent", "reading", "gym", "gym_held_out")
     assert stages(plan) == [*(f"{way}_before" for way in ways), "sft", *(f"{way}_after" for way in ways)]
     shown = [{one.example.task.family for one in imitation(plan).demonstrations(step)} for step in range(40)]
     known = {*PerceptionWordsSettings().known, *PerceptionWordsSettings().costly}
     assert set().union(*shown[:5]) - known == {"reading_digits"}
     assert set().union(*shown[5:11]) - known == {"reading_print"}
-    assert {*PRINTED, "finding_words", "video_event"} <= set().union(*shown[11:])
+    last = set().union(*shown[13:])
+    assert {*PRINTED, "finding_words"} <= last
+    assert len(last & {*gym_families()}) > 10
+    assert not last & {*GYM_HELD_OUT}
 
 
 def test_a_place_is_one_token_of_the_base_model() -> None:
