@@ -1,9 +1,15 @@
-# Saccade on a GPU: docker build -f docker/cuda.Dockerfile -t saccade:cuda . && docker run --rm --gpus all saccade:cuda plan-memory --help
-# Neither built nor run yet. torch's own wheels bring CUDA's libraries; the driver is the host's.
+# Saccade on a GPU:
+#     docker build -f docker/cuda.Dockerfile -t saccade:cuda .
+#     docker run --rm --gpus all saccade:cuda plan-memory --help
 FROM python:3.11-slim
+# The CPU kernels and torch.compile's Triton compile at run time, so the compiler stays in the image.
 RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /saccade
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY constraints.txt ./
+# The image's own pip takes three times as long to find the packages.
+RUN pip install --no-cache-dir --constraint constraints.txt --upgrade pip
+RUN pip install --no-cache-dir torch==2.13.0
+COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN pip install --no-cache-dir --constraint constraints.txt '.[sandbox,http,services,view,lora]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs

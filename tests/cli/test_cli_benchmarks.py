@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -103,3 +105,18 @@ def test_a_run_is_read_again_with_a_judge(folder: Path, capsys: pytest.CaptureFi
 def test_a_folder_that_holds_no_benchmark_run_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["reread", str(folder), "--judge", "http://127.0.0.1:9/v1", "--judge-model", "x"]) == 2
     assert "holds no evaluation of a benchmark" in capsys.readouterr().err
+
+
+def test_missing_files_of_benchmarks_are_told_before_torch_is_imported(tmp_path: Path) -> None:
+    base = ["eval", "--model", str(tmp_path), "--out", str(tmp_path / "out"), "--benchmarks-dir", str(tmp_path)]
+    code = (
+        "import sys\n"
+        "from saccade.cli import run_command\n"
+        f"assert run_command([*{base!r}, '--suite', 'ivgr']) == 2\n"
+        f"assert run_command([*{base!r}, '--benchmark', 'mmstar=shuffled']) == 2\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"no benchmark of iVGR, tables 2 to 4 is in {tmp_path}; put there any of:" in done.stderr
+    assert f"MMStar is not there; put {tmp_path / 'MMStar.tsv'}" in done.stderr

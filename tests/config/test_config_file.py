@@ -80,7 +80,11 @@ def test_wrong_files_are_told_with_their_line(
 
 def test_files_that_are_none_are_told(tmp_path: Path) -> None:
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
-    for name, says in (("absent.yaml", "no such file"), (".", "no such file"), ("bytes.yaml", "not UTF-8")):
+    for name, says in (
+        ("absent.yaml", "no such file"),
+        (".", "a folder; name a YAML file in it"),
+        ("bytes.yaml", "not UTF-8"),
+    ):
         with pytest.raises(UserError, match=says):
             read_config(tmp_path / name)
 

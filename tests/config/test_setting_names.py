@@ -71,6 +71,7 @@ def test_settings_are_documented_by_the_lines_under_their_fields() -> None:
 @pytest.mark.parametrize("name", [name for name, _ in shipped_recipes()])
 def test_every_shipped_recipe_tells_its_settings_without_being_given_anything(name: str) -> None:
     settings = settings_of(load_recipe(name), RecipeContext())
+    assert type(settings_of(load_recipe(name), RecipeContext(model=Path("published")))) is type(settings)
     keys = {one.key for one in documented(settings)}
     assert "rl.steps" in keys or "sft.steps" in keys
     assert set(PAPER_VALUES.get(name, {})) <= keys
@@ -109,6 +110,21 @@ def test_the_defaults_of_questions_go_by_the_size_of_the_model(tmp_path: Path) -
     recipe = load_recipe("questions")
     assert settings_of(recipe, RecipeContext()) == TINY
     assert settings_of(recipe, RecipeContext(model=tmp_path)) == QuestionsSettings()
+
+
+def test_settings_show_beside_the_tiny_models_defaults_those_of_larger_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["settings", "questions"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Defaults for the tiny base model; [larger models: ...]")
+    assert f"\nrl.steps = {TINY.rl.steps}   [larger models: {QuestionsSettings().rl.steps}]\n" in printed
+    assert "\nrl.group_size = 8\n" in printed
+    assert run_command(["settings", "questions", "--json"]) == 0
+    rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (rows["sft.steps"]["larger_models"], "larger_models" in rows["rl.group_size"]) == (0, False)
+    assert run_command(["settings", "questions", "--model", str(tmp_path)]) == 0
+    assert f"\nrl.steps = {QuestionsSettings().rl.steps}\n" in capsys.readouterr().out
 
 
 def test_the_folder_of_images_can_be_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

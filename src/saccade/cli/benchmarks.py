@@ -1,6 +1,7 @@
 """``saccade benchmarks``: the public benchmarks, which are ready, and what file to put where."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,17 @@ def benchmarks(names: tuple[str, ...], folder: Path, suite_name: str | None, che
         click.echo("\n".join(benchmark_lines(found)))
     if check:
         _check([one.benchmark.name for one in found if one.is_ready], folder)
+
+
+def check_files(names: Sequence[str], suite: str | None, folder: Path) -> None:
+    """UserError for an unknown benchmark or suite, and for files that are missing: before torch is imported."""
+    from saccade.evaluation.benchmarks import benchmark_named, ready_rows, suite_named
+    from saccade.evaluation.benchmarks.opening import benchmark_file
+
+    if suite is not None:
+        ready_rows(suite_named(suite), folder)
+    for name in names:
+        benchmark_file(benchmark_named(name.partition("=")[0]), folder)
 
 
 def _check(names: list[str], folder: Path) -> None:

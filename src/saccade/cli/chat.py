@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli import options
-from saccade.cli.machine import existing
+from saccade.cli.machine import existing, open_in_browser
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 from saccade.protocols import PROTOCOLS
@@ -86,7 +86,7 @@ def chat(
         click.echo(f"Chat: {address}")
         click.echo(f"saccade: kept in {kept}; later: saccade view {kept}", err=True)
         if not no_open:
-            click.launch(address)
+            open_in_browser(address)
 
     playground = Playground(
         agent=policy.agent,

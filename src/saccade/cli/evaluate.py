@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from saccade.cli.benchmarks import ask_judge
+from saccade.cli.benchmarks import ask_judge, check_files
 from saccade.cli.evaluate_options import EvaluateOptions, evaluation_options
 from saccade.cli.look import is_look, look_sets, look_told
 from saccade.cli.measured import existing_run, keep_prices, show_figures
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 def evaluate(**given: Unpack[EvaluateOptions]) -> None:
     """Measure a checkpoint, or a model behind a server, on your own tasks or on procedural ones."""
     _check_given(given)
-    from saccade.train.state import Keeping
-
     context = task_context(
         data=given["data"],
         model=given["model"],
@@ -39,6 +37,8 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         env=given["env"],
     )
     benchmarks = _measured_benchmarks(given, context)
+    from saccade.train.state import Keeping
+
     stages: dict[str, list[str]] = {}
 
     def recipe(context: "RecipeContext") -> "Plan":
@@ -113,6 +113,7 @@ def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "l
     """The benchmarks whose files are there, read; the judge checked where one is given."""
     if not (_named(given) or given["suite"]) or is_look(given["suite"]):
         return []
+    check_files(_named(given), given["suite"], given["benchmarks_dir"])
     from saccade.recipes.evaluation_benchmarks import check_judge, measured_benchmarks
 
     found = measured_benchmarks(

@@ -1,7 +1,8 @@
-"""What commands do before anything heavy: threads, messages on standard error, and paths that must be there."""
+"""What commands do before anything heavy: threads, messages on standard error, paths that must be there, browsers."""
 
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,12 @@ def _fetched(option: str, name: "HubName") -> Path:
     except SaccadeError as error:
         kind = UserError if isinstance(error, UserError) else MachineError
         raise kind(f"{option} {name}: there is no such file or folder here, and {error}") from error
+
+
+def open_in_browser(address: str) -> None:
+    """Opens the address where there is a desktop: elsewhere xdg-open complains, or takes the terminal for a browser."""
+    if sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        click.launch(address)
 
 
 def log_to_stderr(*, is_quiet: bool) -> None:

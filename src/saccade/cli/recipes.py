@@ -1,5 +1,6 @@
 """``saccade recipes`` and ``saccade settings``: what can be trained, and what can be set of it, before a run."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
     from saccade.train.recipe_loading import SettingDoc
+    from saccade.types import Json
 
 
 @click.command()
@@ -44,6 +46,11 @@ def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) 
     found = documented(settings_of(loaded, context))
     place, _, function = loaded.name.partition(":")
     papers = PAPER_VALUES.get(place, {}) if function == place else {}
+    larger: dict[str, Json] = {}
+    if model is None and function == place:
+        # No weights are there, so the recipe takes it for a published model.
+        other = documented(settings_of(loaded, dataclasses.replace(context, model=Path("published"))))
+        larger = {one.key: there.default for one, there in zip(found, other) if one.default != there.default}
     if as_json:
         rows = [
             {
@@ -51,19 +58,26 @@ def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) 
                 "default": one.default,
                 "takes": one.kind,
                 "paper": papers.get(one.key),
+                **({"larger_models": larger[one.key]} if one.key in larger else {}),
                 "meaning": one.meaning,
             }
             for one in found
         ]
         click.echo(json.dumps(rows, indent=1))
         return
+    if larger:
+        click.echo("Defaults for the tiny base model; [larger models: ...] for published ones, where they differ.\n")
     for one in found:
-        click.echo(_shown(one, papers.get(one.key)))
+        differs = f"   [larger models: {_value(larger[one.key])}]" if one.key in larger else ""
+        click.echo(_shown(one, papers.get(one.key), differs))
 
 
-def _shown(setting: "SettingDoc", paper: str | None) -> str:
-    value = "none" if setting.default is None else json.dumps(setting.default)
-    line = f"{setting.key} = {value}"
+def _value(value: "Json") -> str:
+    return "none" if value is None else json.dumps(value)
+
+
+def _shown(setting: "SettingDoc", paper: str | None, differs: str) -> str:
+    line = f"{setting.key} = {_value(setting.default)}{differs}"
     if paper is not None:
         line += f"   [paper: {paper}]"
     said = f"{setting.meaning} " if setting.meaning else ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli import options
+from saccade.cli.machine import open_in_browser
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 
@@ -70,7 +71,7 @@ def view(
     def announce() -> None:
         click.echo(f"Viewer: {door.address}")
         if not no_open:
-            click.launch(door.address)
+            open_in_browser(door.address)
 
     # Folders are looked into, whatever they hold: the browser may start while the server is imported.
     if not all(path.is_dir() for path in paths):

@@ -104,7 +104,8 @@ def _without_empty(values: Mapping[str, Json]) -> dict[str, Json]:
 def _composed(path: Path) -> yaml.MappingNode | None:
     with disk_errors(path):
         if not path.is_file():
-            raise UserError(f"--config {path}: there is no such file")
+            there = "a folder; name a YAML file in it" if path.is_dir() else "there is no such file"
+            raise UserError(f"--config {path}: {there}")
         if path.stat().st_size > _MAX_BYTES:
             raise UserError(
                 f"--config {path}: the file is larger than {_MAX_BYTES} bytes; settings take a few thousand"
@@ -117,7 +118,8 @@ def _composed(path: Path) -> yaml.MappingNode | None:
     except RecursionError:
         raise UserError(f"--config {path}: nested too deeply") from None
     except yaml.YAMLError as error:
-        raise UserError(f"--config {path}: not YAML: {' '.join(str(error).split())}") from None
+        said = " ".join(str(error).replace("<unicode string>", path.name).split())
+        raise UserError(f"--config {path}: not YAML (`rl:` with `steps: 50` below is): {said}") from None
     if root is None:
         return None
     if not isinstance(root, yaml.MappingNode):

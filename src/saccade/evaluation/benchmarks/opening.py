@@ -62,6 +62,14 @@ def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     return Readiness(benchmark=benchmark, file=None, wanted=wanted)
 
 
+def benchmark_file(benchmark: Benchmark, where: Path) -> Path:
+    """The file or folder that holds the benchmark; ``UserError`` says what to put where when there is none."""
+    found = find_benchmark(benchmark, where)
+    if found.file is None:
+        raise UserError(f"{benchmark.title} is not there; put {found.wanted}")
+    return found.file
+
+
 def open_benchmark(
     name: str | Benchmark, where: Path, *, media: MediaStore, take: int | None = None, known_files_only: bool = False
 ) -> OpenedBenchmark:
@@ -72,18 +80,16 @@ def open_benchmark(
     ``known_files_only`` also where the file is not one whose hash is published.
     """
     benchmark = benchmark_named(name) if isinstance(name, str) else name
-    found = find_benchmark(benchmark, where)
-    if found.file is None:
-        raise UserError(f"{benchmark.title} is not there; put {found.wanted}")
+    file = benchmark_file(benchmark, where)
     if benchmark.layout.data_set:
-        return _from_data_set(benchmark, found.file, media, take)
+        return _from_data_set(benchmark, file, media, take)
     if benchmark.layout.release_rows:
-        return _from_release(benchmark, found.file, benchmark.layout.release_rows, media, take)
-    if found.file.is_dir() or found.file.suffix == ".parquet":
-        return _from_parquet(benchmark, found.file, media, take)
-    opened = _from_tsv(benchmark, found.file, media, take)
+        return _from_release(benchmark, file, benchmark.layout.release_rows, media, take)
+    if file.is_dir() or file.suffix == ".parquet":
+        return _from_parquet(benchmark, file, media, take)
+    opened = _from_tsv(benchmark, file, media, take)
     if known_files_only and opened.release is None:
-        raise UserError(f"{found.file}: {opened.describe()}")
+        raise UserError(f"{file}: {opened.describe()}")
     return opened
 
 

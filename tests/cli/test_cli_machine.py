@@ -1,0 +1,32 @@
+"""What commands do of the machine before anything heavy."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from saccade.cli.machine import open_in_browser
+
+
+# click does not wait for the opener that it starts.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(sys.platform != "linux", reason="xdg-open is Linux's")
+def test_a_browser_is_opened_where_there_is_a_desktop_and_nothing_is_started_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opener = tmp_path / "xdg-open"
+    opener.write_text(
+        f'#!/bin/sh\necho "$1" >> "{tmp_path}/opened.part"\nmv "{tmp_path}/opened.part" "{tmp_path}/opened"\n'
+    )
+    opener.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    open_in_browser("http://127.0.0.1:1/without")
+    monkeypatch.setenv("DISPLAY", ":0")
+    open_in_browser("http://127.0.0.1:1/with")
+    while not (tmp_path / "opened").exists():
+        time.sleep(0.01)
+    assert (tmp_path / "opened").read_text() == "http://127.0.0.1:1/with\n"
