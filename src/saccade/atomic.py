@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.types import Json
 
 TEMPORARY_PREFIX = ".unfinished-"
@@ -67,19 +67,32 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        at = Path(str(error.filename or path))
-        reason = error.strerror or str(error)
-        if error.errno in _NO_SPACE:
-            message = f"{at}: {reason}; free some space, then run the same command with --resume"
-            raise MachineError(message) from error
-        if error.errno in _NOT_ALLOWED:
-            message = f"{at} cannot be written ({reason}); choose another directory with --out"
-            raise UserError(message) from error
-        if error.errno in _NOT_A_DIRECTORY:
-            raise UserError(f"{at} is a file, not a directory; choose another --out") from error
-        if error.errno == errno.ENAMETOOLONG:
-            raise UserError(f"{at}: {reason}; choose a shorter --out") from error
-        raise MachineError(f"{at}: {reason}; the disk failed, not the run") from error
+        told = disk_error(error, path)
+        if told is None:
+            at = error.filename or path
+            told = MachineError(f"{at}: {error.strerror or error}; the disk failed, not the run")
+        raise told from error
+
+
+def disk_error(error: OSError, path: Path | None = None) -> SaccadeError | None:
+    """What to do about a place that refuses a file, or a full disk; None for other failures."""
+    # Of a rename the second name is the place; the first is a temporary one.
+    place = error.filename2 or error.filename or path
+    at = "the disk" if place is None else str(place)
+    reason = error.strerror or str(error)
+    if error.errno in _NO_SPACE:
+        return MachineError(f"{at}: {reason}; free some space, then run the same command with --resume")
+    if place is None:
+        return None
+    if error.errno in _NOT_ALLOWED:
+        return UserError(f"{at} cannot be written ({reason}); choose another directory with --out")
+    if error.errno in _NOT_A_DIRECTORY:
+        return UserError(f"{at} is a file, not a directory; choose another --out")
+    if error.errno == errno.EISDIR:
+        return UserError(f"{at} is a directory, where a file is to be written; name a file in it")
+    if error.errno == errno.ENAMETOOLONG:
+        return UserError(f"{at}: {reason}; choose a shorter --out")
+    return None
 
 
 def link_or_copy(source: Path, path: Path) -> Path:

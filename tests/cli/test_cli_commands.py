@@ -18,6 +18,8 @@ from saccade.config.context import RecipeContext
 def machine(context: RecipeContext): raise MachineError("the judge is down")
 def user(context: RecipeContext): raise UserError(WHY)
 def interrupted(context: RecipeContext): raise KeyboardInterrupt
+def full(context: RecipeContext): raise OSError(28, "No space left on device")
+def read_only(context: RecipeContext): raise OSError(30, "Read-only file system", "/own/x.json")
 def bug(context: RecipeContext): return 1 / 0
 def no_plan(context: RecipeContext): return [context.seed, context.overrides, context.skip_bad_rows]
 def two(context, other): ...
@@ -114,6 +116,19 @@ def test_the_machines_failure_is_status_3(recipes: Path, tmp_path: Path, capsys:
     assert message_of(capsys, "train", f"{recipes}:machine", "--out", tmp_path / "run") == (
         3,
         "saccade: the judge is down\n",
+    )
+
+
+def test_a_disk_that_refuses_what_a_command_writes_is_no_traceback(
+    recipes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message_of(capsys, "train", f"{recipes}:full", "--out", tmp_path / "run") == (
+        3,
+        "saccade: the disk: No space left on device; free some space, then run the same command with --resume\n",
+    )
+    assert message_of(capsys, "train", f"{recipes}:read_only", "--out", tmp_path / "run") == (
+        2,
+        "saccade: /own/x.json cannot be written (Read-only file system); choose another directory with --out\n",
     )
 
 

@@ -41,5 +41,7 @@ def test_the_manifest_is_a_job_of_eight_machines() -> None:
     manifest = yaml.safe_load((FOLDER / "kuberay.yaml").read_text())
     assert (manifest["apiVersion"], manifest["kind"]) == ("ray.io/v1", "RayJob")
     cluster = manifest["spec"]["rayClusterSpec"]
+    # The operator hands the job to the dashboard's server, and asks it how the job goes.
+    assert "include-dashboard" not in cluster["headGroupSpec"]["rayStartParams"]
     assert 1 + sum(group["replicas"] for group in cluster["workerGroupSpecs"]) == 8
     assert set(LAYOUTS) == {path.name for path in FOLDER.iterdir()}

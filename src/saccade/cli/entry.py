@@ -43,7 +43,20 @@ def run_command(arguments: list[str]) -> int:
         # The reader of our output has left; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        return _refused(error)
     return status if isinstance(status, int) else 0
+
+
+def _refused(error: OSError) -> int:
+    """A place that cannot be written, or a full disk, where the command itself had no word for it."""
+    from saccade.atomic import disk_error
+
+    # A file that should be there and is not is our mistake, whose traceback is wanted.
+    told = None if isinstance(error, FileNotFoundError) else disk_error(error)
+    if told is None:
+        raise error
+    return _failed(str(told), USER_ERROR if isinstance(told, UserError) else MACHINE_ERROR)
 
 
 def _failed(message: str, status: int) -> int:

@@ -113,8 +113,8 @@ def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
 
 
 def _write(files: dict[str, Path | bytes], folder: Path) -> None:
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"--only-write {folder}: the folder is not empty; give another one")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise UserError(f"--only-write {folder}: this is no empty folder; give another one")
     for name, content in files.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
