@@ -1,6 +1,5 @@
-"""Environments that nobody here wrote, played by words: MiniGrid, Gymnasium's own, reasoning-gym, TextArena."""
+"""Environments that nobody here wrote, played by words: MiniGrid, Gymnasium's own; names that are wrong."""
 
-import random
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -92,46 +91,6 @@ def test_actions_that_no_text_can_name_are_refused() -> None:
 def test_a_wrong_name_says_what_was_meant(env: str, said: str) -> None:
     with pytest.raises(UserError, match=said), closing(source_of(WorldNames(env=env)).make()) as world:
         world.reset(NumberedEpisode(number=0))
-
-
-def test_a_question_of_reasoning_gym_is_an_episode_of_one_turn() -> None:
-    source = source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_terms": 2, "max_digits": 1}))
-    with closing(source.make()) as world:
-        question = world.reset(NumberedEpisode(number=7)).text
-        numbers = question.rpartition(": ")[2].rstrip(" =")
-        right = world.step(str(eval(numbers)))
-        world.reset(NumberedEpisode(number=7))
-        wrong = world.step("no idea")
-    assert (right.reward, right.success, right.terminated) == (1.0, True, True)
-    assert wrong.success is False
-
-
-def test_an_argument_that_a_generator_has_not_is_refused() -> None:
-    with pytest.raises(UserError, match="chain_sum refuses"):
-        source_of(WorldNames(env="reasoning_gym:chain_sum", arguments={"max_trems": 2})).make().reset(
-            NumberedEpisode(number=0)
-        )
-
-
-def test_a_game_of_textarena_is_won_by_its_hints_and_leaves_chance_alone() -> None:
-    random.seed(5)
-    expected = random.random()
-    random.seed(5)
-    source = source_of(WorldNames(env="textarena:GuessTheNumber-v0"))
-    low, high = 1, 20
-    with closing(source.make()) as world, closing(source.make()) as beside:
-        world.reset(NumberedEpisode(number=2))
-        beside.reset(NumberedEpisode(number=9))
-        while True:
-            guess = (low + high) // 2
-            result = world.step(str(guess))
-            beside.step("1")
-            if result.terminated:
-                break
-            low, high = (guess + 1, high) if "higher" in result.shown.text else (low, guess - 1)
-            assert "Player" not in result.shown.text.split("\n")[0], "the policy's own words are not shown again"
-    assert (result.reward, result.success) == (1.0, True)
-    assert random.random() == expected
 
 
 class Noisy(gymnasium.Env):  # type: ignore[type-arg]

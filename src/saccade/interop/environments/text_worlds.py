@@ -16,7 +16,14 @@ from saccade.seeding import seed_for
 
 _GLOBAL_CHANCE = threading.Lock()
 
-Chance = tuple[object, ...]
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _NumpyChance:
+    """What NumPy's global generator draws from: exchanging bit generators is cheaper than copying their states."""
+
+    bits: np.random.BitGenerator
+    gauss: float | None = None
+    """The second of a pair of normal numbers, which NumPy keeps beside the bit generator and forgets with it."""
 
 
 class _Generator(Protocol):
@@ -125,7 +132,7 @@ class TextArenaWorld:
     def __init__(self, source: TextArenaSource) -> None:
         self._source = source
         self._chance: object = None
-        self._numpy_chance: object = None
+        self._numpy_chance = _NumpyChance(bits=np.random.MT19937(0))
         self.rules = f"This is the game {source.name}."
         with self._own_chance():
             self._game = _textarena().make(source.game, **source.arguments)
@@ -164,16 +171,24 @@ class TextArenaWorld:
     @contextmanager
     def _own_chance(self) -> Iterator[None]:
         with _GLOBAL_CHANCE:
-            others, others_numpy = random.getstate(), np.random.get_state()
+            others, others_numpy = random.getstate(), _exchanged(self._numpy_chance)
             if self._chance is not None:
                 random.setstate(cast("tuple[object, ...]", self._chance))
-                np.random.set_state(cast("dict[str, object]", self._numpy_chance))
             try:
                 yield
             finally:
-                self._chance, self._numpy_chance = random.getstate(), np.random.get_state()
+                self._chance, self._numpy_chance = random.getstate(), _exchanged(others_numpy)
                 random.setstate(others)
-                np.random.set_state(others_numpy)
+
+
+def _exchanged(chance: _NumpyChance) -> _NumpyChance:
+    """NumPy's global generator as it was; it now goes on from ``chance``."""
+    state = np.random.get_state(legacy=False)
+    before = _NumpyChance(bits=np.random.get_bit_generator(), gauss=state["gauss"] if state["has_gauss"] else None)
+    np.random.set_bit_generator(chance.bits)
+    if chance.gauss is not None:
+        np.random.set_state({**np.random.get_state(legacy=False), "has_gauss": 1, "gauss": chance.gauss})
+    return before
 
 
 def _textarena() -> Any:
