@@ -45,6 +45,9 @@ ONCE = (
     "No {kind} may occur twice in a row, a column or a quarter. Which one must the question mark be?",
 )
 
+COUNTS = (1, 2, 3, 4)
+"""How many cells of a square may show one value."""
+
 
 def _fine(name: str, about: str, domain: str, grammar: Grammar, programs: tuple[Program, ...]) -> GymFamily:
     return GymFamily(
@@ -115,8 +118,8 @@ FAMILIES = (
                     "Which thing completes the square at the question mark?",
                 ),
             ),
-            count_value_program("colour"),
-            count_value_program("shape"),
+            count_value_program("colour", (2, 3)),
+            count_value_program("shape", (2, 3)),
         ),
     ),
     _large(
@@ -126,7 +129,7 @@ FAMILIES = (
         COLOUR_SUDOKU,
         (
             hole_program("colour", COLOUR_NAMES, by_sudoku, ONCE),
-            count_value_program("colour"),
+            count_value_program("colour", COUNTS),
             empty_cells_program(),
         ),
     ),
@@ -135,7 +138,7 @@ FAMILIES = (
         "digits in fine print, each once in every row, column and quarter",
         PUZZLES,
         DIGIT_SUDOKU,
-        (hole_program("digit", DIGITS[1:5], by_sudoku, ONCE), count_value_program("digit")),
+        (hole_program("digit", DIGITS[1:5], by_sudoku, ONCE), count_value_program("digit", COUNTS)),
     ),
     _large("mosaics", "coloured cells: symmetric or not, and where not", PUZZLES, MOSAIC, MOSAIC_PROGRAMS),
     _fine(

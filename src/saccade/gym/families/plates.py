@@ -1,6 +1,7 @@
 """Families of plates with fine print: all that they ask needs a closer look."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from saccade.gym.family import GymFamily
 from saccade.gym.fine import ARROWS, DIGITS, LETTERS, TEXTURES
@@ -69,6 +70,7 @@ def _placed(population: Population) -> tuple[Program, ...]:
 TEXTURE_MARKS = PlateMarks(attribute="texture", symbols=TEXTURES, kinds=(6, 5, 3))
 LETTER_MARKS = PlateMarks(attribute="letter", symbols=LETTERS)
 FEW_LETTERS = PlateMarks(attribute="letter", symbols=LETTERS, counts=(3, 6, 10))
+KINDS_COMPARED = (8, 6, 5)
 DIGIT_MARKS = PlateMarks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 6))
 ARROW_MARKS = PlateMarks(attribute="arrow", symbols=ARROWS, kinds=(4, 4, 3))
 
@@ -91,7 +93,7 @@ FAMILIES = (
         "fine_texture_comparisons",
         "plates with textures: which are more, by how many, of how many kinds",
         "comparison",
-        TEXTURE_MARKS,
+        replace(TEXTURE_MARKS, kinds=KINDS_COMPARED, fewer=4),
         comparing_programs(TEXTURED),
     ),
     _family(
@@ -147,7 +149,7 @@ FAMILIES = (
         "fine_arrow_counts",
         "plates with arrows: how many point which way",
         "counting",
-        ARROW_MARKS,
+        replace(ARROW_MARKS, kinds=(4, 4, 4), fewer=2),
         (*counting_programs(ARROWED), *comparing_programs(ARROWED)),
     ),
     _family(
@@ -175,7 +177,7 @@ FAMILIES = (
         "fine_digit_counts",
         "plates with digits: how many bear which",
         "counting",
-        PlateMarks(attribute="digit", symbols=DIGITS, kinds=(6, 5, 3)),
+        PlateMarks(attribute="digit", symbols=DIGITS, kinds=KINDS_COMPARED, fewer=4),
         (*counting_programs(NUMBERED), *comparing_programs(NUMBERED)),
     ),
     _family(
@@ -196,7 +198,7 @@ FAMILIES = (
         "fine_letter_comparisons",
         "plates with letters: which are more, by how many, of how many kinds",
         "comparison",
-        LETTER_MARKS,
+        replace(LETTER_MARKS, kinds=KINDS_COMPARED, fewer=4),
         comparing_programs(LETTERED),
     ),
     GymFamily(

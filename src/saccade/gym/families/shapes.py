@@ -13,6 +13,7 @@ from saccade.gym.programs.extremes import DOWN, RIGHT, SIZE, extreme_programs, o
 from saccade.gym.programs.places import place_programs
 
 MANY = things_grammar("things", ThingsLayout(large=1.0))
+COMPARED = things_grammar("compared things", ThingsLayout(large=1.0, kinds=(6, 6, 5), fewer=4))
 FEW = things_grammar("few things", ThingsLayout(counts=(3, 6, 9), radii_px=(28, 18, 10), large=1.0))
 
 FAMILIES = (
@@ -28,7 +29,7 @@ FAMILIES = (
         name="shape_comparisons",
         about="coloured shapes that lie apart: which are more, by how many, of how many kinds",
         domain="counting",
-        grammar=MANY,
+        grammar=COMPARED,
         renderers=(PLAIN, PAPER),
         programs=comparing_programs(THINGS),
     ),

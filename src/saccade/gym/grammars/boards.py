@@ -139,7 +139,8 @@ def _sudoku(rng: Generator, levels: Levels, attribute: str, options: tuple[str, 
     """A square with some cells left empty and a hole that its row, its column and its quarter determine."""
     values = _latin(rng, options)
     hole = (int(rng.integers(4)), int(rng.integers(4)))
-    empty = {divmod(int(i), 4) for i in rng.permutation(16)[: levels.whole("rule", 1, 4, 7)]} - {hole}
+    count = int(rng.integers(levels.whole("rule", 1, 3, 6), levels.whole("rule", 4, 7, 10) + 1))
+    empty = {divmod(int(i), 4) for i in rng.permutation(16)[:count]} - {hole}
     seen = {
         values[r][c] for r in range(4) for c in range(4) if (r, c) != hole and (r, c) not in empty and meets(hole, r, c)
     }

@@ -71,7 +71,7 @@ def draw_figures(rng: Generator, levels: Levels) -> FigureState:
     model, turns = grown(rng, count), int(rng.integers(1, 4))
     wrong: list[Cells] = []
     while len(wrong) < 3:
-        is_mirror = rng.random() < levels.knob("likeness", 0.3, 0.55, 0.75)
+        is_mirror = rng.random() < levels.knob("likeness", 0.3, 0.5, 0.7)
         made = turned(mirrored(model) if is_mirror else grown(rng, count), int(rng.integers(4)))
         if is_mirror or made not in _all_of(model):
             wrong.append(made)

@@ -30,6 +30,8 @@ class PlateMarks:
     """Plates at the levels 0, 0.5 and 1."""
     kinds: tuple[int, int, int] = (8, 5, 3)
     """PlateMarks that occur, at the levels of ``likeness``."""
+    fewer: int = 0
+    """By so many their number varies downwards, so that a level does not tell it."""
 
 
 def plates_grammar(marks: PlateMarks) -> Grammar:
@@ -38,7 +40,10 @@ def plates_grammar(marks: PlateMarks) -> Grammar:
     def draw(rng: Generator, levels: Levels) -> SceneState:
         most = levels.whole("clutter", *marks.counts)
         count = int(rng.integers(max(3, most * 2 // 3), most + 1))
-        symbols = shuffled(rng, marks.symbols)[: levels.whole("likeness", *marks.kinds)]
+        kinds = levels.whole("likeness", *marks.kinds)
+        if marks.fewer:
+            kinds = max(2, kinds - int(rng.integers(marks.fewer + 1)))
+        symbols = shuffled(rng, marks.symbols)[:kinds]
         colours = shuffled(rng, COLOUR_NAMES)[: max(3, levels.whole("likeness", 8, 6, 4))]
         cells = rng.permutation((CANVAS_PX // CELL_PX) ** 2)[:count]
         elements = [

@@ -27,6 +27,10 @@ class ThingsLayout:
     radii_px: tuple[float, float, float] = (26, 16, 9)
     large: float = 1.5
     """How much larger a large thing is than a small one; 1: all are of one size and none has an attribute ``size``."""
+    kinds: tuple[int, int, int] = (6, 5, 3)
+    """Colours that occur at most, at the levels of ``likeness``."""
+    fewer: int = 0
+    """By so many the number of colours varies downwards, so that a level does not tell it."""
 
 
 def things_grammar(name: str, layout: ThingsLayout) -> Grammar:
@@ -41,9 +45,11 @@ def things_drawn(layout: ThingsLayout) -> Callable[[Generator, Levels], SceneSta
         most = levels.whole("clutter", *layout.counts)
         count = int(rng.integers(max(3, most * 2 // 3), most + 1))
         small = min(levels.knob("size", *layout.radii_px), largest_radius(count, layout.side_px) / layout.large)
-        kinds = levels.whole("likeness", 6, 5, 3)
+        kinds = levels.whole("likeness", *layout.kinds)
+        if layout.fewer:
+            kinds = max(2, kinds - int(rng.integers(layout.fewer + 1)))
         colours = [COLOUR_NAMES[int(i)] for i in rng.permutation(len(COLOUR_NAMES))[:kinds]]
-        shapes = [SHAPES[int(i)] for i in rng.permutation(len(SHAPES))[: max(3, kinds - 1)]]
+        shapes = [SHAPES[int(i)] for i in rng.permutation(len(SHAPES))[: kinds if layout.fewer else max(3, kinds - 1)]]
         elements = []
         for index, center in enumerate(spread(rng, count, small * layout.large, layout.side_px)):
             colour, shape = colours[int(rng.integers(len(colours)))], shapes[int(rng.integers(len(shapes)))]

@@ -45,14 +45,18 @@ def _ask_level(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(meant), {"level": str(level)}, meant or towers, wrong=[len(towers)])
 
 
-def _ask_empty(asking: Asking) -> ProgramQuestion:
+def _ask_empty(asking: Asking) -> ProgramQuestion | None:
     heights = _heights(asking.state)
+    if heights.count(0) != asking.wanted(range(len(heights) * 2 // 3 + 1)):
+        return None
     return count_of(heights.count(0), {}, asking.state.of_kind("tower"), wrong=[len(heights) - heights.count(0)])
 
 
-def _ask_missing(asking: Asking) -> ProgramQuestion:
+def _ask_missing(asking: Asking) -> ProgramQuestion | None:
     heights = _heights(asking.state)
     missing = max(heights) * len(heights) - sum(heights)
+    if missing != asking.wanted(range(1 + max(heights) * len(heights) // 3)):
+        return None
     return count_of(missing, {}, asking.state.of_kind("tower"), f"{max(heights)} high", wrong=[sum(heights)])
 
 

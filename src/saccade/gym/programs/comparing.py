@@ -74,7 +74,7 @@ def _difference(population: Population) -> Program:
         asking: Asking, first: list[Element], second: list[Element], words: dict[str, str]
     ) -> ProgramQuestion | None:
         gap = len(first) - len(second)
-        if gap != asking.wanted(range(1, 2 + len(asking.state.elements) // 6)):
+        if gap != asking.wanted(range(2 + len(asking.state.elements) // 6)):
             return None
         said = f"{len(first)} - {len(second)}"
         return count_of(gap, words, [*first, *second], said, wrong=(len(first), len(first) + len(second)))
@@ -171,9 +171,13 @@ def _only_one(population: Population) -> Program:
 
 
 def _kinds(population: Population, attribute: str) -> Program:
+    options = population.tints if attribute == population.tint else population.sorts
+
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         firsts = {one.get(attribute): one for one in reversed(elements)}
+        if len(firsts) != asking.wanted(range(2, 1 + min(5, len(options), len(elements)))):
+            return None
         shown = [one for one in elements if firsts[one.get(attribute)] is one]
         said = " ".join(one.get(attribute) for one in shown)
         words = {"many": population.many, "kinds": f"{attribute}s"}

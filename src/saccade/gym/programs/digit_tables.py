@@ -1,6 +1,7 @@
 """Programs on tables of digits: cells, sums of lines, the largest."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.answers import Words, count_of
@@ -19,11 +20,17 @@ def digits_of(cells: list[Element]) -> list[int]:
     return [int(one.get("digit")) for one in cells]
 
 
-def _of_line(name: str, what: str, axis: str, value: Callable[[list[int]], int]) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion:
+def _of_line(
+    name: str, what: str, axis: str, value: Callable[[list[int]], int], answers: Sequence[int] = ()
+) -> Program:
+    """A program on a line's digits; ``answers`` are asked for equally often where they are named."""
+
+    def ask(asking: Asking) -> ProgramQuestion | None:
         board = board_of(asking.state)
         number = int(asking.rng.integers(board.rows if axis == "row" else board.columns))
         cells = line_of(board, axis, number)
+        if answers and value(digits_of(cells)) != asking.wanted(answers):
+            return None
         words = {"number": str(number + 1), "what": what, "axis": axis}
         said = " ".join(one.get("digit") for one in cells)
         return count_of(value(digits_of(cells)), words, cells, said, wrong=[sum(digits_of(cells)), digits_of(cells)[0]])
@@ -67,9 +74,13 @@ def _solve_best_row(state: SceneState, words: Words) -> str:
     return str(max(rows, key=lambda row: sum(digits_of(line_of(state, "row", row)))) + 1)
 
 
-def _ask_how_often(asking: Asking) -> ProgramQuestion:
+def _ask_how_often(asking: Asking) -> ProgramQuestion | None:
     cells = seen_cells(asking.state)
-    digit = chosen(asking.rng, cells).get("digit")
+    counts = Counter(one.get("digit") for one in cells)
+    digits = [digit for digit, count in counts.items() if count == asking.wanted((1, 2, 3))]
+    if not digits:
+        return None
+    digit = chosen(asking.rng, digits)
     meant = [one for one in cells if one.get("digit") == digit]
     return count_of(len(meant), {"digit": digit}, [*meant, *(one for one in cells if one not in meant)])
 
@@ -86,8 +97,8 @@ TABLE_PROGRAMS = (
     ),
     _of_line("row_sum", "sum", "row", sum),
     _of_line("column_sum", "sum", "column", sum),
-    _of_line("row_largest", "largest", "row", max),
-    _of_line("column_smallest", "smallest", "column", min),
+    _of_line("row_largest", "largest", "row", max, range(4, 10)),
+    _of_line("column_smallest", "smallest", "column", min, range(6)),
     Program(
         name="best_row",
         wordings=(

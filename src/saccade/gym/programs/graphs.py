@@ -135,7 +135,7 @@ def _hops(asking: Asking) -> ProgramQuestion | None:
     a, b = (node.id for node in _nodes(asking, 2))
     steps: Neighbours = {name: dict.fromkeys(near, 1.0) for name, near in neighbours_of(state).items()}
     count, way = shortest_way(steps, a, b)
-    if asking.coin < 0.75 and count < 2:
+    if count != asking.wanted((1, 2, 3)):
         return None
     evidence = [mark for first, second in itertools.pairwise(way) for mark in (first, edge_id(first, second), second)]
     near = [f"{count + 1:g}", f"{count + 2:g}"]

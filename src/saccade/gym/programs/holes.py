@@ -1,6 +1,7 @@
 """Programs on boards with a hole: what belongs there by the rule of the others, and what the rule is."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from saccade.gym.grammars.boards import HOLE, CellBoardState, meets
 from saccade.gym.program import Asking, Program, ProgramQuestion
@@ -190,12 +191,16 @@ def _at(board: CellBoardState, attribute: str, number: int) -> str:
     return values[(number - 1) % period]
 
 
-def count_value_program(attribute: str) -> Program:
-    """How many cells have a value."""
+def count_value_program(attribute: str, counts: Sequence[int] = ()) -> Program:
+    """How many cells have a value; ``counts`` are asked for equally often where they are named."""
 
-    def ask(asking: Asking) -> ProgramQuestion:
+    def ask(asking: Asking) -> ProgramQuestion | None:
         board = board_of(asking.state)
-        values = sorted({one.get(attribute) for one in seen_cells(board)})
+        found = Counter(one.get(attribute) for one in seen_cells(board))
+        wanted = asking.wanted(counts) if counts else None
+        values = sorted(value for value, count in found.items() if wanted in (None, count))
+        if not values:
+            return None
         value = shuffled(asking.rng, values)[0]
         meant = [one for one in seen_cells(board) if one.get(attribute) == value]
         return count_of(len(meant), {"value": value, "kind": attribute}, meant)

@@ -152,11 +152,10 @@ def _ratio(asking: Asking) -> ProgramQuestion | None:
         for b in range(size)
         if values[b] > 0 and values[a] / values[b] in (2.0, 3.0, 4.0, 5.0)
     ]
+    times = asking.wanted((2, 3, 4, 5))
+    pairs = [(a, b) for a, b in pairs if round(values[a] / values[b]) == times]
     if not pairs:
         return None
-    found = sorted({round(values[a] / values[b]) for a, b in pairs})
-    times = found[int(asking.rng.integers(len(found)))]
-    pairs = [(a, b) for a, b in pairs if round(values[a] / values[b]) == times]
     a, b = pairs[int(asking.rng.integers(len(pairs)))]
     words = {"first": state.entries[a], "second": state.entries[b]}
     return told(state, which, str(times), kind="integer", seen=[a, b], words=words, near=[str(times + 1)])

@@ -163,9 +163,12 @@ def _bound(asking: Asking, elements: Sequence[Element]) -> int:
 
 def _is_above(readings: Readings) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
-        elements = readings.several(asking)
-        one, bound = elements[0], _bound(asking, elements)
-        if (value_of(one) > bound) != asking.is_wanted:
+        one = readings.several(asking)[0]
+        low, high, minor = (round(one.numbers[name]) for name in ("low", "high", "minor"))
+        # A bound a few marks away: one from anywhere would say by itself that most values are below or above it.
+        gap = minor * int(asking.rng.integers(1, 4))
+        bound = value_of(one) - gap if asking.is_wanted else value_of(one) + gap
+        if not low < bound < high:
             return None
         words = {"it": one.name, "bound": str(bound), "value": readings.value}
         return yes_or_no(value_of(one) > bound, words, [one], _said([one]))

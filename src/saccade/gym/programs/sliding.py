@@ -70,7 +70,7 @@ def _ask_home(asking: Asking) -> ProgramQuestion | None:
     board = board_of(asking.state)
     tiles = seen_cells(board)
     meant = [one for one in tiles if _home(board, one)]
-    if len(meant) != asking.wanted(range(5)):
+    if len(meant) != asking.wanted(range(4)):
         return None
     return count_of(len(meant), {"last": str(len(tiles))}, tiles, wrong=[len(tiles) - len(meant)])
 
