@@ -40,7 +40,8 @@ def export_family(
         _export_harness(family, form, out, count=count, seed=seed, difficulty=difficulty, name=name)
         return
     from saccade.interop.exports.dataset import write_dataset
-    from saccade.interop.exports.packages import write_gymnasium, write_openenv, write_verifiers
+    from saccade.interop.exports.openenv_package import write_openenv
+    from saccade.interop.exports.packages import write_gymnasium, write_verifiers
     from saccade.interop.exports.questions import drawn
     from saccade.interop.exports.trainers import write_easyr1, write_trl, write_verl
     from saccade.tasks.own_families import own_family_file

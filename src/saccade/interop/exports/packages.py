@@ -1,4 +1,4 @@
-"""Exports as packages that pip installs: an environment of ``verifiers``, one of Gymnasium, a server of OpenEnv.
+"""Exports as packages that pip installs: an environment of ``verifiers``, one of Gymnasium, and what all have.
 
 The first needs nothing of Saccade's but the verifier in it. The other two are Saccade's own environment, with tools and
 several turns, and need Saccade installed; a family of the user's own goes along as ``family.py``.
@@ -129,37 +129,6 @@ def make(**options):
 gymnasium.register(id="saccade/{name}-v0", entry_point=make)
 '''
 
-_OPENENV = '''"""{family} as a server of OpenEnv: ``python -m {package}.server.app --port 8000``."""
-
-import argparse
-
-from saccade.interop.openenv.server import openenv_app, serve
-
-{where}
-
-app = openenv_app(family=FAMILY, seed={seed}, difficulty={difficulty})
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000)
-    given = parser.parse_args()
-    serve(app, host=given.host, port=given.port)
-
-
-if __name__ == "__main__":
-    main()
-'''
-
-_OPENENV_YAML = """spec_version: 1
-name: {package}
-type: space
-runtime: fastapi
-app: {package}.server.app:app
-port: 8000
-"""
-
 
 def package_name(family: str) -> str:
     """The name of a family's package."""
@@ -187,7 +156,7 @@ def write_verifiers(questions: ExportedQuestions, folder: Path) -> None:
     source = _VERIFIERS.format(family=questions.family, verifier=verifier)
     write_bytes_atomic(inner / "__init__.py", source.encode())
     needs = ("verifiers>=0.1.14,<0.2", "datasets", "pillow", *NEEDS)
-    _finish(questions, folder, "verifiers", needs, f"pip install {folder} && vf-eval {package} -m MODEL -b URL")
+    finish_package(questions, folder, "verifiers", needs, f"pip install {folder} && vf-eval {package} -m MODEL -b URL")
 
 
 def write_gymnasium(questions: ExportedQuestions, folder: Path, family: Family) -> None:
@@ -204,27 +173,7 @@ def write_gymnasium(questions: ExportedQuestions, folder: Path, family: Family) 
     )
     write_bytes_atomic(folder / package / "__init__.py", source.encode())
     use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{package.removeprefix("saccade_")}-v0")'
-    _finish(questions, folder, "gymnasium", (f"saccade-vlm>={__version__}",), use)
-
-
-def write_openenv(questions: ExportedQuestions, folder: Path, family: Family) -> None:
-    """``pip install FOLDER``, then the script ``PACKAGE-server``; clients are OpenEnv's, or ``SaccadeEnvClient``."""
-    package = package_name(questions.family)
-    where = copied_family(family, folder / package / "server")
-    source = _OPENENV.format(
-        family=questions.family,
-        package=package,
-        where=where,
-        seed=questions.seed,
-        difficulty=questions.difficulty,
-    )
-    write_bytes_atomic(folder / package / "server" / "app.py", source.encode())
-    for module in (folder / package, folder / package / "server"):
-        (module / "__init__.py").touch()
-    write_bytes_atomic(folder / "openenv.yaml", _OPENENV_YAML.format(package=package).encode())
-    scripts = f'\n[project.scripts]\nserver = "{package}.server.app:main"\n'
-    use = f"pip install {folder} && python -m {package}.server.app --port 8000"
-    _finish(questions, folder, "openenv", (f"saccade-vlm[openenv]>={__version__}", "openenv-core>=0.2.1"), use, scripts)
+    finish_package(questions, folder, "gymnasium", (f"saccade-vlm>={__version__}",), use)
 
 
 def copied_family(family: Family, folder: Path) -> str:
@@ -250,9 +199,16 @@ def _parts(parts: tuple[object, ...]) -> list[dict[str, str]]:
     ]
 
 
-def _finish(
-    questions: ExportedQuestions, folder: Path, form: str, needs: tuple[str, ...], use: str, scripts: str = ""
+def finish_package(
+    questions: ExportedQuestions,
+    folder: Path,
+    form: str,
+    needs: tuple[str, ...],
+    use: str,
+    scripts: str = "",
+    front: str = "",
 ) -> None:
+    """Write the project file, the README (``front`` first) and the manifest; ``use`` is a command."""
     package = package_name(questions.family)
     project = _PYPROJECT.format(
         dist=package.replace("_", "-"),
@@ -264,6 +220,6 @@ def _finish(
         package=package,
     )
     write_bytes_atomic(folder / "pyproject.toml", project.encode())
-    write_bytes_atomic(folder / "README.md", f"# {questions.family} for {form}\n\n    {use}\n".encode())
+    write_bytes_atomic(folder / "README.md", f"{front}# {questions.family} for {form}\n\n    {use}\n".encode())
     write_manifest(questions, folder, form)
     write_bytes_atomic(folder / package / "manifest.json", (folder / "manifest.json").read_bytes())
