@@ -7,15 +7,18 @@ from pathlib import Path
 import pytest
 
 from saccade.cli import run_command
+from saccade.evaluation.audit.findings import Checked
 from saccade.evaluation.audit.golden import GoldenHashes, bytes_finding, golden_of
 from saccade.evaluation.audit.gym_programs import (
     axes_finding,
+    golden_finding,
     gym_draw,
     negatives_finding,
     paraphrases_finding,
     second_solver_finding,
 )
 from saccade.gym.family import GymFamily
+from saccade.gym.golden import library_versions
 from saccade.gym.levels import Levels
 from saccade.gym.looks.degraded import worn_looks
 from saccade.gym.registry import gym_families
@@ -134,6 +137,24 @@ def test_an_axis_of_the_worn_looks_alone_is_read_by_them() -> None:
     assert worn is not None
     assert "wear" in worn.family.axes
     assert axes_finding(worn, seed=0).verdict == "passes"
+
+
+def test_a_family_that_ships_is_compared_with_its_golden_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = gym_draw(gym_families()["sequences"])
+    assert drawn is not None
+    same = Checked(check="bytes", verdict="passes", figure=0.0, bound=0.0)
+    assert golden_finding(drawn, same).note == "the same in another process, and the golden hash"
+    monkeypatch.setattr("saccade.gym.golden.FOLDER", tmp_path)
+    assert golden_finding(drawn, same) == same
+    record = {"versions": dict(library_versions(drawn.family)), "sha256": "0" * 64}
+    (tmp_path / "sequences.json").write_text(json.dumps(record), encoding="utf-8")
+    found = golden_finding(drawn, same)
+    assert (found.verdict, found.example) == ("convicted", "sequences")
+    assert "its code changed" in found.note
+    assert golden_finding(drawn, replace(same, verdict="convicted")).note == ""
+    record["versions"] = {"numpy": "1.0"}
+    (tmp_path / "sequences.json").write_text(json.dumps(record), encoding="utf-8")
+    assert golden_finding(drawn, same).note.endswith("the golden hash was made with other libraries")
 
 
 @pytest.mark.parametrize("name", ["shape_counts", "matrices", "colour_squares", "turned_figures"])

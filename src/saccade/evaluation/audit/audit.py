@@ -20,6 +20,7 @@ from saccade.evaluation.audit.findings import Checked, FamilyAudit
 from saccade.evaluation.audit.golden import GoldenHashes, bytes_finding
 from saccade.evaluation.audit.gym_programs import (
     axes_finding,
+    golden_finding,
     gym_draw,
     negatives_finding,
     paraphrases_finding,
@@ -106,7 +107,9 @@ def _checks(
     }
     if (gym := gym_draw(drawn.draw)) is not None:
         samples = cache(lambda: gym.samples(settings.tasks // 2, settings.seed))
+        in_another_process = checks["bytes"]
         checks |= {
+            "bytes": lambda: golden_finding(gym, in_another_process()),
             "ambiguous": lambda: second_solver_finding(samples()),
             "hard negatives": lambda: negatives_finding(samples()),
             "paraphrases": lambda: paraphrases_finding(samples()),

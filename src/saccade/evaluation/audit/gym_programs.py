@@ -1,13 +1,14 @@
 """Checks of the gym's families: a second solver on states, hard negatives, paraphrases, and each axis of difficulty."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.evaluation.audit.blind import words_in
 from saccade.evaluation.audit.drawn import LEVELS
 from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.gym.extras import missing_modules
 from saccade.gym.family import GymFamily
+from saccade.gym.golden import golden_complaint, golden_record, library_versions
 from saccade.gym.levels import Levels
 from saccade.gym.registry import NamedDraw, gym_families
 from saccade.gym.sample import GymSample
@@ -62,6 +63,18 @@ class GymDraw:
 def gym_draw(draw: FamilyFunction) -> GymDraw | None:
     """The gym's family, where the function is one."""
     return GymDraw(draw=draw) if isinstance(draw, GymFamily | NamedDraw) else None
+
+
+def golden_finding(gym: GymDraw, found: Checked) -> Checked:
+    """What was found of bytes, and whether a family that ships still draws what its golden hash says."""
+    family, record = gym.family, golden_record(gym.family.name)
+    if found.verdict != "passes" or record is None or gym_families().get(family.name) is not family:
+        return found
+    if complaint := golden_complaint(family):
+        return replace(found, verdict="convicted", figure=1.0, note=complaint, example=family.name)
+    if record[0] != library_versions(family):
+        return replace(found, note="the same in another process; the golden hash was made with other libraries")
+    return replace(found, note="the same in another process, and the golden hash")
 
 
 def second_solver_finding(samples: Sequence[GymSample]) -> Checked:
