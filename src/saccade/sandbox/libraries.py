@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,10 +95,16 @@ def covered(places: list[str], packages: Entries) -> Entries:
     for place in places:
         for pattern in _PACKAGES:
             found |= {str(folder): [] for folder in Path(place).glob(pattern) if folder.is_dir()}
+    found |= packages
     own = str(Path(__file__).parents[1])
-    if any(own.startswith(place + "/") for place in places):
+    # Installed among packages it is hidden with all that is not usable there.
+    if _is_in(own, places) and not _is_in(own, found):
         found[own] = []
-    return found | packages
+    return found
+
+
+def _is_in(path: str, folders: Iterable[str]) -> bool:
+    return any(path.startswith(folder + "/") for folder in folders)
 
 
 def gather(folder: str, packages: Entries) -> None:
