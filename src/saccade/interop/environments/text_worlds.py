@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol, cast
 
 import numpy as np
+from numpy.random import mtrand
 
 from saccade.errors import UserError, missing_extra, nearest
 from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
@@ -184,8 +185,8 @@ class TextArenaWorld:
 def _exchanged(chance: _NumpyChance) -> _NumpyChance:
     """NumPy's global generator as it was; it now goes on from ``chance``."""
     state = np.random.get_state(legacy=False)
-    before = _NumpyChance(bits=np.random.get_bit_generator(), gauss=state["gauss"] if state["has_gauss"] else None)
-    np.random.set_bit_generator(chance.bits)
+    before = _NumpyChance(bits=mtrand.get_bit_generator(), gauss=state["gauss"] if state["has_gauss"] else None)
+    mtrand.set_bit_generator(chance.bits)
     if chance.gauss is not None:
         np.random.set_state({**np.random.get_state(legacy=False), "has_gauss": 1, "gauss": chance.gauss})
     return before
