@@ -1,6 +1,9 @@
-# Saccade on a GPU:
+# Saccade on a GPU; torch's own wheels bring CUDA's libraries, the driver is the host's:
 #     docker build -f docker/cuda.Dockerfile -t saccade:cuda .
 #     docker run --rm --gpus all saccade:cuda plan-memory --help
+# Volumes, the viewer's port and the sandbox are as in cpu.Dockerfile.
+# Not built: torch with CUDA was not downloaded, beyond the check that the lock file pins nothing that it needs otherwise. On 26 November
+# 2026 the last `pip install` ran with the CPU wheel of torch in the image of cpu.Dockerfile, and `plan-memory` there. Never on a GPU.
 FROM python:3.11-slim
 # The CPU kernels and torch.compile's Triton compile at run time, so the compiler stays in the image.
 RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
