@@ -9,9 +9,11 @@ each reading, so a run that is ended early leaves what it saw.
 
 The slope is that of a straight line through the means of ten equal parts of the readings after ``--warm`` tasks; its
 interval is Student's for eight degrees of freedom. Means of long parts are nearly independent, single readings are not.
+With ``--give-back`` a reading leaves out what the C library keeps of freed memory.
 """
 
 import argparse
+import ctypes
 import heapq
 import json
 import os
@@ -70,6 +72,7 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=20_000, help="tasks that the slope leaves out")
     parser.add_argument("--rates", type=Path, default=Path("docs/results/gym_speed_24_november.json"))
     parser.add_argument("--families", nargs="+", metavar="NAME", help="these alone; default: all that can be drawn")
+    parser.add_argument("--give-back", action="store_true", help="freed memory goes back before each reading")
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     known: dict[str, float] = json.loads(options.rates.read_text(encoding="utf-8"))["rates"]
@@ -82,6 +85,8 @@ def main() -> None:
         drawn[name] += 1
         if (index + 1) % options.every:
             continue
+        if options.give_back:
+            ctypes.CDLL(None).malloc_trim(0)
         readings.append((index + 1, held_mib()))
         print(f"{index + 1:8d} tasks  {readings[-1][1]:.1f} MiB  {time.process_time() - cpu:.0f} s CPU", flush=True)
         late = [reading for reading in readings if reading[0] > options.warm]
@@ -89,6 +94,7 @@ def main() -> None:
             "command": "OMP_NUM_THREADS=1 python benchmarks/gym_memory.py",
             "machine": platform.machine(),
             "python": platform.python_version(),
+            "gives_back": options.give_back,
             "families": len(rates),
             "tasks": index + 1,
             "cpu_s": round(time.process_time() - cpu, 1),
