@@ -1,7 +1,9 @@
-"""Puts the model that `saccade train perception --out RUN` made into the package, with its log into docs/results.
+"""Puts the model that a run made into the package, with its log and its evaluations into docs/results.
 
 saccade train perception --out runs/base --threads 1
 python benchmarks/ship_base.py runs/base
+saccade train perception_words --out runs/words --threads 1
+python benchmarks/ship_base.py runs/words --name gym
 """
 
 import argparse
@@ -12,7 +14,6 @@ from pathlib import Path
 from saccade.runs.checkpoints import checkpoints
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = ROOT / "src/saccade/models/base_checkpoint"
 RESULTS = ROOT / "docs/results"
 LOG_EVERY = 25
 """Steps between the lines of the log that is kept."""
@@ -22,16 +23,19 @@ LOGGED = ("stage", "step", "nll", "learning_rate", "gradient_norm", "time/wall_s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
-    run = parser.parse_args().run
+    parser.add_argument("--name", default="base", choices=("base", "gym"), help="Of ``saccade:NAME``.")
+    options = parser.parse_args()
+    run, shipped = options.run, ROOT / f"src/saccade/models/{options.name}_checkpoint"
     last = max(checkpoints(run / "checkpoints"), key=lambda checkpoint: checkpoint.position.step)
-    shutil.rmtree(SHIPPED, ignore_errors=True)
-    shutil.copytree(last.path, SHIPPED, ignore=shutil.ignore_patterns("trainer"))
+    shutil.rmtree(shipped, ignore_errors=True)
+    # The record of its pictures is a third of its weights.
+    shutil.copytree(last.path, shipped, ignore=shutil.ignore_patterns("trainer", "saccade_trained_on.json"))
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "base_perception_log.jsonl").write_text("".join(log_lines(run)), encoding="utf-8")
+    (RESULTS / f"{options.name}_perception_log.jsonl").write_text("".join(log_lines(run)), encoding="utf-8")
     report = json.loads((run / "report.json").read_text(encoding="utf-8"))
     kept = {key: report[key] for key in ("stages", "wall_s", "settings", "versions")}
-    (RESULTS / "base_perception.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-    print(f"{last.path.name} is now {SHIPPED.relative_to(ROOT)}")
+    (RESULTS / f"{options.name}_perception.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    print(f"{last.path.name} is now {shipped.relative_to(ROOT)}")
 
 
 def log_lines(run: Path) -> list[str]:

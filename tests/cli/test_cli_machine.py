@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from saccade.cli.machine import open_in_browser
+from saccade.cli.machine import existing, open_in_browser
+from saccade.errors import UserError
+from saccade.models import base_checkpoint
+from saccade.models.checkpoint import SHIPPED, is_tiny
 
 
 # click does not wait for the opener that it starts.
@@ -30,3 +33,11 @@ def test_a_browser_is_opened_where_there_is_a_desktop_and_nothing_is_started_els
     while not (tmp_path / "opened").exists():
         time.sleep(0.01)
     assert (tmp_path / "opened").read_text() == "http://127.0.0.1:1/with\n"
+
+
+def test_shipped_checkpoints_are_models_by_their_names() -> None:
+    assert existing("--model", Path("saccade:base")) == base_checkpoint()
+    assert set(SHIPPED) == {"saccade:base", "saccade:gym"}
+    assert all(is_tiny(existing("--model", Path(name)) or Path()) for name in SHIPPED)
+    with pytest.raises(UserError, match="'saccade:best' ships with Saccade; there are saccade:base, saccade:gym"):
+        existing("--model", Path("saccade:best"))

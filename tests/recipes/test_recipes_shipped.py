@@ -100,7 +100,7 @@ def test_perception_teaches_one_thing_after_the_other_and_repeats_what_was_taugh
 
 
 def test_the_base_is_taught_digits_then_words_then_everything_and_measured_before_and_after() -> None:
-    plan = perception_words(RecipeContext(overrides=("sft.steps=40", "sft.batch_size=8", "evaluation_tasks=13")))
+    plan = perception_words(RecipeContext(overrides=("sft.steps=40", "sft.batch_size=4", "evaluation_tasks=13")))
     plan.check()
     ways = ("looking", "silent", "reading", "gym", "gym_held_out")
     assert stages(plan) == [*(f"{way}_before" for way in ways), "sft", *(f"{way}_after" for way in ways)]

@@ -33,13 +33,17 @@ def prepare_machine(threads: int | None) -> int:
 
 
 def existing(option: str, path: Path | None) -> Path | None:
-    """The path itself, or where the hub's cache has what ``--model`` or ``--data`` name there.
+    """The path itself, a shipped checkpoint, or the hub's cache of what ``--model`` or ``--data`` name there.
 
-    UserError when it is given and neither there nor a name on the hub.
+    UserError when it is given and none of these.
     """
     if path is None or path.exists():
         return path
     text = str(path)
+    if option == "--model" and text.startswith("saccade:"):
+        from saccade.models.checkpoint import shipped_checkpoint
+
+        return shipped_checkpoint(text)
     if option == "--data" and text.startswith("hf:"):
         return path  # Read by the library `datasets`.
     if option in ("--model", "--data") and (name := _name_on_hub(text)) is not None:

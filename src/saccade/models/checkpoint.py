@@ -1,10 +1,11 @@
-"""Checkpoint directories before they are loaded: settings of loading, and the base checkpoint of the package."""
+"""Checkpoint directories before they are loaded: settings of loading, and the checkpoints that ship."""
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
@@ -87,7 +88,11 @@ def _has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-_SHIPPED = Path(__file__).parent / "base_checkpoint"
+SHIPPED: Mapping[str, Path] = MappingProxyType(
+    {f"saccade:{name}": Path(__file__).parent / f"{name}_checkpoint" for name in ("base", "gym")}
+)
+"""Tiny checkpoints that ship, by what ``--model`` calls them: ``base``, and ``gym``, the base taught on by
+``saccade train perception_words``."""
 
 BRIEF_BELOW_VOCABULARY = 8192
 """Tokenizers smaller than this belong to tiny models, which learn the format by example."""
@@ -98,9 +103,16 @@ TINY_BELOW_WEIGHTS = 20_000_000
 
 def base_checkpoint() -> Path:
     """The checkpoint that ``saccade train perception`` made: 1.3 M weights that see coloured things in drawings."""
-    if not (_SHIPPED / "config.json").is_file():
-        raise UserError(f"the base checkpoint is missing from this installation ({_SHIPPED}); pass --model PATH")
-    return _SHIPPED
+    return shipped_checkpoint("saccade:base")
+
+
+def shipped_checkpoint(name: str) -> Path:
+    """The checkpoint of ``SHIPPED``; UserError for an unknown name, or where it is not installed."""
+    if name not in SHIPPED:
+        raise UserError(f"no checkpoint {name!r} ships with Saccade; there are {', '.join(SHIPPED)}")
+    if not (SHIPPED[name] / "config.json").is_file():
+        raise UserError(f"the checkpoint {name} is missing from this installation ({SHIPPED[name]}); pass --model PATH")
+    return SHIPPED[name]
 
 
 def is_tiny(checkpoint: Path) -> bool:
