@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -228,8 +228,11 @@ def test_tiny_checkpoints_find_what_they_find_alone(tmp_path: Path) -> None:
     segmenter = load_segmenter(save_tiny("sam", tmp_path / "sam"))
     finding = RegionFinding(box_threshold=0.0, text_threshold=0.0, max_things=2)
     regions = ModelRegions(media=media, name="tiny", segmenter=segmenter, detector=detector, finding=finding)
-    asked = requests_for(media, "cat", "dog")
-    image = media.get(asked[0].image)
+    # On a blank picture many boxes score the same but for rounding, which a batch's size changes on some processors.
+    noise = np.random.default_rng(0).integers(0, 256, size=(*SIZE[::-1], 3), dtype=np.uint8)
+    image = Image.fromarray(noise)
+    ref = media.add(image)
+    asked = [replace(one, task=replace(one.task, images=(ref,))) for one in requests_for(media, "cat", "dog")]
     for request, found in zip(asked, regions.find(asked), strict=True):
         wanted = DetectionRequest(image=image, phrases=(request.label,), box_threshold=0, text_threshold=0)
         [things] = detector.detect_batch([wanted])
@@ -238,9 +241,7 @@ def test_tiny_checkpoints_find_what_they_find_alone(tmp_path: Path) -> None:
         cut = segmenter.segment_batch([SegmentationRequest(image=image, box=box) for box in large])
         assert len(cut) == 2
         assert not isinstance(found, MachineError)
-        # A tiny model's scores lie around the threshold, and batches of other sizes round otherwise on some processors.
-        for mask, alone in zip(found, cut, strict=True):
-            assert np.mean(mask.to_array() == alone.mask.to_array()) > 0.95
+        assert [mask.counts for mask in found] == [one.mask.counts for one in cut]
 
 
 def test_a_label_speaks_no_token_of_a_model_s() -> None:
