@@ -322,3 +322,13 @@ def test_sum_of_the_parts_is_the_total_to_the_last_bit_that_matters() -> None:
     score = scored.trajectories[0].score
     assert score is not None
     assert score.values["kl"] == math.fsum((0.1,) * 10)
+
+
+@pytest.mark.parametrize("estimator", ["k2", "k3"])
+def test_rounding_between_two_passes_over_the_same_weights_has_no_gradient(estimator: KLEstimator) -> None:
+    logprobs = torch.tensor([-0.5, -2.0, -3.0], requires_grad=True)
+    reference = logprobs.detach() + torch.tensor([1e-6, -4e-6, 0.1])
+    kl_estimate(logprobs, reference, estimator).sum().backward()
+    assert logprobs.grad is not None
+    assert logprobs.grad[:2].tolist() == [0.0, 0.0]
+    assert logprobs.grad[2] < -0.05

@@ -235,3 +235,12 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     assert names == ["followed"]
     known = json.loads((out / "trackers.json").read_text())
     assert (known.keys(), known["mlflow"]) == ({"mlflow", "trackio"}, runs[0].data.tags["saccade.run"])
+
+
+def test_names_that_mlflow_refuses_are_made_legal() -> None:
+    from saccade.runs.trackers.mlflow import legal_name
+
+    assert legal_name("reward/acc@1") == "reward/acc_1"
+    assert legal_name("reward/precision (k=5) %") == "reward/precision _k_5_ _"
+    assert legal_name("../x") == "_/x"
+    assert len(legal_name("x" * 300)) == 250

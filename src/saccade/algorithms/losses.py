@@ -25,6 +25,9 @@ from saccade.algorithms.corrections import (
 from saccade.algorithms.options import KLEstimator, PolicyOptions
 from saccade.types import Group
 
+ROUNDING = 1e-5
+"""Log-probabilities of one policy may differ so much between two passes in single precision."""
+
 
 def kl_estimate(
     logprobs: Float[Tensor, "tokens"], reference_logprobs: Float[Tensor, "tokens"], estimator: KLEstimator
@@ -37,6 +40,8 @@ def kl_estimate(
     that of k2 is the gradient of KL(policy || reference); that of k3 is the gradient of KL(reference || policy).
     """
     difference = (logprobs - reference_logprobs).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+    # Two passes over the same weights differ by rounding, and Adam would make whole steps of that.
+    difference = difference * (difference.abs() > ROUNDING)
     if estimator == "k1":
         return difference
     if estimator == "k2":

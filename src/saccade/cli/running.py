@@ -1,6 +1,7 @@
 """Shared parts of commands that start a run: options, preparation of the machine, the run itself."""
 
 import dataclasses
+import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
     from saccade.train.state import Keeping
+
+
+logger = logging.getLogger(__name__)
 
 
 class RunOptions(TypedDict):
@@ -215,8 +219,8 @@ def tell(
     from saccade.viewer.report import write_report
     from saccade.viewer.story import seen_text
 
-    write_report(RunPaths(root=out))
-    if tracking is not None:
+    has_report = _has_written(lambda: write_report(RunPaths(root=out)), out)
+    if tracking is not None and has_report:
         send_report(tracking, RunPaths(root=out))
     for remark in plan.remarks:
         click.echo(remark)
@@ -228,7 +232,22 @@ def tell(
     trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))
     if trained is not None:
         click.echo(f"Model: {trained.path}")
-    click.echo(f"Report: {out / 'report.html'}")
+    if has_report:
+        click.echo(f"Report: {out / 'report.html'}")
+
+
+def _has_written(write: Callable[[], None], out: Path) -> bool:
+    """Whether the report was written; what fails in drawing it is logged with its traceback: the run is complete."""
+    try:
+        write()
+    except UserError:
+        raise
+    except Exception:
+        logger.exception(
+            "the report of %s could not be drawn; the run is complete, and `saccade report` tries again", out
+        )
+        return False
+    return True
 
 
 def check_started(learners: int) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from saccade.errors import MachineError
+from saccade.rewards.contract import score_from
 from saccade.rewards.reward import AnyReward, GroupReward, Reward
 from saccade.types import Attempt, Group, Json, Score, Task, Trajectory
 from saccade.waiting import run_to_end
@@ -123,12 +124,13 @@ async def _verdicts(
         raise ValueError(f"the reward gave {counts} scores by stream for {expected} trajectories of task {task.id}")
     if found.memory is not None:
         remembered[task.id] = found.memory
-    return {stream: [NO_VERDICT if one is None else one for one in scores] for stream, scores in found.scores.items()}
+    checked = {stream: [score_from(one, reward, task) for one in scores] for stream, scores in found.scores.items()}
+    return {stream: [NO_VERDICT if one is None else one for one in scores] for stream, scores in checked.items()}
 
 
 async def _verdict(reward: Reward, task: Task, trajectory: Trajectory) -> _Verdict:
     try:
-        score = await _waited(reward(task, trajectory))
+        score = score_from(await _waited(reward(task, trajectory)), reward, task)
     except MachineError as error:
         return f"{NO_VERDICT}: {error}"
     return NO_VERDICT if score is None else score

@@ -11,6 +11,8 @@ from saccade.viewer.words import number_text
 WIDTH, HEIGHT = 420, 230
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 34
 _MAX_HOVER_POINTS = 120
+_ROUNDING = 1e-9
+_SMALLEST, _LARGEST = 1e-300, 1e300
 _SMOOTH_FROM = 60
 """Series with more points get a running mean over a twentieth of them, with the raw values faint behind it."""
 
@@ -56,11 +58,15 @@ def line_chart(
 
 
 def ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
-    """Four to seven round numbers that cover ``low`` to ``high``; at least two."""
-    if low == high:
+    """Four to seven round numbers that cover ``low`` to ``high``; at least two.
+
+    Values that differ by rounding alone, as those of a constant rate, are one value.
+    """
+    low, high = (min(max(bound, -_LARGEST), _LARGEST) for bound in (low, high))
+    if high - low <= max(max(abs(low), abs(high)) * _ROUNDING, _SMALLEST):
         pad = 1.0 if whole else abs(low) * 0.1
-        low, high = (low - pad, high + pad) if pad else (0.0, 1.0)
-    exact = (high - low) / 5
+        low, high = (low - pad, high + pad) if pad >= _SMALLEST else (0.0, 1.0)
+    exact = max((high - low) / 5, _SMALLEST)
     power = 10.0 ** math.floor(math.log10(exact))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= exact * 0.999)
     step = max(1.0, step) if whole else step
@@ -90,7 +96,7 @@ class _Scale:
         return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
 
     def y(self, value: float) -> float:
-        share = (value - self.y_low) / (self.y_high - self.y_low)
+        share = min(max((value - self.y_low) / (self.y_high - self.y_low), 0.0), 1.0)
         return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
 

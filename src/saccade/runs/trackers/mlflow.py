@@ -19,6 +19,16 @@ _SHOWN = re.compile(r"images/(.+)\+step\+(\d+)\+timestamp\+.*\+compressed\.webp"
 """How MLflow names the smaller of the two files of a picture, which it writes last."""
 
 
+_NAME_CHARACTERS = 250
+_ILLEGAL = re.compile(r"[^\w./ :-]", re.ASCII)
+
+
+def legal_name(key: str) -> str:
+    """A metric's name as MLflow takes it: ``acc@1`` is ``acc_1``; no part begins or ends with dots."""
+    parts = (_ILLEGAL.sub("_", part).strip(".") or "_" for part in key.split("/"))
+    return "/".join(parts)[:_NAME_CHARACTERS]
+
+
 class MlflowTracker:
     """A run of MLflow by the client's calls: nothing of the process's own MLflow state is touched."""
 
@@ -47,7 +57,8 @@ class MlflowTracker:
     def log(self, number: int, values: Mapping[str, float]) -> None:
         now_ms = int(time.time() * 1000)
         # The number comes last: where it is there, everything of its record is.
-        metrics = [Metric(key, value, now_ms, number) for key, value in [*values.items(), (RECORD, float(number))]]
+        named = {legal_name(key): value for key, value in values.items()}
+        metrics = [Metric(key, value, now_ms, number) for key, value in [*named.items(), (RECORD, float(number))]]
         self._client.log_batch(self._id, metrics=metrics)
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
@@ -57,7 +68,8 @@ class MlflowTracker:
     def summarise(self, values: Mapping[str, float]) -> None:
         there = self._client.get_run(self._id).data.metrics
         now_ms = int(time.time() * 1000)
-        if new := [Metric(key, value, now_ms, 0) for key, value in values.items() if key not in there]:
+        named = {legal_name(key): value for key, value in values.items()}
+        if new := [Metric(key, value, now_ms, 0) for key, value in named.items() if key not in there]:
             self._client.log_batch(self._id, metrics=new)
 
     def save(self, path: Path) -> None:
