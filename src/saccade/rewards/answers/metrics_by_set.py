@@ -91,8 +91,10 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     if metric is _slide_words:
         return any(_same_slide_words(task, gold, said) for gold in golds(task) for said in said_forms(answer))
     if metric is _long_document:
-        is_list = task.answer_kind == "text" and task.answer.startswith("[")
-        return same_items(answer, task.answer) if is_list else _right_by_kind_of_any(task, answer)
+        if task.answer_kind != "text":
+            return _right_by_kind_of_any(task, answer)
+        is_list = task.answer.startswith("[")
+        return same_items(answer, task.answer) if is_list else any(_right_text(gold, answer) for gold in golds(task))
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
 
 

@@ -102,7 +102,7 @@ def choice_texts(value: RowValue) -> tuple[str, ...]:
 def _is_padding(item: RowValue) -> bool:
     """Whether it fills a table where a question has fewer options than others."""
     is_nan = isinstance(item, float) and math.isnan(item)
-    return item is None or is_nan or (isinstance(item, str) and item.strip().casefold() in ("", "nan", "none"))
+    return item is None or is_nan or (isinstance(item, str) and item.strip().casefold() in ("nan", "none"))
 
 
 def _without_letters(texts: list[str]) -> tuple[str, ...]:

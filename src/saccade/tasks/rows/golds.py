@@ -27,6 +27,7 @@ _LATEX = re.compile(
 _FRACTION = re.compile(r"[+-]?(?:[0-9]+\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
 _EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9\s]|[=<>≤≥])*")
 _TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥]|[=<>≤≥]\s*[A-Za-z]\b")
+_FUNCTIONS = frozenset(["sin", "cos", "tan", "log", "exp", "sqrt"])
 _PAIR = re.compile(r"[(\[]\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*[)\]]")
 
 
@@ -119,4 +120,4 @@ def is_mathematical(answer: str) -> bool:
 
 
 def _has_short_words(answer: str) -> bool:
-    return all(len(word) <= 2 for word in re.findall(r"[A-Za-z]+", answer))
+    return all(len(word) <= 2 or word in _FUNCTIONS for word in re.findall(r"[A-Za-z]+", answer))
