@@ -10,9 +10,8 @@ from saccade.geometry import Box, Mask, Point
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-AnswerKind = Literal["exact", "choice", "integer", "number", "text"]
-"""How an answer is compared: a word of a closed set, an option's letter or text, a whole number, a number within
-``tolerance``, free text by normalised edit distance (ANLS)."""
+AnswerKind = Literal["exact", "choice", "integer", "number", "math", "list", "text", "sentence", "judge"]
+"""How an answer is compared with the right one: ``saccade.rewards.answers.kinds``."""
 
 TrajectoryStatus = Literal["answered", "turn_limit", "token_limit", "failed"]
 """``failed`` is the machine's failure: such a trajectory is counted and left out, never scored."""
@@ -110,6 +109,10 @@ class Task:
     """For a video: start and end of the event that the question is about, in seconds."""
     difficulty: float = 0.5
     source: str = "procedural"
+    """Where the question comes from: a family, a file, a published set."""
+    metric: str = ""
+    """The published set whose metric judges the answer (``saccade.rewards.answers.METRICS``); empty for the rule of
+    ``answer_kind``."""
     objects: tuple[SceneObject, ...] = ()
     """Objects of drawn pictures with all attributes, in a video those of each frame; empty where none are known."""
     wordings: Mapping[str, str] = field(default_factory=dict)

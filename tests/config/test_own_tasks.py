@@ -36,7 +36,7 @@ def test_rows_left_out_are_counted_with_the_first_reasons(tmp_path: Path, caplog
 def test_without_bad_rows_nothing_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = rows(tmp_path, bad=0)
     assert len(read_own_tasks(path, RecipeContext(data=path, skip_bad_rows=True))) == 1
-    assert caplog.records == []
+    assert [one for one in caplog.records if one.levelname != "INFO"] == []
 
 
 def test_inputs_are_known_by_place_and_content(tmp_path: Path) -> None:

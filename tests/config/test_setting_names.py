@@ -29,7 +29,7 @@ KNOWN = list(setting_keys(QuestionsSettings))
         ("rl.group_sise", ["rl.group_size"]),
         ("rl.ceckpoint_every", ["rl.checkpoint_every"]),
         ("max_grad_norm", ["sft.optimizer.max_gradient_norm", "rl.optimizer.max_gradient_norm"]),
-        ("pixels", ["model.min_pixels", "model.max_pixels"]),
+        ("pixels", ["model.min_pixels", "model.max_pixels", "judge.load.min_pixels", "judge.load.max_pixels"]),
         ("zzzz", []),
     ],
 )
@@ -40,7 +40,7 @@ def test_names_near_an_unknown_one(asked: str, found: list[str]) -> None:
 def test_an_unknown_setting_shows_the_groups_that_there_are() -> None:
     with pytest.raises(
         UserError,
-        match=r"Known here: max_turns, .*model\.\*, sft\.\*, rl\.\*, rollout\.\*, reward\.\*, pass_rates\.\*$",
+        match=r"Known here: max_turns, .*model\.\*, sft\.\*, rl\.\*, rollout\.\*, reward\.\*, judge\.\*, pass_rates\.\*$",
     ):
         apply_overrides(QuestionsSettings(), ["zzzz=1"])
 

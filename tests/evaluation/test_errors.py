@@ -204,7 +204,7 @@ def test_nothing_played_is_nothing_wrong() -> None:
 
 
 def test_right_is_what_the_data_sets_metric_calls_right() -> None:
-    task = replace(TASK, source="chartqa", answer_kind="number", answer="100")
+    task = replace(TASK, metric="chartqa", answer_kind="number", answer="100")
     assert find_errors([played(RAN, answer="104", task=task)], SPECS).wrong == 0
     assert find_errors([played(RAN, answer="104", task=task)], SPECS, is_right=lambda task, answer: False).wrong == 1
 

@@ -324,7 +324,7 @@ def test_layout_holds_for_the_whole_file(tmp_path: Path) -> None:
         ("New York City", "exact"),
         ("XK-42", "exact"),
         ("Room 42", "text"),
-        ("a man in a red hat", "text"),
+        ("a man in a red hat", "sentence"),
         ("1,23", "exact"),
     ],
 )

@@ -346,7 +346,7 @@ def test_truncated_image_is_a_bad_row(tmp_path: Path) -> None:
         (good(1) | {"question": "\ud800"}, "question: holds half a surrogate pair"),
         (good(1) | {"id": 1.5}, "id: must be text, not float"),
         (good(1) | {"id": "q0"}, "id: 'q0' is also the task of "),
-        (good(1) | {"answer_kind": "essay"}, "answer_kind: 'essay' is not one of exact, choice, integer, number, text"),
+        (good(1) | {"answer_kind": "essay"}, "answer_kind: 'essay' is not one of exact, choice, integer, number, math"),
         (good(1) | {"answer_kind": "integer"}, "answer: the answer 'red' is not a whole number"),
         (good(1) | {"answer_kind": "number"}, "answer: the answer 'red' is not a number"),
         (good(1) | {"choices": ["blue", "green"]}, "answer: the answer 'red' is neither the letter nor the text"),

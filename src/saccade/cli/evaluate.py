@@ -35,6 +35,7 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         image_root=given["image_root"],
         max_frames=given["max_frames"],
         env=given["env"],
+        answer_kind=given["answer_kind"],
     )
     benchmarks = _measured_benchmarks(given, context)
     from saccade.train.state import Keeping

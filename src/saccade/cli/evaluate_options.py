@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from saccade.protocols.named import ProtocolName
     from saccade.recipes.evaluation_benchmarks import Prompts
     from saccade.recipes.evaluation_pixels import Pixels
+    from saccade.types import AnswerKind
 
 # Written out, since the help must not wait for the recipes to be imported.
 PROTOCOLS = (
@@ -69,6 +70,7 @@ class EvaluateOptions(RunOptions):
     image_root: Path | None
     max_frames: int | None
     skip_bad_rows: bool
+    answer_kind: "AnswerKind | None"
     seed: int
     overrides: tuple[str, ...]
 
@@ -184,5 +186,6 @@ _OPTIONS = (
     click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead."),
     options.image_root,
     options.max_frames,
+    options.answer_kind,
     options.skip_bad_rows,
 )

@@ -76,6 +76,11 @@ image_root = click.option("--image-root", type=PATH, help="Folder that relative 
 max_frames = click.option(
     "--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32."
 )
+answer_kind = click.option(
+    "--answer-kind",
+    type=click.Choice(["exact", "choice", "integer", "number", "math", "list", "text", "sentence", "judge"]),
+    help="How answers of --data are compared, for rows without an answer_kind; by default by what each looks like.",
+)
 skip_bad_rows = click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 api_key_env = click.option(
     "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the servers' key."

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from saccade.learner.processes import Company
     from saccade.train.plan import Plan
     from saccade.train.state import Keeping
+    from saccade.types import AnswerKind
 
 
 logger = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ def task_context(
     image_root: Path | None = None,
     max_frames: int | None = None,
     env: str | None = None,
+    answer_kind: "AnswerKind | None" = None,
 ) -> "RecipeContext":
     """Context of a recipe on tasks of the user's own; UserError for a path that is not there."""
     from saccade.config.context import RecipeContext
@@ -92,6 +94,7 @@ def task_context(
         data=existing("--data", data),
         model=existing("--model", model),
         env=env,
+        answer_kind=answer_kind,
         overrides=overrides,
         seed=seed,
         skip_bad_rows=skip_bad_rows,

@@ -1,13 +1,16 @@
 """``saccade demo`` and ``saccade train``: a recipe from its settings to a trained checkpoint."""
 
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from saccade.cli import options
 from saccade.cli.options import PATH
 from saccade.cli.running import RunOptions, run_options, start, task_context
+
+if TYPE_CHECKING:
+    from saccade.types import AnswerKind
 
 
 @click.command()
@@ -33,6 +36,7 @@ def demo(seed: int, overrides: tuple[str, ...], **run: Unpack[RunOptions]) -> No
 )
 @options.image_root
 @options.max_frames
+@options.answer_kind
 @options.skip_bad_rows
 @run_options(default_out=None)
 def train(
@@ -42,6 +46,7 @@ def train(
     env: str | None,
     image_root: Path | None,
     max_frames: int | None,
+    answer_kind: "AnswerKind | None",
     skip_bad_rows: bool,
     seed: int,
     overrides: tuple[str, ...],
@@ -59,6 +64,7 @@ def train(
         image_root=image_root,
         max_frames=max_frames,
         env=env,
+        answer_kind=answer_kind,
     )
     loaded = load_recipe(recipe)
     start(loaded.function, context, target=recipe, source=loaded.source, **run)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from saccade.config.gold_check import report_golds
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.seeding import generator_for
 from saccade.tasks.files import BadRow, read_tasks
-from saccade.types import Task
+from saccade.types import AnswerKind, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +30,8 @@ class RecipeContext:
     seed: int = 0
     skip_bad_rows: bool = False
     """Leave bad rows of ``data`` out instead of stopping before work starts."""
+    answer_kind: AnswerKind | None = None
+    """Kind of the answers of rows of ``data`` that name none; None to infer each from its answer."""
     image_root: Path | None = None
     """Folder in which relative paths of images in ``data`` begin; None for the folder of each file."""
     max_frames: int = MAX_FRAMES
@@ -43,14 +46,18 @@ logger = logging.getLogger(__name__)
 
 
 def read_own_tasks(data: Path, context: RecipeContext) -> tuple[Task, ...]:
-    """The tasks of ``--data``. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with reasons."""
+    """The tasks of ``--data``. The log says which kinds of answers they have, and which golds no reply can meet.
+
+    Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with reasons."""
     read = read_tasks(
         data,
         media=context.media,
         skip_bad_rows=context.skip_bad_rows,
         image_root=context.image_root,
         max_frames=context.max_frames,
+        answer_kind=context.answer_kind,
     )
+    report_golds(data, read.tasks)
     warn_of_bad_rows(data, read.skipped, len(read.tasks))
     return read.tasks
 

@@ -122,6 +122,8 @@ def inputs_of(
         found["image_root"] = _place(context.image_root)
     if context.max_frames != MAX_FRAMES:
         found["max_frames"] = str(context.max_frames)
+    if context.answer_kind is not None:
+        found["answer_kind"] = context.answer_kind
     for family in families:
         found |= family_inputs(family)
     return found | {name: str(value) for name, value in (others or {}).items() if value is not None}

@@ -22,7 +22,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.markup import read_call
-from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
 from saccade.tasks.files import BadRow, check_bad_rows, read_tasks
 from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, listed, mapping
 from saccade.tasks.rows.fields import kind_of as type_name
@@ -182,7 +182,10 @@ def read_tool_turns(value: RowValue) -> tuple[ExpertTurn, ...]:
 
 def _tool_example(task: Task, row: Row) -> Example:
     accepted = tuple(str(one) for one in listed(row.get("accepted"), "accepted"))
-    task = replace(task, source=str(row.get("source") or task.source), accepted=accepted)
+    source = str(row.get("source") or task.source)
+    # Files from before rows named their metric name the set alone.
+    metric = task.metric or (source if source in METRICS else "")
+    task = replace(task, source=source, metric=metric, accepted=accepted)
     turns = read_tool_turns(row.get("turns"))
     last = turns[-1].action
     if isinstance(last, Answer) and not answer_is_right(task, last.text):

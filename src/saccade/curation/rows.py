@@ -36,6 +36,8 @@ def question_row(task: Task, images: Sequence[str]) -> dict[str, Json]:
     }
     if task.choices:
         row["choices"] = list(task.choices)
+    if task.metric:
+        row["metric"] = task.metric
     if task.tolerance:
         row["tolerance"] = task.tolerance
     if task.targets:

@@ -105,7 +105,7 @@ def can_be_read(task: Task, answer: str) -> bool:
                 multiple_choice(answer, one, task.choices) or value_choice(answer, one, task.choices) for one in letters
             )
             return any(names) if letters else bool(answer.strip())
-        case "exact" | "text":
+        case _:
             return bool(answer.strip())
 
 

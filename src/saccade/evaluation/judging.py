@@ -98,7 +98,7 @@ async def verdicts(
             sample=sample,
             answer=answer,
             gold=task.answer,
-            rule=None if task.answer_kind == "text" and not is_right else is_right,
+            rule=None if task.answer_kind in ("text", "sentence", "judge") and not is_right else is_right,
             judge=given,
             swapped=swapped,
             second=None if second is None else await second.verdict(task, answer),

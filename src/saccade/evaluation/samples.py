@@ -116,7 +116,7 @@ def question_hash(task: Task) -> str:
 
 def grading_hash(task: Task) -> str:
     """A hash of what decides whether an answer to the question is right."""
-    metric = task.source if task.source in METRICS else None
+    metric = task.metric if task.metric in METRICS else None
     graded: Json = [task.answer, list(task.accepted), task.answer_kind, task.tolerance, metric]
     return hashlib.sha256(json.dumps(graded).encode("ascii")).hexdigest()[:16]
 

@@ -13,7 +13,7 @@ gives a score of null, never 0.
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from PIL import Image
 
@@ -27,7 +27,7 @@ from saccade.rewards.responses import response_of
 from saccade.rewards.reward import GroupReward, reward_file
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.tool import Tool, ToolOutput, tool_from
-from saccade.types import Group, Json, Score, Target, Task
+from saccade.types import AnswerKind, Group, Json, Score, Target, Task
 
 NAME = "verify"
 DEADLINE_S = 120.0
@@ -57,9 +57,7 @@ def build(settings: ToolSettings, folder: Path) -> Tool:
         question: Annotated[str, "what was asked"],
         answer: Annotated[str, "the right answer"],
         response: Annotated[str, "the turn, <think>…</think><answer>…</answer>, points in pixels of the image"],
-        answer_kind: Annotated[
-            Literal["exact", "choice", "integer", "number", "text"], "how answers are compared"
-        ] = "exact",
+        answer_kind: Annotated[AnswerKind, "how answers are compared"] = "exact",
         labels: Annotated[str, "a JSON list of the names of known things"] = "[]",
         boxes: Annotated[list[Box] | None, "their boxes, for rewards that know regions by them"] = None,
     ) -> ToolOutput:

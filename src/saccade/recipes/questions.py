@@ -11,6 +11,8 @@ from saccade.models import base_checkpoint, instruction_style, load_model
 from saccade.models.checkpoint import is_tiny
 from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.recipes.questions_settings import TINY, QuestionsSettings
+from saccade.rewards.judges.settings import judges
+from saccade.rewards.reward import AccuracyJudge, JudgedOutcome
 from saccade.seeding import seed_for
 from saccade.tasks import Band, ByPassRate, Epochs, Shuffled, TaskSampler
 from saccade.tools import IMAGE_TOOLS
@@ -18,7 +20,7 @@ from saccade.train import EpisodeSpec, Evaluate, Material, Plan, RLStage, SFTSta
 from saccade.types import StreamExample, bare_answer
 
 
-def method(settings: QuestionsSettings, material: Material) -> Sequence[Stage]:
+def method(settings: QuestionsSettings, material: Material, judge: AccuracyJudge | None = None) -> Sequence[Stage]:
     """Evaluation, imitation if wanted, reinforcement, evaluation."""
     protocol = tagged_protocol if settings.with_tools else direct_protocol
     episodes = EpisodeSpec(
@@ -28,8 +30,10 @@ def method(settings: QuestionsSettings, material: Material) -> Sequence[Stage]:
         max_turns=settings.max_turns,
     )
 
+    reward = settings.reward if judge is None else JudgedOutcome(outcome=settings.reward, judge=judge)
+
     def evaluation(name: str) -> Evaluate:
-        return Evaluate(name=name, tasks=material.held_out["all"], episodes=episodes, reward=settings.reward)
+        return Evaluate(name=name, tasks=material.held_out["all"], episodes=episodes, reward=reward)
 
     imitation: tuple[Stage, ...] = ()
     if settings.sft.steps:
@@ -39,7 +43,7 @@ def method(settings: QuestionsSettings, material: Material) -> Sequence[Stage]:
         name="rl",
         streams=(Stream(name="main", episodes=episodes),),
         questions=material.questions,
-        reward=settings.reward,
+        reward=reward,
         settings=settings.rl,
         evaluation=evaluation("curve"),
     )
@@ -55,9 +59,18 @@ def questions(context: RecipeContext) -> Plan:
     settings = apply_overrides(TINY if is_tiny(path) else QuestionsSettings(), context.overrides)
     if context.data is None:
         raise UserError("this recipe trains on your own questions; give them with --data PATH")
-    training, held_out = split_held_out(
-        read_own_tasks(context.data, context), settings.held_out_share, seed=context.seed
+    judged = judges(
+        settings.judge,
+        judges_consistency=False,
+        judges_answers=True,
+        exact=None,
+        media=context.media,
+        seed=seed_for(context.seed, "judge"),
     )
+    tasks = read_own_tasks(context.data, context)
+    if judged.accuracy is None and any(task.answer_kind == "judge" for task in tasks):
+        raise UserError(f"{context.data} has answers of kind judge; say which one with judge.kind=server or checkpoint")
+    training, held_out = split_held_out(tasks, settings.held_out_share, seed=context.seed)
     answers = Epochs(
         [StreamExample(example=bare_answer(task)) for task in training], seed=seed_for(context.seed, "sft")
     )
@@ -74,5 +87,7 @@ def questions(context: RecipeContext) -> Plan:
         questions=asked,
         held_out={"all": lambda: held_out},
         examples=lambda index, _: answers(index),
+        resources=judged.resources,
+        meters=judged.meters,
     )
-    return material.plan(settings, method(settings, material))
+    return material.plan(settings, method(settings, material, judged.accuracy))

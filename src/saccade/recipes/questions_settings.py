@@ -6,6 +6,7 @@ from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.rewards import OutcomeReward
+from saccade.rewards.judges import JudgeSettings
 from saccade.rollout import RolloutSettings
 from saccade.tasks import Band
 from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
@@ -32,6 +33,8 @@ class QuestionsSettings:
     held_out_share: float = 0.25
     """Share of the questions that is never trained on, chosen by a hash of their images."""
     reward: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
+    judge: JudgeSettings = JudgeSettings(kind="none")
+    """A judge of free text (answers of kind text, sentence and judge) that the rules do not find right."""
     pass_rates: Band = Band()
     """Questions whose last pass rate lies outside this band are left out of later epochs for a while; a ``high`` of
     0.999 leaves out questions that are always answered right."""

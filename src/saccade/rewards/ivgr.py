@@ -7,7 +7,6 @@ judge's machine fails is no score: see ``_consistencies``.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from saccade.errors import UserError
 from saccade.rewards.grounding import GroundingReward, check_weights, first_image_boxes
@@ -23,19 +22,11 @@ from saccade.rewards.judges.consistency import (
     thoughts_of,
     updated,
 )
-from saccade.rewards.reward import GroupScores, is_correct, keeps_format
+from saccade.rewards.reward import AccuracyJudge, GroupScores, is_correct, keeps_format
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 Accuracies = Sequence[float | None]
 """One for each trajectory; None without a verdict."""
-
-
-class AccuracyJudge(Protocol):
-    """Says whether an answer is right where rules alone cannot."""
-
-    async def __call__(self, task: Task, answer: str, /) -> float | None:
-        """1.0 or 0.0; None when there is no verdict, and all that answered so then count as failed."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,8 +23,7 @@ from saccade.protocols.linguistic_tools import ToolboxSource, normal_name, opene
 from saccade.protocols.tool_tags import ChainCall, thought_pages
 from saccade.protocols.toolchain import Chain, read_chain
 from saccade.rewards.grounding import check_weights
-from saccade.rewards.ivgr import AccuracyJudge
-from saccade.rewards.reward import check_scorable, is_correct
+from saccade.rewards.reward import AccuracyJudge, check_scorable, is_correct
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 Lang2ActForm = Literal["paper", "graded"]

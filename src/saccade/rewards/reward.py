@@ -7,7 +7,7 @@ Either may be async. All work in training, in every evaluation and in ``saccade 
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -134,6 +134,33 @@ class OutcomeReward:
             ),
             is_right=is_right,
         )
+
+
+class AccuracyJudge(Protocol):
+    """Says whether an answer is right where rules alone cannot."""
+
+    async def __call__(self, task: Task, answer: str, /) -> float | None:
+        """1.0 or 0.0; None when there is no verdict, and all that answered so then count as failed."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedOutcome:
+    """The outcome reward with the answer judged by ``judge``; None where it gives no verdict."""
+
+    outcome: OutcomeReward
+    judge: AccuracyJudge
+
+    async def __call__(self, task: Task, trajectory: Trajectory) -> Score | None:
+        """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
+        score = self.outcome(task, trajectory)
+        if trajectory.status != "answered" or trajectory.answer is None:
+            return score
+        verdict = await self.judge(task, trajectory.answer)
+        if verdict is None:
+            return None
+        accuracy, *others = score.terms
+        return replace(score, terms=(replace(accuracy, value=verdict), *others), is_right=verdict >= 0.5)
 
 
 SHAPE = (

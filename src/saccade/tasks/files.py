@@ -11,7 +11,7 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.rows.answers import accepted_texts, choice_texts, kind_of_all
+from saccade.tasks.rows.answers import choice_texts, golds_of
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError, texts
 from saccade.tasks.rows.images import ImageReader, read_targets
 from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
@@ -19,7 +19,7 @@ from saccade.tasks.rows.pages import RowScope
 from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.rows.text_files import open_text_rows
 from saccade.tasks.rows.videos import ReadVideo, VideoReader, read_event
-from saccade.types import ImageRef, Task
+from saccade.types import AnswerKind, ImageRef, Task
 
 logger = logging.getLogger(__name__)
 
@@ -89,12 +89,14 @@ def read_tasks(
     image_root: Path | None = None,
     max_frames: int = MAX_FRAMES,
     images_follow: bool = False,
+    answer_kind: AnswerKind | None = None,
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
     ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
-    a hash of what it asks, with a number where a row is repeated. Every image is decoded once here; of a video at most
+    a hash of what it asks, with a number where a row is repeated. ``answer_kind`` is the kind of answers of rows that
+    name none; without it, it is inferred from the answer. Every image is decoded once here; of a video at most
     ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text alone, which is said unless
     ``images_follow``, such as pages that are yet to be found. ``UserError`` lists the bad rows, unless they are to be
     skipped; without a single good row it is raised all the same.
@@ -103,7 +105,9 @@ def read_tasks(
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
     repeated = 0
-    for read in task_rows(path, media=media, layout=layout, image_root=image_root, max_frames=max_frames):
+    for read in task_rows(
+        path, media=media, layout=layout, image_root=image_root, max_frames=max_frames, answer_kind=answer_kind
+    ):
         result = read.task
         if isinstance(result, Task) and result.id in first_seen and not read.has_own_id:
             repeated += 1
@@ -136,6 +140,7 @@ def task_rows(
     layout: str = "auto",
     image_root: Path | None = None,
     max_frames: int = MAX_FRAMES,
+    answer_kind: AnswerKind | None = None,
 ) -> Iterator[TaskRow]:
     """Every row of what ``read_tasks`` reads, with its task or why there is none; ids may come again."""
     if max_frames < 1:
@@ -143,7 +148,7 @@ def task_rows(
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
     for source in _sources(path, image_root):
-        yield from _tasks_of(source, media, layout, max_frames)
+        yield from _tasks_of(source, media, layout, max_frames, answer_kind)
 
 
 def check_bad_rows(path: Path | str, bad: Sequence[BadRow], good: int, *, skip_bad_rows: bool) -> None:
@@ -200,7 +205,9 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
     return parquet_rows(file) if file.suffix.lower() == ".parquet" else open_text_rows(file)
 
 
-def _tasks_of(source: _FileSource, media: MediaStore, layout: str, max_frames: int) -> Iterator[TaskRow]:
+def _tasks_of(
+    source: _FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
+) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media)
     videos = VideoReader(images, media, max_frames)
     found = None if layout == "auto" else layout
@@ -215,6 +222,7 @@ def _tasks_of(source: _FileSource, media: MediaStore, layout: str, max_frames: i
             continue
         try:
             parts = LAYOUTS[found](row)
+            parts = replace(parts, answer_kind=parts.answer_kind or kind)
             yield TaskRow(source.name, number, row, _task(parts, images, videos, source, number), bool(parts.id))
         except RowError as error:
             yield TaskRow(source.name, number, row, error)
@@ -226,12 +234,11 @@ def _unknown_layout(row: Row) -> RowError:
 
 
 def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _FileSource, number: int) -> Task:
-    accepted = accepted_texts(parts.answer, parts.answer_key, parts.accepted)
-    if not accepted:
-        raise RowError(parts.answer_key, "there is no answer")
-    answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
     choices = choice_texts(parts.choices)
-    kind = kind_of_all(parts.answer_kind, accepted, choices, parts.question, parts.answer_key)
+    kind, accepted = golds_of(
+        parts.answer, parts.accepted, parts.answer_kind, choices, parts.question, key=parts.answer_key
+    )
+    answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
     where = f"{source.name}, row {number}"
     if parts.video is None:
         refs = tuple(
@@ -255,6 +262,7 @@ def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _Fi
         targets=read_targets(parts.targets, parts.targets_key, shown.by_row),
         difficulty=0.5 if parts.difficulty is None else parts.difficulty,
         source=source.stem,
+        metric=parts.metric or "",
         wordings=parts.wordings,
         accepted=accepted if are_several else (),
         frame_times_s=shown.times_s,

@@ -18,7 +18,7 @@ PLAIN = Task(id="t", family="f", question="?", answer="", answer_kind="exact", i
 
 
 def task(source: str, answer: str, kind: AnswerKind = "exact", **rest) -> Task:
-    return replace(PLAIN, source=source, answer=answer, answer_kind=kind, **rest)
+    return replace(PLAIN, metric=source, answer=answer, answer_kind=kind, **rest)
 
 
 @pytest.mark.parametrize(

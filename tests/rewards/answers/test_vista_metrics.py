@@ -8,8 +8,8 @@ from saccade.rewards.answers.metrics_by_set import (
     answer_is_right,
     credit,
     rounds_to,
-    same_list,
     same_range,
+    same_words_in_list,
     value_choice,
 )
 from saccade.types import AnswerKind, Task
@@ -18,7 +18,7 @@ PLAIN = Task(id="t", family="f", question="?", answer="", answer_kind="exact", i
 
 
 def task(source: str, answer: str, kind: AnswerKind = "exact", *, accepted: tuple[str, ...] = (), **rest) -> Task:
-    return replace(PLAIN, source=source, answer=answer, answer_kind=kind, accepted=accepted, **rest)
+    return replace(PLAIN, metric=source, answer=answer, answer_kind=kind, accepted=accepted, **rest)
 
 
 def options(source: str, answer: str, *choices: str) -> Task:
@@ -171,7 +171,7 @@ def test_maps_are_right_by_word_range_or_list_in_any_order() -> None:
 
 
 def test_lists_and_ranges_of_nothing_are_not_the_same() -> None:
-    assert not same_list("", "")
+    assert not same_words_in_list("", "")
     assert not same_range("", "")
 
 

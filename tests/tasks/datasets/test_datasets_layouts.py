@@ -159,7 +159,7 @@ def test_thinkvl_keeps_what_can_be_checked(tmp_path: Path) -> None:
     assert [(task.answer, task.answer_kind) for task in found.tasks] == [
         ("3", "integer"),
         ("B", "choice"),
-        ("y = -5 * sin(-5 * x).", "text"),
+        ("y = -5 * sin(-5 * x).", "math"),
     ]
     assert found.left_out == {"no short answer that can be checked": 1}
 

@@ -217,7 +217,7 @@ class Benchmark:
     options: OptionPolicy = "published"
     pixels: PixelRule = PixelRule()
     source: str = ""
-    """``Task.source``, which the strict metric goes by; empty for the rule of the answer's kind."""
+    """``Task.metric``, which the strict reading goes by; empty for the rule of the answer's kind."""
     interleaves: Literal["", "numbered", "in order"] = ""
     """How its texts name the places of its pictures: ``<image 2>``, or ``<image>`` one after another; empty where they
     name none. A picture that is named twice is shown twice, one that is not is not shown, unless none is named."""

@@ -9,8 +9,8 @@ from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, Benchmar
 from saccade.evaluation.benchmarks.hub_rows import list_of
 from saccade.interleaving import in_order, in_reading_order, is_named, mark
 from saccade.seeding import seed_for
-from saccade.tasks.rows.answers import infer_kind
 from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.golds import infer_kind
 from saccade.types import ImageRef, Task
 
 
@@ -43,6 +43,7 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         is_interleaved=is_interleaved,
         accepted=accepted,
         source=benchmark.source or benchmark.name,
+        metric=benchmark.source or benchmark.name,
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )
     return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))

@@ -12,8 +12,8 @@ from saccade.evaluation.exports.predictions import Prediction
 from saccade.evaluation.sample_files import FOLDER
 from saccade.evaluation.sample_files import write_samples as write_sample_set
 from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample, default_cluster, question_hash
-from saccade.tasks.rows.answers import infer_kind
 from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.golds import infer_kind
 from saccade.types import Json, Task
 
 

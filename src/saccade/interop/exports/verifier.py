@@ -38,7 +38,7 @@ def ground_truth_of(task: Task) -> str:
             "tolerance": task.tolerance,
             "choices": list(task.choices),
             "accepted": list(task.accepted),
-            "source": task.source,
+            "metric": task.metric,
             "question": task.question,
         }
     )
@@ -77,7 +77,7 @@ def _task(ground_truth: str) -> Task:
             images=(),
             choices=tuple(read["choices"]),
             tolerance=float(read["tolerance"]),
-            source=str(read["source"]),
+            metric=str(read.get("metric", read.get("source", ""))),
             accepted=tuple(read["accepted"]),
         )
     except (ValueError, TypeError, KeyError) as error:

@@ -1,28 +1,32 @@
-"""A small calculator for mathematical answers: fractions, roots, pi, powers, in plain text or LaTeX.
+"""Values of mathematical answers: fractions, roots, pi, powers, functions, letters, in plain text or LaTeX.
 
-No names, no functions but the square root, no ``eval``: hostile input costs at most a few hundred tokens.
+Hostile input costs at most a few hundred tokens.
 """
 
-import math
 import re
 
 from saccade.quantities import UNITS, Quantity
+from saccade.rewards.answers.calculator import NAMES, NotAnExpressionError, calculate, letters_in, tokens_of
 
 MAX_EXPRESSION_CHARACTERS = 256
-MAX_DEPTH = 24
-MAX_EXPONENT = 64.0
-MAX_VALUE = 1e15
+MAX_LETTERS = 6
 
 _SPELLINGS = (
     (r"\dfrac", r"\frac"),
     (r"\tfrac", r"\frac"),
+    (r"\cfrac", r"\frac"),
     (r"\left", ""),
     (r"\right", ""),
     (r"\(", ""),
     (r"\)", ""),
+    (r"\[", ""),
+    (r"\]", ""),
     (r"\,", ""),
     (r"\;", ""),
+    (r"\:", ""),
     (r"\!", ""),
+    (r"\ ", " "),
+    ("{,}", ","),
     ("$", ""),
     (r"\times", "*"),
     (r"\cdot", "*"),
@@ -36,42 +40,77 @@ _SPELLINGS = (
     (r"^\circ", "°"),
     (r"\circ", "°"),
     (r"\degree", "°"),
+    ("^°", "°"),
+    ("^{°}", "°"),
     (r"\%", "%"),
     (r"\pi", " pi "),
     ("π", " pi "),
     (r"\sqrt", " sqrt "),
     ("√", " sqrt "),
+    ("∛", " sqrt[3]"),
     ("²", "^2"),
     ("³", "^3"),
     (r"\frac", " frac "),
+    (r"\leqslant", "≤"),
+    (r"\geqslant", "≥"),
+    (r"\leq", "≤"),
+    (r"\geq", "≥"),
+    (r"\le", "≤"),
+    (r"\ge", "≥"),
+    (r"\lt", "<"),
+    (r"\gt", ">"),
+    (r"\neq", "≠"),
+    (r"\ne", "≠"),
+    ("<=", "≤"),
+    (">=", "≥"),
+    ("!=", "≠"),
+    (r"\infty", "∞"),
+    (r"\{", "{"),
+    (r"\}", "}"),
 )
 """LaTeX and Unicode to the calculator's own signs, in this order."""
 
-_TEXT_COMMAND = re.compile(r"\\(?:text|mathrm|boxed)\{([^{}]*)\}")
-_BOXED = re.compile(r"\\boxed\{(.*)\}")
-_LEFT_SIDE = re.compile(r"[A-Za-z]{1,3}\s*=(?!=)")
-_WITH_UNIT = re.compile(r"(.*(?:[0-9)}\]]|pi))\s*(°|%|[A-Za-z]+(?:\^[23])?)")
+_FUNCTION = re.compile(r"\\(" + "|".join(sorted(NAMES - {"sqrt", "frac", "pi", "e"})) + r")(?![A-Za-z])")
+_TEXT_COMMAND = re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname|boxed)\s*\{([^{}]*)\}")
+_BOXED = re.compile(r"\\boxed\s*\{(.*)\}")
+_LEFT_SIDE = re.compile(r"(?:[A-Za-z]{1,3}|[A-Za-z]\([A-Za-z]\))\s*=(?!=)")
+_ANGLE_SIDE = re.compile(r"(?:m\s*)?(?:\\angle|∠)\s*[A-Z]{0,3}\s*=")
+_WITH_UNIT = re.compile(r"(.*(?:[0-9)}\]]|pi))\s*(°|%|[A-Za-z]+(?:\^(?:[23]|\{[23]\}))?)")
 _THOUSANDS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 _MIXED = re.compile(r"(-?)([0-9]+)\s+([0-9]+)/([0-9]+)")
-_TOKEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+|pi|sqrt|frac|[-+*/^(){}])")
+_RELATION = re.compile(r"[=<>≤≥≠]")
+_MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
+_STEPS = (
+    re.compile(r"(?<=[0-9)}i°])\s*[+]"),
+    re.compile(r"(?<=[0-9)}i°])\s*-"),
+    re.compile(r"[0-9)}]\s*\*\s*[0-9(]+(?!\s*\^)(?![0-9(])"),
+    re.compile(r"/[^/]*/"),
+    re.compile(r"\b(?:" + "|".join(sorted(NAMES - {"sqrt", "frac", "pi", "e"})) + r")\b"),
+)
+"""Signs of a calculation that is still to be done."""
+_POINTS = (0.7320, 1.9137, -1.3719, 3.1051)
+"""Values of letters at which two expressions must agree; no answer can choose them."""
+_TOLERANCE = 1e-9
+_WORD = re.compile(r"[A-Za-z]{3,}")
 
 
 def normal_form(text: str) -> str:
     """The answer in the calculator's signs, without a box or a left side such as ``x =``."""
     body = text.strip().removesuffix(".").strip("$ ")
     boxed = _BOXED.fullmatch(body)
-    body = _TEXT_COMMAND.sub(r" \1 ", boxed[1] if boxed else body)
+    body = _FUNCTION.sub(r" \1 ", _TEXT_COMMAND.sub(r" \1 ", boxed[1] if boxed else body))
     for spelling, sign in _SPELLINGS:
         body = body.replace(spelling, sign)
     body = body.strip()
-    left = _LEFT_SIDE.match(body)
+    left = _LEFT_SIDE.match(body) or _ANGLE_SIDE.match(body)
     return body[left.end() :].strip() if left else body
 
 
 def evaluate(text: str) -> Quantity | None:
     """The value of the whole text, or None when it is not an expression or leaves the bounds.
 
-    ``3/4``, ``\\frac{\\sqrt{3}}{2}``, ``2π``, ``2(3+1)``, ``1 1/2``, ``-2^2``, ``x = 5``, ``60^\\circ``, ``12 cm^2``.
+    ``3/4``, ``\\frac{\\sqrt{3}}{2}``, ``\\frac12``, ``2π``, ``2(3+1)``, ``1 1/2``, ``-2^2``, ``x = 5``, ``60^\\circ``,
+    ``12 cm^2``, ``\\sqrt[3]{8}``, ``\\sin 30^\\circ``, ``1{,}000``.
     """
     if len(text) > MAX_EXPRESSION_CHARACTERS:
         return None
@@ -79,157 +118,100 @@ def evaluate(text: str) -> Quantity | None:
     with_unit = _WITH_UNIT.fullmatch(body)
     if with_unit:
         base, _, power = with_unit[2].partition("^")
-        if base.casefold() in UNITS:
-            body, unit = with_unit[1], UNITS[base.casefold()] + ("^" + power if power else "")
-    mixed = _MIXED.fullmatch(body)
-    if mixed:
-        body = f"{mixed[1]}({mixed[2]}+{mixed[3]}/{mixed[4]})"
-    body = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), body)
-    tokens = _tokens(body)
+        if base.casefold() in UNITS and not _is_of_a_function(with_unit[1]):
+            body, unit = with_unit[1], UNITS[base.casefold()] + ("^" + power.strip("{}") if power else "")
+    tokens = tokens_of(_plain_numbers(body))
     if tokens is None:
         return None
     try:
-        return Quantity(_Calculator(tokens).value(), unit)
-    except _NotAnExpressionError:
+        return Quantity(calculate(tokens), unit)
+    except NotAnExpressionError:
         return None
 
 
-class _NotAnExpressionError(Exception):
-    """Wrong syntax, division by zero, or a bound was left."""
+def is_worked_out(said: str, gold: str) -> bool:
+    """Whether an expression leaves no more to be calculated than the right answer does.
+
+    ``17*23`` and ``\\sin 30^\\circ`` say no more than the question did, whatever their values. Fractions, roots and
+    powers are results; sums, differences, products of two numbers and functions are where the right answer has them.
+    """
+    given, wanted = normal_form(said), normal_form(gold)
+    return all(len(step.findall(given)) <= len(step.findall(wanted)) for step in _STEPS)
 
 
-def _tokens(body: str) -> list[str] | None:
-    tokens, position = [], 0
-    while position < len(body):
-        match = _TOKEN.match(body, position)
-        if match is None:
-            return None
-        tokens.append(match[1])
-        position = match.end()
-    return tokens or None
+def same_expression(given: str, wanted: str) -> bool:
+    """Whether two texts with letters are equal wherever the letters are: ``3x + 2y = 7`` and ``2y + 3x = 7``.
+
+    Of equations and inequalities both sides must agree, or change places; ``2x + 1`` is ``y = 2x + 1``. ``given`` may
+    use no other letters, and a word is no product of its letters.
+    """
+    if max(len(given), len(wanted)) > MAX_EXPRESSION_CHARACTERS or _WORD.search(_without_names(wanted)):
+        return False
+    sides, signs = _sides(wanted)
+    other_sides, other_signs = _sides(given)
+    if signs == ["="] and not other_signs and len(sides[0]) == 1 and sides[0].isalpha() and sides[0] not in sides[1]:
+        sides, signs = sides[1:], []
+    if len(sides) != len(other_sides) or not all(sides) or not all(other_sides):
+        return False
+    if signs == other_signs and all(map(_agree, other_sides, sides)):
+        return True
+    turned = [_MIRRORED.get(sign, sign) for sign in reversed(other_signs)]
+    return len(sides) > 1 and signs == turned and all(map(_agree, reversed(other_sides), sides))
 
 
-def _is_number(token: str) -> bool:
-    return token[:1].isdigit() or token[:1] == "."
+def _without_names(text: str) -> str:
+    """The text without LaTeX commands and the names of functions."""
+    return re.sub(r"\\[A-Za-z]+|\b(?:" + "|".join(sorted(NAMES)) + r")\b", " ", text)
 
 
-def _bounded(value: float) -> float:
-    if not abs(value) <= MAX_VALUE:
-        raise _NotAnExpressionError
-    return value
+def _sides(text: str) -> tuple[list[str], list[str]]:
+    body = _whole_form(text)
+    return [side.strip() for side in _RELATION.split(body)], _RELATION.findall(body)
 
 
-class _Calculator:
-    """Recursive descent over one list of tokens."""
+def _whole_form(text: str) -> str:
+    """``normal_form`` with the left side kept where letters stand on the right too."""
+    body = normal_form(text)
+    tokens = tokens_of(body)
+    if tokens and letters_in(tokens) and "=" in text:
+        # The left side, such as y, is part of an equation.
+        full = normal_form("0+" + text.strip().strip("$ "))
+        return full.removeprefix("0+")
+    return body
 
-    def __init__(self, tokens: list[str]) -> None:
-        self._tokens = tokens
-        self._position = 0
-        self._depth = 0
 
-    def value(self) -> float:
-        result = self._sum()
-        if self._next():
-            raise _NotAnExpressionError
-        return result
+def _agree(given: str, wanted: str) -> bool:
+    tokens, others = tokens_of(_plain_numbers(wanted)), tokens_of(_plain_numbers(given))
+    if tokens is None or others is None:
+        return "".join(given.split()) == "".join(wanted.split())
+    letters = sorted(letters_in(tokens))
+    if not letters_in(others) <= set(letters) or len(letters) > MAX_LETTERS:
+        return False
+    compared = 0
+    for start in range(len(_POINTS)):
+        values = {name: _POINTS[(start + 3 * place) % len(_POINTS)] + place for place, name in enumerate(letters)}
+        try:
+            here = calculate(list(tokens), values)
+        except NotAnExpressionError:
+            continue
+        try:
+            there = calculate(list(others), values)
+        except NotAnExpressionError:
+            return False
+        if abs(here - there) > _TOLERANCE * max(1.0, abs(here)):
+            return False
+        compared += 1
+    return compared > 0
 
-    def _next(self) -> str:
-        return self._tokens[self._position] if self._position < len(self._tokens) else ""
 
-    def _take(self, *wanted: str) -> str:
-        token = self._next()
-        if not token or (wanted and token not in wanted):
-            raise _NotAnExpressionError
-        self._position += 1
-        return token
+def _plain_numbers(body: str) -> str:
+    """Mixed numbers as sums, and thousands without their commas."""
+    mixed = _MIXED.fullmatch(body.strip())
+    if mixed:
+        body = f"{mixed[1]}({mixed[2]}+{mixed[3]}/{mixed[4]})"
+    return _THOUSANDS.sub(lambda match: match[0].replace(",", ""), body)
 
-    def _sum(self) -> float:
-        total = self._product()
-        while self._next() in ("+", "-"):
-            sign = 1.0 if self._take() == "+" else -1.0
-            total = _bounded(total + sign * self._product())
-        return total
 
-    def _product(self) -> float:
-        result = self._signed()
-        while token := self._next():
-            if token in ("*", "/"):
-                self._take()
-                factor = self._signed()
-                if token == "/" and factor == 0:
-                    raise _NotAnExpressionError
-                result = _bounded(result * factor if token == "*" else result / factor)
-            elif token in ("pi", "sqrt", "frac", "("):
-                result = _bounded(result * self._power())
-            else:
-                break
-        return result
-
-    def _signed(self) -> float:
-        if self._next() not in ("+", "-"):
-            return self._power()
-        sign = -1.0 if self._take() == "-" else 1.0
-        self._enter()
-        result = sign * self._signed()
-        self._depth -= 1
-        return result
-
-    def _power(self) -> float:
-        base = self._atom()
-        if self._next() != "^":
-            return base
-        self._take()
-        self._enter()
-        exponent = self._signed()
-        self._depth -= 1
-        if abs(exponent) > MAX_EXPONENT or (base < 0 and not exponent.is_integer()) or (base == 0 > exponent):
-            raise _NotAnExpressionError
-        return _bounded(base**exponent)
-
-    def _atom(self) -> float:
-        token = self._take()
-        if token == "pi":
-            return math.pi
-        if token == "sqrt":
-            radicand = self._atom_inside()
-            if radicand < 0:
-                raise _NotAnExpressionError
-            return math.sqrt(radicand)
-        if token == "frac":
-            return self._fraction()
-        if token in ("(", "{"):
-            self._enter()
-            result = self._sum()
-            self._depth -= 1
-            self._take(")" if token == "(" else "}")
-            return result
-        if not _is_number(token):
-            raise _NotAnExpressionError
-        number = _bounded(float(token))
-        if self._next() == "frac" and number.is_integer():
-            # A whole number before a LaTeX fraction is a mixed number, not a product.
-            self._take()
-            return number + self._fraction()
-        return number
-
-    def _atom_inside(self) -> float:
-        self._enter()
-        result = self._atom()
-        self._depth -= 1
-        return result
-
-    def _fraction(self) -> float:
-        if self._next() != "{":
-            raise _NotAnExpressionError
-        numerator = self._atom_inside()
-        if self._next() != "{":
-            raise _NotAnExpressionError
-        denominator = self._atom_inside()
-        if denominator == 0:
-            raise _NotAnExpressionError
-        return _bounded(numerator / denominator)
-
-    def _enter(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _NotAnExpressionError
+def _is_of_a_function(body: str) -> bool:
+    """Whether the sign of a degree belongs to the argument of ``sin`` and its like."""
+    return re.search(r"\b(?:sin|cos|tan)\s*\(?\{?[^()]*$", body) is not None

@@ -1,7 +1,7 @@
 """Answer metrics by data set: a credit between 0 and 1, and right or wrong.
 
 =============================================  ====================================================================
-data set (``Task.source``)                     answers that are not an option
+data set (``Task.metric``)                     answers that are not an option
 =============================================  ====================================================================
 chartqa, plotqa                                numbers within 5 %, anything else exactly; years exactly, unless the
                                                task allows a tolerance (``read_data_set``'s ``published_rules``)
@@ -18,7 +18,7 @@ mathvista                                      a number rounded as the answer is
 geometry3k, geoqa, unigeo, mathvision,         the same value: fractions, roots, pi, degrees
 mathv360k, tabmwp, iconqa
 scienceqa, aokvqa, ai2d, tqa, arxivqa, wemath  have options only
-thinkvl and whatever is no set of the table    by the kind of the answer (``answers.right_by_kind``)
+thinkvl and whatever is no set of the table    by the kind of the answer (``answers.kinds``)
 =============================================  ====================================================================
 
 Options are named by letter or by their whole text; in the mathematical sets also by their value. No metric looks for
@@ -32,6 +32,7 @@ from types import MappingProxyType
 
 from saccade.quantities import parse_integer
 from saccade.rewards.answers.expressions import evaluate
+from saccade.rewards.answers.kinds import right_by_kind
 from saccade.rewards.answers.rules import (
     anls,
     exact_match,
@@ -40,12 +41,11 @@ from saccade.rewards.answers.rules import (
     multiple_choice,
     options_named,
     relaxed_accuracy,
-    right_by_kind,
     said_forms,
     value_of,
-    vqa_soft_accuracy,
 )
 from saccade.rewards.answers.spans import list_anls, same_items, slide_words, span_f1, words_f1
+from saccade.rewards.answers.vqa import vqa_soft_accuracy
 from saccade.types import Task
 
 Metric = Callable[[Task, str], float]
@@ -66,7 +66,7 @@ def credit(task: Task, answer: str | None) -> float:
     """The credit that the task's data set gives for the answer, between 0 and 1; no answer is worth nothing."""
     if answer is None or len(answer) > max(MAX_ANSWER_CHARACTERS, 2 * len(task.answer)):
         return 0.0
-    metric = METRICS.get(task.source)
+    metric = METRICS.get(task.metric)
     if task.answer_kind == "choice":
         is_named = value_choice if metric is _same_value else multiple_choice
         return float(is_named(answer, task.answer, task.choices))
@@ -83,7 +83,7 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     """
     if answer is None:
         return False
-    metric = METRICS.get(task.source)
+    metric = METRICS.get(task.metric)
     if metric is None:
         return _right_by_kind_of_any(task, answer)
     if metric in (_anls, _span):
@@ -91,8 +91,10 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     if metric is _slide_words:
         return any(_same_slide_words(task, gold, said) for gold in golds(task) for said in said_forms(answer))
     if metric is _long_document:
-        is_list = task.answer_kind == "text" and task.answer.startswith("[")
-        return same_items(answer, task.answer) if is_list else _right_by_kind_of_any(task, answer)
+        if task.answer_kind != "text":
+            return _right_by_kind_of_any(task, answer)
+        is_list = task.answer.startswith("[")
+        return same_items(answer, task.answer) if is_list else any(_right_text(gold, answer) for gold in golds(task))
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
 
 
@@ -114,7 +116,7 @@ def value_choice(prediction: str, gold: str, choices: Sequence[str]) -> bool:
     return len(same_value) == 1 and multiple_choice(same_value[0], gold, choices)
 
 
-def same_list(prediction: str, gold: str) -> bool:
+def same_words_in_list(prediction: str, gold: str) -> bool:
     """The same items in any order, items between commas, semicolons, lines or "and"."""
     wanted = _items(gold)
     return wanted != frozenset() and wanted in map(_items, said_forms(prediction))
@@ -195,7 +197,7 @@ def _same_value(task: Task, answer: str) -> float:
 
 
 def _map_answer(task: Task, answer: str) -> float:
-    return float(any(same_range(answer, gold) or same_list(answer, gold) for gold in golds(task)))
+    return float(any(same_range(answer, gold) or same_words_in_list(answer, gold) for gold in golds(task)))
 
 
 def _rounded(task: Task, answer: str) -> float:

@@ -3,18 +3,23 @@
 Each compares the answer as it was given and as ``replies`` strips it: ``**B**`` and ``The answer is B`` are ``B``.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from itertools import combinations
 
 from rapidfuzz.distance import Levenshtein
 
-from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
+from saccade.quantities import Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.answers.doubts import doubts_of
-from saccade.rewards.answers.expressions import evaluate, normal_form
+from saccade.rewards.answers.expressions import (
+    MAX_EXPRESSION_CHARACTERS,
+    evaluate,
+    is_worked_out,
+    normal_form,
+    same_expression,
+)
 from saccade.rewards.answers.replies import bare, stated_quantity, yes_or_no
-from saccade.types import Task
 
 __all__ = [
     "anls",
@@ -24,8 +29,6 @@ __all__ = [
     "multiple_choice",
     "relative_numeric",
     "relaxed_accuracy",
-    "right_by_kind",
-    "vqa_soft_accuracy",
 ]
 
 MAX_ANSWER_CHARACTERS = 1000
@@ -39,41 +42,33 @@ _LETTER = re.compile(
     r"[(\[]?(?P<letter>[a-z])[)\]]?[.:]?",
     re.IGNORECASE,
 )
-_LETTER_AND_TEXT = re.compile(r"[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL)
+_LETTER_AND_TEXT = re.compile(
+    r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL
+)
+_FRACTION = re.compile(r"[+-]?(?:[0-9]{1,9}\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
+_LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
 _DIGITS = re.compile(r"[0-9]+")
-
-
-def right_by_kind(task: Task, answer: str | None) -> bool:
-    """Whether the answer is right by the rule of ``task.answer_kind`` alone; no answer is wrong.
-
-    ``metrics_by_set.answer_is_right`` is what to ask: it knows the metrics of published sets besides.
-    ``text`` must reach ANLS 0.8 and hold the same digits in the same order.
-    """
-    if answer is None:
-        return False
-    match task.answer_kind:
-        case "exact":
-            return exact_match(answer, task.answer)
-        case "choice":
-            return multiple_choice(answer, task.answer, task.choices)
-        case "integer":
-            return _same_integer(answer, task.answer)
-        case "number":
-            return relative_numeric(answer, task.answer, task.tolerance)
-        case "text":
-            return any(is_nearly(said, task.answer) for said in said_forms(answer))
 
 
 def exact_match(prediction: str, gold: str) -> bool:
     """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
 
-    A sentence that says yes or no, such as ``No, it is not``, is that word.
+    A sentence that says yes or no, such as ``No, it is not``, is that word. JSON objects are equal whatever the order
+    of their keys.
     """
     if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
         return False
-    wanted = _plain(gold)
-    said = (_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction))
-    return wanted != "" and wanted in said
+    wanted = {_plain(gold), _plain(bare(gold))} - {""}
+    said = {_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction)}
+    return not wanted.isdisjoint(said) or (gold.startswith("{") and _same_json(bare(prediction), gold))
+
+
+def _same_json(given: str, gold: str) -> bool:
+    try:
+        wanted = json.loads(gold)
+        return isinstance(wanted, dict) and json.loads(given) == wanted
+    except (ValueError, RecursionError):
+        return False
 
 
 def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
@@ -107,26 +102,60 @@ def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, yea
 
 
 def relative_numeric(prediction: str, gold: str, tolerance: float) -> bool:
-    """Both are numbers, and differ by at most ``tolerance`` times the gold; ``ValueError`` when gold is none."""
+    """Both are numbers, and differ by at most ``tolerance`` times the gold; ``ValueError`` when gold is none.
+
+    A fraction is a number too: ``1/2`` and ``\\frac12`` are 0.5.
+    """
     wanted = parse_quantity(gold)
     if wanted is None:
         raise ValueError(f"the correct answer {gold[:80]!r} is not a number; give the task another answer kind")
-    given = stated_quantity(prediction, of=wanted)
+    given = _number_in(prediction, wanted) or _fraction_in(prediction)
     return given is not None and quantities_agree(given, wanted, tolerance)
 
 
 def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
-    """The same value within a relative tolerance; where gold has no value, the same characters without spaces."""
+    """The same value within a relative tolerance.
+
+    Where gold has no value: the same formula wherever its letters are, or the same characters without spaces; of a
+    tuple or an interval, such as ``(3, \\frac12)``, each part in its place and the same brackets.
+    """
     if len(prediction) > MAX_ANSWER_CHARACTERS:
         return False
     wanted = evaluate(gold)
     if wanted is None:
-        wanted_text = "".join(normal_form(gold).split())
-        return wanted_text != "" and wanted_text in (
-            "".join(normal_form(said).split()) for said in said_forms(prediction)
-        )
+        return any(_same_formula(said, gold, tolerance) for said in said_forms(prediction))
     given = value_of(prediction, wanted)
-    return given is not None and quantities_agree(given, wanted, tolerance)
+    is_same = given is not None and quantities_agree(given, wanted, tolerance)
+    return is_same and any(is_worked_out(said, gold) for said in said_forms(prediction))
+
+
+def _same_formula(said: str, gold: str, tolerance: float) -> bool:
+    wanted = "".join(normal_form(gold).split())
+    given = "".join(normal_form(said).split())
+    if wanted == "" or given == wanted:
+        return wanted != ""
+    brackets, parts = _parts_of(wanted)
+    if len(parts) > 1:
+        other_brackets, others = _parts_of(given)
+        # Without brackets, as in "x = 1, x = 2", the order says nothing.
+        if not brackets:
+            others, parts = sorted(map(normal_form, others)), sorted(map(normal_form, parts))
+        same_form = brackets == other_brackets and len(others) == len(parts)
+        return same_form and all(math_equal(one, part, tolerance) for one, part in zip(others, parts))
+    return same_expression(said, gold)
+
+
+def _parts_of(text: str) -> tuple[str, list[str]]:
+    """The outer brackets of a tuple, a set or an interval, and its parts at the top level."""
+    brackets = text[:1] + text[-1:] if text[:1] in tuple("([{") and text[-1:] in tuple(")]}") else ""
+    depth, parts = 0, [""]
+    for sign in text[1:-1] if brackets else text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign in ",;" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return brackets, parts if depth == 0 else [text]
 
 
 def value_of(prediction: str, wanted: Quantity) -> Quantity | None:
@@ -160,12 +189,27 @@ def _similarity(prediction: str, gold: str, threshold: float) -> float:
     return 1.0 - Levenshtein.distance(given, wanted) / longer
 
 
-def _same_integer(prediction: str, gold: str) -> bool:
+def same_integer(prediction: str, gold: str) -> bool:
+    """Both are the same whole number, in digits or words; ``ValueError`` when gold is none."""
     wanted = parse_integer(gold)
     if wanted is None:
         raise ValueError(f"the correct answer {gold[:80]!r} is not whole; give the task another answer kind")
-    given = stated_quantity(prediction, of=Quantity(float(wanted)))
+    given = _number_in(prediction, Quantity(float(wanted)))
     return given is not None and given.value == wanted
+
+
+def _number_in(prediction: str, wanted: Quantity) -> Quantity | None:
+    """The number that a reply states, perhaps as ``x = 5`` or in LaTeX."""
+    given = stated_quantity(prediction, of=wanted)
+    if given is None and len(prediction) <= MAX_EXPRESSION_CHARACTERS:
+        return stated_quantity(normal_form(bare(prediction)), of=wanted)
+    return given
+
+
+def _fraction_in(prediction: str) -> Quantity | None:
+    plain = bare(prediction)
+    is_fraction = _FRACTION.fullmatch(plain) or _LATEX_FRACTION.fullmatch("".join(plain.split()))
+    return evaluate(plain) if is_fraction else None
 
 
 def is_nearly(said: str, gold: str) -> bool:
@@ -179,7 +223,7 @@ def is_nearly(said: str, gold: str) -> bool:
 
 def _plain(text: str) -> str:
     words = " ".join(unicodedata.normalize("NFC", text).casefold().split())
-    return words.removesuffix(".").strip("\"'`“”‘’ ") or words
+    return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’ ") or words
 
 
 def _letter(text: str) -> str | None:
@@ -202,67 +246,3 @@ def options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
             index = letters.index(both["letter"].upper())
             return frozenset({index}) if exact_match(both["text"], choices[index]) else frozenset()
     return frozenset()
-
-
-MATCHES_FOR_FULL_CREDIT = 3
-
-_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-_DIGIT_COMMA = re.compile(r"[0-9],[0-9]")
-_FULL_STOP = re.compile(r"\.(?![0-9])")
-_NUMBER_WORDS = {"none": "0"} | {word: str(number) for number, word in enumerate(NUMBER_WORDS[:11])}
-_ARTICLES = frozenset({"a", "an", "the"})
-_WITH_APOSTROPHES = """
-ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't he'd
-he'd've he's how'd how'll how's i'd've i'm i've isn't it'd it'd've it'll let's ma'am mightn't mightn't've
-might've mustn't must've needn't not've o'clock oughtn't shan't she'd've should've shouldn't shouldn't've
-somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's something'd something'd've
-something'll that's there'd there'd've there're there's they'd they'd've they'll they're they've 'twas wasn't
-we'd've we've weren't what'll what're what's what've when's where'd where's where've who'd who'd've who'll who's
-who've why'll why're why's won't would've wouldn't wouldn't've y'all y'all'll y'all'd've you'd you'd've you'll
-you're you've
-"""
-
-
-def _contractions() -> dict[str, str]:
-    """Every spelling with an apostrophe left out, to the full spelling."""
-    spellings: dict[str, str] = {}
-    for word in _WITH_APOSTROPHES.split():
-        places = [index for index, letter in enumerate(word) if letter == "'"]
-        for count in range(1, len(places) + 1):
-            for left_out in combinations(places, count):
-                spellings["".join(c for i, c in enumerate(word) if i not in left_out)] = word
-    return spellings
-
-
-_CONTRACTIONS = _contractions()
-
-
-def normalise_vqa(answer: str) -> str:
-    """Lower case, without punctuation and articles, number words as digits, contractions with apostrophes."""
-    text = answer.replace("\n", " ").replace("\t", " ").strip()
-    has_digit_comma = _DIGIT_COMMA.search(text) is not None
-    cleaned = text
-    for sign in _PUNCTUATION:
-        stands_free = sign + " " in text or " " + sign in text
-        cleaned = cleaned.replace(sign, "" if stands_free or has_digit_comma else " ")
-    cleaned = _FULL_STOP.sub("", cleaned)
-    words = [_NUMBER_WORDS.get(word, word) for word in cleaned.lower().split()]
-    return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
-
-
-def vqa_soft_accuracy(prediction: str, annotators: Sequence[str]) -> float:
-    """Mean over annotators left out in turn of min(1, matches among the others / 3); between 0 and 1.
-
-    With one annotator there is no other, and the answer counts when it is the same. The public script normalises only
-    where annotators differ; here it is always done.
-    """
-    if not annotators:
-        raise ValueError("no annotator's answer to compare with; pass at least one")
-    if len(prediction) > MAX_ANSWER_CHARACTERS:
-        return 0.0
-    given = normalise_vqa(prediction)
-    matches = [given == normalise_vqa(answer) for answer in annotators]
-    if len(matches) == 1:
-        return float(matches[0])
-    credit = [min(1.0, (sum(matches) - match) / MATCHES_FOR_FULL_CREDIT) for match in matches]
-    return sum(credit) / len(credit)

@@ -18,8 +18,7 @@ from saccade.rewards.answers.agreement import agrees
 from saccade.rewards.argos.scores import relative_accuracy
 from saccade.rewards.argos.selection import RuleSelector, Selection, Selector, selection_to_json
 from saccade.rewards.argos.verifier import MeasuredPoints, Verifier
-from saccade.rewards.ivgr import AccuracyJudge
-from saccade.rewards.reward import GroupScores, is_correct
+from saccade.rewards.reward import AccuracyJudge, GroupScores, is_correct
 from saccade.seeding import generator_for
 from saccade.types import Json, Score, Task, Term, Trajectory
 

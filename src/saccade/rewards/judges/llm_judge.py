@@ -240,7 +240,7 @@ class AnswerJudge:
     The rules of ``answers`` come first. The model is asked when all of this holds; in every other case the rules have
     the last word:
 
-    - the task's answer is free text (``answer_kind`` is ``text``): closed sets, options and numbers need no judge;
+    - the task's answer is free text (``text``, ``sentence`` or ``judge``): closed sets and values need no judge;
     - the rules do not find the answer right;
     - it says something, has at most ``max_answer_chars`` characters, and does not talk to the judge.
 
@@ -294,7 +294,7 @@ class AnswerJudge:
     def _needs_judge(self, task: Task, answer: str) -> bool:
         is_readable = len(answer) <= self.max_answer_chars and says_anything(answer)
         return (
-            task.answer_kind == "text"
+            task.answer_kind in ("text", "sentence", "judge")
             and is_readable
             and not addresses_judge(answer, _ANSWER_RUNS, question=task.question)
         )

@@ -13,9 +13,9 @@ from saccade.chat.resources import ChatMeter
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
-from saccade.rewards.ivgr import AccuracyJudge
 from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
 from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge
+from saccade.rewards.reward import AccuracyJudge
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -235,6 +235,7 @@ def _task(name: str, split: str, candidate: _Candidate, images: ImageReader) -> 
         tolerance=problem.tolerance,
         targets=read_targets(problem.boxes, problem.boxes_key, refs),
         source=name,
+        metric=name,
         accepted=problem.accepted,
         buckets=problem.buckets,
         corpus=scope.corpus,

@@ -20,7 +20,7 @@ from saccade.tasks.datasets.dataset import (
     without_letters,
 )
 from saccade.tasks.datasets.mathematics import MAX_ANSWER_WORDS
-from saccade.tasks.rows.answers import answer_text, choice_texts, infer_kind
+from saccade.tasks.rows.answers import answer_text, choice_texts
 from saccade.tasks.rows.fields import (
     NumberedRow,
     Row,
@@ -32,6 +32,7 @@ from saccade.tasks.rows.fields import (
     required_text,
     short,
 )
+from saccade.tasks.rows.golds import infer_kind
 from saccade.tasks.rows.text_files import ID_KEY, one_row, rows_by_id
 
 LETTERED_IMAGES = "abc_images"

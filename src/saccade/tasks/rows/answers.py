@@ -1,5 +1,6 @@
 """The answer of a row: its text, its options, and how it will be compared."""
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -7,24 +8,22 @@ from typing import get_args
 
 from saccade.quantities import parse_integer, parse_quantity
 from saccade.tasks.rows.fields import RowError, RowValue, is_encodable, kind_of, listed, literal, short
+from saccade.tasks.rows.golds import infer_kind, unwrapped
 from saccade.types import AnswerKind
 
 MAX_ANSWER_CHARACTERS = 1000
 MAX_CHOICES = 26
 MAX_ACCEPTED = 100
-MAX_EXACT_WORDS = 3
+_OWN_LETTER = re.compile(r"\s*\(?([A-Za-z])[.):]\s*(?=\S)")
 
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 
-_WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4})")
-_CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
 _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-_OPTION_MARK = re.compile(r"(?:^|[\s(\[])([A-H])[.):\]]")
 
 
 def answer_text(value: RowValue, key: str) -> str:
-    """The answer as text; a list must hold one answer, perhaps repeated."""
-    texts = [_as_text(item, key) for item in listed(value, key)]
+    """The answer as text, without its wrapping; a list must hold one answer, perhaps repeated."""
+    texts = [unwrapped(_as_text(item, key)) for item in listed(value, key)]
     texts = [text for text in texts if text]
     if not texts:
         raise RowError(key, "there is no answer")
@@ -41,7 +40,7 @@ def accepted_texts(value: RowValue, key: str, further: RowValue = None) -> tuple
         text
         for source, items in ((key, value), ("accepted", further))
         for item in listed(items, source)
-        if (text := _as_text(item, source))
+        if (text := unwrapped(_as_text(item, source)))
     ]
     if len(texts) > MAX_ACCEPTED:
         raise RowError(key, f"there are {len(texts)} answers, more than {MAX_ACCEPTED}")
@@ -50,19 +49,38 @@ def accepted_texts(value: RowValue, key: str, further: RowValue = None) -> tuple
     return tuple(texts)
 
 
+def golds_of(
+    value: RowValue, further: RowValue, given: str | None, choices: tuple[str, ...], question: str, *, key: str
+) -> tuple[AnswerKind, tuple[str, ...]]:
+    """The kind of a row's answer, and every answer that counts.
+
+    Of kind ``list`` the items of the row's list are one answer, all of which must be said; else any item counts.
+    """
+    if given == "list":
+        items = [unwrapped(_as_text(item, key)) for item in listed(value, key)]
+        text = items[0] if len(items) == 1 else json.dumps(items, ensure_ascii=False)
+        return "list", (answer_text(text, key), *accepted_texts(None, key, further))
+    accepted = accepted_texts(value, key, further)
+    if not accepted:
+        raise RowError(key, "there is no answer")
+    return kind_of_all(given, accepted, choices, question, key), accepted
+
+
 def kind_of_all(
     given: str | None, accepted: Sequence[str], choices: tuple[str, ...], question: str, key: str
 ) -> AnswerKind:
-    """The kind of several answers that count: the one that the row gives, or that all have, or else ``text``.
+    """The kind of several answers that count: the one that the row gives, or that all have.
 
-    Words of one to three and longer ones are both ``text`` together, as are words and numbers.
+    Numbers of several kinds are ``number`` or ``math``, texts of several ``sentence``, texts and numbers ``text``.
     """
     kinds = {answer_kind(given, answer, choices, question, key) for answer in accepted}
     if "choice" in kinds and len({_option_of(answer, choices) for answer in accepted}) > 1:
         raise RowError(key, f"names several options ({', '.join(accepted[:4])}); such a question has one answer")
     if len(kinds) == 1:
         return kinds.pop()
-    return "number" if kinds == {"integer", "number"} else "text"
+    if kinds <= {"integer", "number", "math"}:
+        return "math" if "math" in kinds else "number"
+    return "sentence" if kinds <= {"exact", "text", "sentence"} and "sentence" in kinds else "text"
 
 
 def choice_texts(value: RowValue) -> tuple[str, ...]:
@@ -71,12 +89,29 @@ def choice_texts(value: RowValue) -> tuple[str, ...]:
         items: list[RowValue] = [item.strip() for item in value.split("|")] if value.strip() else []
     else:
         items = listed(literal(value, "choices"), "choices")
-    texts = tuple(_as_text(item, "choices") for item in items)
+    while items and _is_padding(items[-1]):
+        items.pop()
+    texts = _without_letters([_as_text(item, "choices") for item in items])
     if texts and not 2 <= len(texts) <= MAX_CHOICES:
         raise RowError("choices", f"there must be 2 to {MAX_CHOICES} choices, not {len(texts)}")
     if not all(texts):
         raise RowError("choices", "a choice is empty")
     return texts
+
+
+def _is_padding(item: RowValue) -> bool:
+    """Whether it fills a table where a question has fewer options than others."""
+    is_nan = isinstance(item, float) and math.isnan(item)
+    return item is None or is_nan or (isinstance(item, str) and item.strip().casefold() in ("nan", "none"))
+
+
+def _without_letters(texts: list[str]) -> tuple[str, ...]:
+    """The options without letters of their own, where each has its own: ``A. red``, ``(B) blue``."""
+    own = [_OWN_LETTER.match(text) for text in texts]
+    letters = [match[1].upper() for match in own if match]
+    if len(texts) > 1 and letters == [chr(ord("A") + place) for place in range(len(texts))]:
+        return tuple(text[match.end() :] for text, match in zip(texts, own) if match)
+    return tuple(texts)
 
 
 def answer_kind(given: str | None, answer: str, choices: tuple[str, ...], question: str, key: str) -> AnswerKind:
@@ -94,31 +129,6 @@ def answer_kind(given: str | None, answer: str, choices: tuple[str, ...], questi
     if kind == "choice" and choices and not _names_a_choice(answer, choices):
         raise RowError(key, f"the answer {short(answer)} is neither the letter nor the text of a choice")
     return kind
-
-
-def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKind:
-    """How to compare an answer that comes without a kind; the first rule that fits.
-
-    1. Choices are given, or the answer is a letter that the question marks as an option (``A. ... B. ...``): choice.
-    2. A whole number: integer. But digits with a leading zero or more than 15 of them are a code: exact.
-    3. A number with decimals, percent sign, currency or unit: number.
-    4. One word, or two or three without digits: exact. Anything longer: text.
-    """
-    if choices:
-        return "choice"
-    letter = _LETTER.fullmatch(answer)
-    marked = set(_OPTION_MARK.findall(question))
-    if letter and {"A", "B", letter[1].upper()} <= marked:
-        return "choice"
-    if _WHOLE.fullmatch(answer):
-        return "integer"
-    if _CODE.fullmatch(answer):
-        return "exact"
-    if parse_quantity(answer) is not None:
-        return "number"
-    words = answer.split()
-    has_digits = any(character.isdigit() for character in answer)
-    return "exact" if len(words) == 1 or (len(words) <= MAX_EXACT_WORDS and not has_digits) else "text"
 
 
 def _names_a_choice(answer: str, choices: tuple[str, ...]) -> bool:

@@ -63,6 +63,8 @@ class RowParts:
     family: str | None = None
     choices: RowValue = None
     answer_kind: str | None = None
+    metric: str | None = None
+    """The published set whose metric judges the answer."""
     tolerance: float | None = None
     difficulty: float | None = None
     targets: RowValue = None
@@ -205,6 +207,7 @@ def _parts(
         family=optional_text(row, "family", "category", "data_source", "datasource"),
         choices=row.get("choices") if row.get("choices") is not None else row.get("options"),
         answer_kind=optional_text(row, "answer_kind"),
+        metric=optional_text(row, "metric"),
         tolerance=optional_number(row, "tolerance", low=0.0, high=1.0),
         difficulty=optional_number(row, "difficulty", low=0.0, high=1.0),
         targets=row.get(targets_key),

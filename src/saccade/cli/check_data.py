@@ -1,0 +1,82 @@
+"""``saccade check-data``: what a file of questions holds, as it will be asked and graded."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from saccade.cli import options
+from saccade.cli.machine import log_to_stderr
+from saccade.cli.options import PATH
+from saccade.cli.running import task_context
+
+if TYPE_CHECKING:
+    from saccade.types import AnswerKind, Task
+
+ROWS = 20
+MAX_QUESTION_CHARACTERS = 300
+
+
+@click.command("check-data")
+@click.argument("data", type=PATH)
+@options.image_root
+@options.max_frames
+@options.answer_kind
+@options.skip_bad_rows
+@click.option("-n", "--rows", type=click.IntRange(min=0), default=ROWS, show_default=True, help="Rows to print.")
+def check_data(
+    data: Path,
+    image_root: Path | None,
+    max_frames: int | None,
+    answer_kind: "AnswerKind | None",
+    skip_bad_rows: bool,
+    rows: int,
+) -> None:
+    """Say how the questions of a file are understood: kinds of answers, golds that no reply can meet, first rows.
+
+    DATA is a file or folder of tasks, as --data of the other commands. Exits with 1 where a gold is not met by itself,
+    or is met by a near miss.
+    """
+    log_to_stderr(is_quiet=True)
+    from saccade.config.context import warn_of_bad_rows
+    from saccade.config.gold_check import describe_kinds, weak_golds
+    from saccade.tasks.files import read_tasks
+
+    context = task_context(
+        data=data,
+        model=None,
+        overrides=(),
+        seed=0,
+        skip_bad_rows=skip_bad_rows,
+        image_root=image_root,
+        max_frames=max_frames,
+        answer_kind=answer_kind,
+    )
+    read = read_tasks(
+        data,
+        media=context.media,
+        skip_bad_rows=skip_bad_rows,
+        image_root=context.image_root,
+        max_frames=context.max_frames,
+        answer_kind=answer_kind,
+    )
+    warn_of_bad_rows(data, read.skipped, len(read.tasks))
+    for task in read.tasks[:rows]:
+        click.echo(_row(task))
+    click.echo(describe_kinds(read.tasks))
+    weak = weak_golds(read.tasks)
+    for one in weak:
+        click.echo(f"  {one}")
+    unmet = sum(not one.is_met for one in weak)
+    click.echo(f"{unmet} golds are not met by themselves, {len(weak) - unmet} are met by a near miss")
+    if weak:
+        click.get_current_context().exit(1)
+
+
+def _row(task: "Task") -> str:
+    """The question as it is asked, its options, the answers that count and their kind."""
+    question = task.question if len(task.question) <= MAX_QUESTION_CHARACTERS else f"{task.question[:300]}…"
+    options = [f"  {chr(ord('A') + place)}. {text}" for place, text in enumerate(task.choices)]
+    golds = " or ".join(dict.fromkeys(task.accepted or (task.answer,)))
+    shown = f"{len(task.images)} picture{'s' if len(task.images) != 1 else ''}"
+    return "\n".join([f"{task.id} ({shown}): {question}", *options, f"  -> {golds}  [{task.answer_kind}]"])

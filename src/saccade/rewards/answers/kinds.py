@@ -1,0 +1,55 @@
+"""Whether an answer is right by its task's ``answer_kind``.
+
+==========  ===========================================================================================================
+kind        an answer is right that
+==========  ===========================================================================================================
+exact       is the word, up to case, white space, quotes and a final full stop
+choice      names the option, by its letter or its whole text
+integer     is the whole number, in digits or words, alone or as a count
+number      is the number within the task's relative tolerance
+math        has the same value, or is the same formula: fractions, roots, pi, letters, tuples, in LaTeX or plain text
+list        has all the items and no other, in any order
+text        has the same words in the same order, articles apart
+sentence    has the same words with content in the same order; no number, direction, colour or denial may differ
+judge       a judge finds right; without one, the same as ``sentence``
+==========  ===========================================================================================================
+"""
+
+from saccade.rewards.answers.lists import same_list
+from saccade.rewards.answers.options_in_text import options_in
+from saccade.rewards.answers.rules import (
+    exact_match,
+    math_equal,
+    multiple_choice,
+    relative_numeric,
+    said_forms,
+    same_integer,
+)
+from saccade.rewards.answers.statements import same_statement, same_words
+from saccade.types import Task
+
+
+def right_by_kind(task: Task, answer: str | None) -> bool:
+    """Whether the answer is right by the rule of ``task.answer_kind`` alone; no answer is wrong.
+
+    ``metrics_by_set.answer_is_right`` is what to ask: it knows the metrics of published sets besides.
+    """
+    if answer is None:
+        return False
+    match task.answer_kind:
+        case "exact":
+            return exact_match(answer, task.answer)
+        case "choice":
+            return multiple_choice(answer, task.answer, task.choices or options_in(task.question))
+        case "integer":
+            return same_integer(answer, task.answer)
+        case "number":
+            return relative_numeric(answer, task.answer, task.tolerance)
+        case "math":
+            return math_equal(answer, task.answer)
+        case "list":
+            return same_list(answer, task.answer)
+        case "text":
+            return any(same_words(said, gold) for said in said_forms(answer) for gold in said_forms(task.answer))
+        case "sentence" | "judge":
+            return any(same_statement(said, gold) for said in said_forms(answer) for gold in said_forms(task.answer))

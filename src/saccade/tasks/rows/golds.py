@@ -1,0 +1,123 @@
+"""The right answer of a row without its wrapping, and the kind that it has by its looks."""
+
+import json
+import re
+
+from saccade.quantities import parse_quantity
+from saccade.types import AnswerKind
+
+MAX_LAYERS = 8
+MAX_EXACT_WORDS = 3
+
+_THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_IN_TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+_AFTER_HASHES = re.compile(r"(?:^|\s)####\s+(\S[^\n]*)\s*$")
+_WHOLE_COMMAND = re.compile(r"\\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s*(\{.*\})", re.DOTALL)
+_BOXED = re.compile(r"\\boxed\s*\{")
+_AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4})")
+_CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
+_LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
+_OPTION_MARK = re.compile(r"(?:^|[\s(\[])([A-H])[.):\]]")
+_LATEX = re.compile(
+    r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|angle|sin|cos|tan|log|ln|theta|alpha|beta)\b"
+    r"|[√π∞²³∠]|[A-Za-z0-9)}]\^"
+)
+_FRACTION = re.compile(r"[+-]?(?:[0-9]+\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
+_EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9\s]|[=<>≤≥])*")
+_TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥]|[=<>≤≥]\s*[A-Za-z]\b")
+_FUNCTIONS = frozenset(["sin", "cos", "tan", "log", "exp", "sqrt"])
+_PAIR = re.compile(r"[(\[]\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*[)\]]")
+
+
+def unwrapped(gold: str) -> str:
+    """The gold as a bare reply would say it.
+
+    ``<think>…</think>`` before it, ``<answer>``, ``#### 7``, ``\\boxed{}``, ``$…$``, ``\\text{}`` and bold are taken
+    off; of a text with one ``\\boxed{}``, or several with the same content, that content counts.
+    """
+    text = gold.strip()
+    for _ in range(MAX_LAYERS):
+        inner = _without_a_layer(text).strip()
+        if inner in (text, ""):
+            break
+        text = inner
+    return text
+
+
+def _without_a_layer(text: str) -> str:
+    after = _THOUGHT.sub("", text)
+    if after.strip() and after != text:
+        return after
+    if len(set(found := [one.strip() for one in _IN_TAGS.findall(text)])) == 1:
+        return str(found[0])
+    if marked := _AFTER_HASHES.search(text):
+        return marked[1]
+    whole = _WHOLE_COMMAND.fullmatch(text)
+    if whole and _group_at(whole[1], 0) == whole[1]:
+        return whole[1][1:-1]
+    for opening, closing in _AROUND:
+        inner = text[len(opening) : -len(closing)]
+        if text.startswith(opening) and text.endswith(closing) and inner and opening not in inner:
+            return inner
+    boxed = {_group_at(text, match.end() - 1) for match in _BOXED.finditer(text)}
+    return boxed.pop()[1:-1] if len(boxed) == 1 else text
+
+
+def _group_at(text: str, start: int) -> str:
+    """The braces that open at ``start``, with what is in them; all the rest where they never close."""
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] == "{") - (text[place] == "}")
+        if depth == 0:
+            return text[start : place + 1]
+    return text[start:] + "}"
+
+
+def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKind:
+    """How to compare an answer that comes without a kind; the first rule that fits.
+
+    1. Choices are given, or the answer is a letter that the question marks as an option (``A. ... B. ...``): choice.
+    2. A whole number: integer. But digits with a leading zero or more than 15 of them are a code: exact.
+    3. A number with decimals, percent sign, currency or unit: number.
+    4. A fraction, LaTeX, roots, powers, pi, a tuple, an equation: math.
+    5. A JSON object, one word, or two or three without digits: exact.
+    6. Two or three words with digits: text. Anything longer: sentence.
+    """
+    if choices:
+        return "choice"
+    letter = _LETTER.fullmatch(answer)
+    if letter and {"A", "B", letter[1].upper()} <= set(_OPTION_MARK.findall(question)):
+        return "choice"
+    if _WHOLE.fullmatch(answer):
+        return "integer"
+    if _CODE.fullmatch(answer):
+        return "exact"
+    if parse_quantity(answer) is not None:
+        return "number"
+    if is_mathematical(answer):
+        return "math"
+    words = answer.split()
+    if len(words) > MAX_EXACT_WORDS and not is_json_object(answer):
+        return "sentence"
+    has_digits = any(character.isdigit() for character in answer)
+    return "text" if 1 < len(words) <= MAX_EXACT_WORDS and has_digits else "exact"
+
+
+def is_json_object(answer: str) -> bool:
+    try:
+        return answer.startswith("{") and isinstance(json.loads(answer), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_mathematical(answer: str) -> bool:
+    """Whether an answer is written as mathematics: by its signs, not by whether it has a value."""
+    if _LATEX.search(answer) or _FRACTION.fullmatch(answer) or _PAIR.fullmatch(answer):
+        return True
+    return _EQUATION.fullmatch(answer) is not None and _TERM.search(answer) is not None and _has_short_words(answer)
+
+
+def _has_short_words(answer: str) -> bool:
+    return all(len(word) <= 2 or word in _FUNCTIONS for word in re.findall(r"[A-Za-z]+", answer))

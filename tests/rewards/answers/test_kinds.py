@@ -1,0 +1,140 @@
+"""Answers of each kind against right ones as people's files write them: the same value is right, a near miss is not."""
+
+import pytest
+
+from saccade.rewards.answers.kinds import right_by_kind
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.answers.options_in_text import options_in
+from saccade.types import AnswerKind, Task
+
+SAME_SENTENCES = [
+    ("The color of the flag is white.", "The color of the flag is white"),
+    ("A dog is on the left.", "There is a dog on the left"),
+    ("There are three dogs.", "There are 3 dogs"),
+    ("No, the two angles are not equal.", "No, the two angles aren't equal."),
+    ("Action: click(start_box=[615, 226])", "Action: click(start_box=[615,226])"),
+    ("It has 5,000 seats in all", "It has 5000 seats in all."),
+]
+OTHER_SENTENCES = [
+    ("The color of the flag is white.", "The color of the flag is red."),
+    ("The man is on the left side of the car.", "The man is on the right side of the car."),
+    ("The dog is above the table.", "The dog is below the table."),
+    ("No, the two angles are not equal.", "No, the two angles are equal."),
+    ("The value increases from 2010 to 2015.", "The value decreases from 2010 to 2015."),
+    ("They are celebrating on the soccer field.", "They are not celebrating on the soccer field."),
+    ("There are three dogs in the picture.", "There are two dogs in the picture."),
+    ("There are 3 dogs in the picture.", "There are 2 dogs in the picture."),
+    ("a woman in a red shirt holding an umbrella", "a woman in a blue shirt holding an umbrella"),
+    ("Action: click(start_box=[615, 226])", "Action: type(start_box=[615, 226])"),
+    ("x > 5 and y < 3 hold", "x < 5 and y > 3 hold"),
+    ("The change is -2 in all", "The change is 2 in all"),
+    ("It is in Austria, not far away", "It is in Australia, not far away"),
+]
+SAME_VALUES = [
+    (r"2 \sqrt { 221 }", r"2\sqrt{221}"),
+    (r"2 \sqrt { 221 }", "2√221"),
+    (r"2 \sqrt { 221 }", "29.73"),
+    (r"\frac { 3 } { 4 }", "0.75"),
+    (r"\frac{1}{2}", r"\frac12"),
+    (r"\frac{1}{2}", r"\cfrac{1}{2}"),
+    (r"\sqrt[3]{8}", "2"),
+    ("1/2", "0.5"),
+    ("1 1/2", "3/2"),
+    (r"48^\circ", "48"),
+    (r"48^\circ", "48 degrees"),
+    (r"10\sqrt{3}", "10√3"),
+    (r"4 \pi - 8", r"4\pi-8"),
+    ("3x + 2y = 7", "2y + 3x = 7"),
+    ("3x + 2y = 7", "7 = 3x + 2y"),
+    (r"y = 2x + 1", "2x + 1"),
+    (r"x \geq 5", "5 <= x"),
+    ("(3, 4)", "(3,4)"),
+    (r"(\frac{1}{2}, 1)", "(0.5, 1)"),
+    ("x = 1, x = 2", "x=2, x=1"),
+]
+OTHER_VALUES = [
+    (r"- 3 \sqrt { 2 }", r"3 \sqrt { 2 }"),
+    (r"2 \sqrt { 221 }", r"2 \sqrt { 212 }"),
+    (r"\frac { 3 } { 4 } \pi", r"\frac { 4 } { 3 } \pi"),
+    ("3x + 2y = 7", "3x - 2y = 7"),
+    (r"5 \sqrt { 3 } + 2", r"5 \sqrt { 3 } - 2"),
+    (r"x \geq 5", r"x \leq 5"),
+    ("x > 5", "x >= 5"),
+    ("(3, 4)", "(4, 3)"),
+    ("[3, 4)", "(3, 4)"),
+    (r"\frac{63}{400}", r"\frac{64}{400}"),
+    ("(3, 4)", "3"),
+]
+UNFINISHED = [("391", "17*23"), (r"\frac{1}{2}", r"\sin 30^\circ"), ("3/4", "1/4 + 1/2"), ("12", "20 - 8")]
+
+
+def task(kind: AnswerKind, gold: str, question: str = "?", choices: tuple[str, ...] = ()) -> Task:
+    return Task(
+        id="t", family="f", question=question, answer=gold, answer_kind=kind, images=(), choices=choices, source="mine"
+    )
+
+
+@pytest.mark.parametrize(("gold", "reply"), SAME_SENTENCES)
+def test_a_sentence_is_right_in_other_function_words(gold: str, reply: str) -> None:
+    assert right_by_kind(task("sentence", gold), reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), OTHER_SENTENCES)
+def test_a_sentence_with_another_word_number_or_denial_is_wrong(gold: str, reply: str) -> None:
+    assert not right_by_kind(task("sentence", gold), reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), SAME_VALUES)
+def test_equal_values_are_right_however_they_are_written(gold: str, reply: str) -> None:
+    assert right_by_kind(task("math", gold), reply)
+    assert right_by_kind(task("math", gold), rf"\boxed{{{reply}}}")
+
+
+@pytest.mark.parametrize(("gold", "reply"), OTHER_VALUES)
+def test_other_values_are_wrong(gold: str, reply: str) -> None:
+    assert not right_by_kind(task("math", gold), reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), UNFINISHED)
+def test_a_calculation_that_is_left_to_do_is_no_answer(gold: str, reply: str) -> None:
+    assert not right_by_kind(task("math", gold), reply)
+
+
+@pytest.mark.parametrize("reply", ["0.5", "1/2", r"\frac12", r"$\frac{1}{2}$", "x = 0.5"])
+def test_a_number_may_be_a_fraction(reply: str) -> None:
+    assert right_by_kind(task("number", "0.5"), reply)
+
+
+def test_a_list_needs_all_items_in_any_order() -> None:
+    years = task("list", '["2007", "2008"]')
+    assert all(
+        right_by_kind(years, reply) for reply in ("2007, 2008", "[2008, 2007]", "2007 and 2008", '["2007","2008"]')
+    )
+    assert not any(right_by_kind(years, reply) for reply in ("2007", "2007, 2008, 2009", "2007, 2007", "[2007]", ""))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What? A. cat B. dog C. cow",
+        "What?\n(A) cat\n(B) dog\n(C) cow\nAnswer with the letter.",
+        "What? A: cat, B: dog, C: cow",
+    ],
+)
+def test_options_inside_a_question_are_named_by_letter_or_text(question: str) -> None:
+    asked = task("choice", "A", question)
+    assert options_in(question) == ("cat", "dog", "cow")
+    assert all(right_by_kind(asked, reply) for reply in ("A", "(A)", "A. cat", "Option A: cat", "cat"))
+    assert not any(right_by_kind(asked, reply) for reply in ("B", "dog", "A or B", "A. dog", ""))
+
+
+def test_a_full_stop_after_a_letter_in_a_sentence_starts_no_option() -> None:
+    assert options_in("Is Plan A. better than the others?") == ()
+    assert options_in("B. is before A.") == ()
+
+
+def test_the_same_row_is_graded_the_same_whatever_its_file_is_called() -> None:
+    for name in ("mine", "chartqa", "geometry3k", "textvqa"):
+        row = Task(id="t", family="f", question="?", answer="100", answer_kind="integer", images=(), source=name)
+        assert answer_is_right(row, "100")
+        assert not answer_is_right(row, "104")
