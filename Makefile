@@ -10,7 +10,9 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WORKERS := $(shell test $(CORES) -lt 3 && expr $(CORES) + 1 || echo 4)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # pip compiles what it installs on one core, all of it; `setup` does that on all cores, without what few processes import.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# All that is locked is compared with its hash. A hash makes pip ask for the hash of everything, which the clone has not.
+PIP := $(INSTALL) --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt
 
 NOT_COMPILED := /(tests|transformers/models|databricks|debugpy|fontTools|mlflow|mypy|networkx|nltk|onnxruntime|pip|pygments|schemathesis|sqlalchemy|statsmodels)/
 
@@ -18,18 +20,20 @@ export OMP_WAIT_POLICY := passive
 # Hundreds of processes of the tests import Saccade: its bytecode is kept, also where the environment says otherwise.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check docs bench gpu ray cluster test-cluster chromium setup clean
+.PHONY: demo test check docs bench gpu ray cluster test-cluster test-vllm chromium setup hashes licences vulnerabilities clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt hashes.txt
 	$(PYTHON) -c 'import sys; sys.exit("Saccade needs Python 3.11 or newer; set PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	# The pip of Python 3.11 and 3.12 takes three times as long to find the same packages.
-	$(PIP) --upgrade pip
+	# Older pips know no --no-require-hashes; that of Python 3.11 and 3.12 takes three times as long to find the packages.
+	grep '^pip==' hashes.txt | $(INSTALL) --upgrade --requirement /dev/stdin
+	# Any build of torch will do (one that is here, an index's or a folder's), and each has a hash of its own.
+	$(INSTALL) --no-deps --constraint constraints.txt torch
 	$(PIP) --editable '.[dev]'
-	# Trackio asks for an older Pillow than it needs.
-	$(PIP) --no-deps trackio
+	# Trackio asks for an older Pillow than it needs, TextArena for chess (GPL), which its games for one player do without.
+	$(PIP) --no-deps trackio textarena
 	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '$(NOT_COMPILED)' $(VENV)/lib src || true
 	touch $(READY)
 
@@ -81,5 +85,24 @@ test-vllm: $(READY)
 	test -n "$(SACCADE_VLLM_PYTHON)" || $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r examples/engine/requirements.txt ./examples/engine
 	SACCADE_VLLM_PYTHON="$(or $(SACCADE_VLLM_PYTHON),$(VLLM_VENV)/bin/python)" $(BIN)/python -m pytest -n 0 -m vllm tests/engines/test_vllm_engine.py
 
+# What is done after a change of constraints.txt, with tools in an environment of their own. Each needs a network.
+TOOLS := .venv-tools
+$(TOOLS)/.ready: Makefile
+	test -x $(TOOLS)/bin/python || $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1 uv==0.13.9
+	touch $(TOOLS)/.ready
+
+# The hashes of all files of each version, so of every platform, as the index states them: one line for each package.
+hashes: $(TOOLS)/.ready
+	$(TOOLS)/bin/uv pip compile --quiet --no-config --no-deps --generate-hashes --no-header --no-annotate --upgrade --output-file $(TOOLS)/hashes.txt constraints.txt
+	awk '{ sub(/^ +/, ""); if (sub(/\\$$/, "")) printf "%s", $$0; else print }' $(TOOLS)/hashes.txt > hashes.txt
+
+licences: $(READY)
+	$(BIN)/python tests/licences.py
+
+# Known flaws of the locked versions, from a service that may not be reachable: a version that it cannot look up is an error.
+vulnerabilities: $(TOOLS)/.ready
+	$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off --requirement hashes.txt
+
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) runs
+	rm -rf $(VENV) $(VLLM_VENV) $(TOOLS) runs

@@ -4,17 +4,17 @@
 # Volumes, the viewer's port and the sandbox are as in cpu.Dockerfile.
 # Not built: torch with CUDA was not downloaded, beyond the check that the lock file pins nothing that it needs otherwise. On 26 November
 # 2026 the last `pip install` ran with the CPU wheel of torch in the image of cpu.Dockerfile, and `plan-memory` there. Never on a GPU.
-FROM python:3.11-slim
+FROM python:3.11.15-slim@sha256:90744cff8f32887f075c47d747a173ff333e9e98801667af93c357fa9f5e28ff
 # The CPU kernels and torch.compile's Triton compile at run time, so the compiler stays in the image.
 RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /saccade
-COPY constraints.txt ./
-# The image's own pip takes three times as long to find the packages.
-RUN pip install --no-cache-dir --constraint constraints.txt --upgrade pip
-RUN pip install --no-cache-dir torch==2.13.0
+COPY hashes.txt ./
+# The image's own pip takes three times as long to find the packages, and cannot compare some with hashes and not others.
+RUN grep '^pip==' hashes.txt | pip install --no-cache-dir --upgrade --requirement /dev/stdin
+RUN grep '^torch==' hashes.txt | pip install --no-cache-dir --no-deps --requirement /dev/stdin
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install --no-cache-dir --constraint constraints.txt '.[sandbox,http,services,view,lora]'
+RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt '.[sandbox,http,services,view,lora]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs
 USER saccade
 WORKDIR /runs

@@ -32,7 +32,7 @@ def test_what_is_copied_is_in_the_tree_and_sent_to_the_builder(path: Path) -> No
     assert next(line for line in ignored if line and not line.startswith("#")) == "*"
     sent = {line[1:] for line in ignored if line.startswith("!")}
     copied = [word for name, words in instructions(path) if name == "COPY" for word in shlex.split(words)[:-1]]
-    assert {"pyproject.toml", "constraints.txt", "src", PROJECT["readme"], *PROJECT["license-files"]} == set(copied)
+    assert {"pyproject.toml", "hashes.txt", "src", PROJECT["readme"], *PROJECT["license-files"]} == set(copied)
     assert [one for one in copied if not (ROOT / one).exists() or one not in sent] == []
     assert not any(fnmatch(one, pattern) for one in copied for pattern in ignored[1:] if pattern[:1] not in ("!", "*"))
 
@@ -48,12 +48,19 @@ def test_what_is_installed_exists(path: Path) -> None:
     # The viewer and the servers are what an image's ports are for.
     assert {"sandbox", "services", "view"} <= set(extras)
     locked = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    assert all(pin in locked for pin in re.findall(r"torch==\S+", commands))
+    assert all(pin in locked for pin in re.findall(r"torch==[\d.]+", commands))
     image = next(words for name, words in steps if name == "FROM")
-    version = re.fullmatch(r"python:(3\.\d+)-slim", image)
+    version = re.fullmatch(r"python:(3\.\d+)\.\d+-slim@sha256:[0-9a-f]{64}", image)
     assert version is not None
     assert version[1] in SpecifierSet(PROJECT["requires-python"])
     assert f"Programming Language :: Python :: {version[1]}" in PROJECT["classifiers"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_everything_that_an_image_installs_is_compared_with_its_hash(path: Path) -> None:
+    runs = [words for name, words in instructions(path) if name == "RUN" and "pip install" in words]
+    assert [words for words in runs if "grep '^" not in words and "--hash=sha256:" not in words][:-1] == []
+    assert "--no-require-hashes --constraint hashes.txt --build-constraint hashes.txt" in runs[-1]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

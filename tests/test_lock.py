@@ -1,38 +1,33 @@
-"""constraints.txt is the lock file of `make demo` and `make test`: all packages, at the versions that are here."""
+"""constraints.txt is the lock file of `make demo` and `make test`: all packages, at the versions that are here.
+
+hashes.txt has the hashes of their files, docs/licences.md their licences.
+"""
 
 import re
-from importlib.metadata import PackageNotFoundError, distribution, version
-from pathlib import Path
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, files, version
 
-from packaging.requirements import Requirement
+import pytest
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).parents[1]
-LINES = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
-LOCKED = {canonicalize_name(name): pin for name, _, pin in (line.partition("==") for line in LINES if line)}
+from licences import EXTRAS, LINES, LOCKED, PAGE, PROJECT, ROOT, STRONG, TABLES, closure, installed_alone, licence
 
 
-def needed(extra: str) -> set[str]:
-    """Names of all that is installed for the package with an extra, directly or by what it needs."""
-    found: set[str] = set()
-    waiting = [("saccade-vlm", frozenset({extra}))]
-    seen = set(waiting)
-    while waiting:
-        name, extras = waiting.pop()
-        try:
-            requirements = distribution(name).requires or []
-        except PackageNotFoundError:
-            continue
-        found.add(canonicalize_name(name))
-        for text in requirements:
-            one = Requirement(text)
-            holds = one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras or {""})
-            place = (canonicalize_name(one.name), frozenset(one.extras))
-            if holds and place not in seen:
-                seen.add(place)
-                waiting.append(place)
-    return found - {"saccade-vlm"}
+def found(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def needed(*extras: str) -> set[str]:
+    """Names of all that is installed for the package with extras, directly or by what it needs."""
+
+    def needs(name: str) -> list[str] | None:
+        there = found(name)
+        return None if there is None else there.requires or []
+
+    return closure([*PROJECT["dependencies"], *(text for extra in extras for text in EXTRAS[extra])], needs)
 
 
 def test_each_line_pins_one_version() -> None:
@@ -40,10 +35,63 @@ def test_each_line_pins_one_version() -> None:
 
 
 def test_every_package_of_the_demo_and_the_tests_is_locked_at_the_version_that_is_here() -> None:
-    for extra, least in (("", 50), ("dev", 200)):
-        names = needed(extra)
+    for names, least in ((needed(), 50), (needed("dev") | installed_alone(), 200)):
         assert len(names) >= least
         assert sorted(name for name in names if name not in LOCKED) == []
         here = {name: Version(version(name)).public for name in names}
         other = {name: (there, LOCKED[name]) for name, there in here.items() if there != Version(LOCKED[name]).public}
         assert other == {}
+
+
+def test_every_locked_version_has_hashes() -> None:
+    """After a change of constraints.txt: make hashes."""
+    lines = (ROOT / "hashes.txt").read_text(encoding="utf-8").splitlines()
+    assert [line[:80] for line in lines if not re.fullmatch(r"\S+==\S+( --hash=sha256:[0-9a-f]{64})+", line)] == []
+    assert {canonicalize_name(line.split("==")[0]): line.split()[0].split("==")[1] for line in lines} == LOCKED
+
+
+def test_every_locked_version_has_its_licence_on_the_page() -> None:
+    """After a change of constraints.txt: make licences."""
+    _, _, table = PAGE.read_text(encoding="utf-8").partition("## All")
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()][4:]
+    assert {name: pin for name, pin, _, _ in rows} == LOCKED
+
+
+def in_images() -> set[str]:
+    images = [path.read_text(encoding="utf-8") for path in (ROOT / "docker").iterdir()]
+    return needed(*(extra for text in images for extra in re.findall(r"'\.\[(.+?)\]'", text)[0].split(",")))
+
+
+def test_no_package_of_the_set_up_and_of_the_images_is_under_the_gpl() -> None:
+    stated = {}
+    for name in needed("dev") | in_images() | installed_alone():
+        one = distribution(name).metadata
+        kinds = one.get_all("Classifier") or []
+        stated[name] = licence(one.get("License-Expression"), one.get("License"), kinds)
+    assert len(stated) >= 200
+    assert {name: text for name, text in stated.items() if STRONG.search(text)} == {}
+
+
+@pytest.mark.parametrize(
+    ("stated", "strong"),
+    [
+        ("GPL-3.0+", True),
+        ("MIT OR AGPL-3.0-only", True),
+        ("GNU General Public License v3 or later (GPLv3+)", True),
+        ("GNU LGPL v3+", False),
+        ("LGPL-2.1-or-later", False),
+        ("GNU Lesser General Public License v3 or later (LGPLv3+)", False),
+        ("GNU Library or Lesser General Public License (LGPL)", False),
+    ],
+)
+def test_the_gpl_is_told_from_the_lgpl(stated: str, strong: bool) -> None:
+    assert bool(STRONG.search(stated)) is strong
+
+
+def test_the_page_names_every_wheel_that_holds_a_library_under_the_gpl() -> None:
+    libraries = re.compile(r"/lib(x264|x265|xvidcore|postproc|rubberband|fftw3|readline)\b[^/]*\.(so|dylib)")
+    holding = {name for name in needed("dev") if any(libraries.search(str(file)) for file in files(name) or [])}
+    words, _, _ = PAGE.read_text(encoding="utf-8").partition(TABLES)
+    assert sorted(name for name in holding if f"`{name}`" not in words) == []
+    # The page says so of them all.
+    assert holding & in_images() == set()
