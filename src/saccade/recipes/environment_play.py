@@ -1,5 +1,6 @@
 """Play in an environment of somebody else's: episodes as tasks, how they are played, and an evaluation of a model."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ from saccade.interop.environments.world_env import WorldEnv
 from saccade.models import base_checkpoint, load_model
 from saccade.models.checkpoint import is_tiny
 from saccade.recipes.environment_settings import TINY, EnvironmentSettings, trained_settings
+from saccade.runs import Permission
 from saccade.seeding import seed_for
 from saccade.tasks import Shuffled, TaskSampler
 from saccade.tasks.curriculum import InOrder
@@ -78,10 +80,16 @@ def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource
     return source
 
 
-def environment_evaluation(context: RecipeContext, *, count: int | None = None, temperature: float = 0.0) -> Plan:
-    """Play of a checkpoint in held-out episodes of ``--env``, shown as in the run that the checkpoint lies in."""
+def environment_evaluation(
+    context: RecipeContext, *, count: int | None = None, temperature: float = 0.0, allowed: Sequence[str] = ()
+) -> Plan:
+    """Play of a checkpoint in held-out episodes of ``--env``, shown as in the run that the checkpoint lies in.
+
+    ``allowed`` are paths and texts that the settings of that run may name for its environment.
+    """
     path = context.model or base_checkpoint()
-    known = trained_settings(path)
+    permission = Permission(allowed=frozenset(allowed))
+    known = trained_settings(path, permission=permission, overrides=context.overrides)
     settings = apply_overrides(known or (TINY if is_tiny(path) else EnvironmentSettings()), context.overrides)
     settings = replace(settings, sft=replace(settings.sft, steps=0), held_out=count or settings.held_out)
     source = opened(context, settings)

@@ -89,6 +89,10 @@ class AskingRecord:
         """Ways in which the policy is measured: the recipe's evaluations, or its streams where it has none."""
         return self.evaluated or tuple(self.trained.values())
 
+    @property
+    def all_ways(self) -> tuple[Way, ...]:
+        return (*self.evaluated, *self.trained.values())
+
     def as_json(self) -> dict[str, Json]:
         return ASKING.to_json(self)
 
