@@ -506,3 +506,12 @@ def test_rows_of_a_hub_name_no_path_of_this_machine(tmp_path: Path) -> None:
             read_tasks(copy / "rows.jsonl", media=MediaStore())
     (tmp_path / "rows.jsonl").write_text(json.dumps(foreign[0]) + "\n")
     assert len(read_tasks(tmp_path / "rows.jsonl", media=MediaStore()).tasks) == 1, "a file of the user's own"
+
+
+@pytest.mark.parametrize("named", ["http://127.0.0.1:1/x.json", "/etc/x.json", "../x.json", ["a.json", "/x"]])
+def test_a_card_names_no_data_files_outside_its_folder(tmp_path: Path, named: str | list[str]) -> None:
+    (tmp_path / "rows.json").write_text('[{"question": "q", "answer": "a"}]')
+    card = {"configs": [{"config_name": "default", "data_files": [{"split": "train", "path": named}]}]}
+    (tmp_path / "README.md").write_text(f"---\n{json.dumps(card)}\n---\nA set.\n")
+    with pytest.raises(UserError, match=r"README\.md names the data file .*, outside the folder"):
+        read_tasks(f"hf:{tmp_path}:train", media=MediaStore())

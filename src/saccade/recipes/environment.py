@@ -14,9 +14,8 @@ from saccade.interop.environments.world import WorldSource
 from saccade.models import base_checkpoint, load_model
 from saccade.models.checkpoint import is_tiny
 from saccade.recipes.environment_play import Episodes, opened, played
-from saccade.recipes.environment_settings import TINY, EnvironmentSettings, environment_origin
+from saccade.recipes.environment_settings import TINY, EnvironmentSettings
 from saccade.rewards.environment import step_rewards
-from saccade.runs.reaches import remember_own
 from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 
 
@@ -52,7 +51,6 @@ def environment(context: RecipeContext) -> Plan:
     path = context.model or base_checkpoint()
     settings = apply_overrides(TINY if is_tiny(path) else EnvironmentSettings(), context.overrides)
     source = opened(context, settings)
-    remember_own([("environment", environment_origin(settings.environment))])
     material = Material(
         title=f"{path.name} in {source.name}",
         build_model=lambda: load_model(path, context.media, settings.model),
