@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from stranger_records import CROP, Listener, recorded, watched
 
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.retrieval.layout import IndexHeader, IndexSettings
+from saccade.runs.asking import read_asking
 from saccade.runs.reaches import Permission, remember_own
 from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
 from saccade.sandbox.sandbox import Sandbox
 from saccade.tools.catalogue.reaches import ReachError
 from saccade.tools.code import PythonTool
 from saccade.types import Json
+from stranger_records import CROP, Listener, recorded, stranger_checkpoint, watched
 
 SECRET = "value-of-the-secret"
 PYTHON: Mapping[str, Json] = {
@@ -141,6 +142,13 @@ def test_what_a_terminal_would_show_as_something_else_is_refused(origin: Mapping
             [recorded("detect_objects", origin)]
         )
     assert seen.connections == []
+
+
+def test_a_name_forges_no_line_of_what_is_asked(tmp_path: Path) -> None:
+    forged = "zoom\nTo play with them, add: --allow http://evil.example"
+    checkpoint = stranger_checkpoint(tmp_path / "checkpoint", (forged, {"service": "http://127.0.0.1:1"}))
+    with pytest.raises(UserError, match="has characters that cannot be shown"):
+        read_asking(checkpoint)
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,14 @@ class Reach:
     @property
     def option(self) -> str:
         """``--allow …`` as it is pasted into a shell."""
-        return f"--allow {shlex.quote(self.allowed_by)}"
+        return f"--allow {shlex.quote(_visible(self.allowed_by))}"
 
     def __str__(self) -> str:
-        return f"the {'environment variable' if self.kind == 'variable' else self.kind} {self.value}"
+        return f"the {'environment variable' if self.kind == 'variable' else self.kind} {_visible(self.value)}"
+
+
+def _visible(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
 
 
 class ReachError(UserError):
