@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,9 @@ settings.register_profile("any_speed", deadline=None, suppress_health_check=[Hea
 settings.load_profile("any_speed")
 
 HERE = Path(__file__).parent
+_STATE = tempfile.TemporaryDirectory(prefix="saccade-state-")
+# No test writes to the state of the user who runs it.
+os.environ["XDG_STATE_HOME"] = _STATE.name
 
 
 @pytest.fixture(scope="module")

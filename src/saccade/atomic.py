@@ -95,6 +95,15 @@ def disk_error(error: OSError, path: Path | None = None) -> SaccadeError | None:
     return None
 
 
+def refuse_link(path: Path) -> None:
+    """UserError for a link where a file is written in place: in a folder from elsewhere it may lead to any file."""
+    if path.is_symlink():
+        raise UserError(
+            f"{path} is a link to {path.readlink()}, and what is written there would land outside; put the file itself "
+            "in its place, or delete the link"
+        )
+
+
 def link_or_copy(source: Path, path: Path) -> Path:
     """The content of ``source`` at ``path``, which is given back."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -224,3 +224,13 @@ def test_a_loaded_checkpoint_saves_the_same_bytes_again(tmp_path: Path, family: 
     assert {"config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json"} <= set(first)
     assert [name for name in first if first[name] != second.get(name)] == []
     assert set(first) == set(second)
+
+
+def test_an_index_names_no_weights_outside_the_checkpoint(sound: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    shutil.copytree(sound, checkpoint)
+    weights = (checkpoint / "model.safetensors").rename(tmp_path / "elsewhere.safetensors")
+    names = dict.fromkeys(load_file(weights), "../elsewhere.safetensors")
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": names}))
+    with pytest.raises(UserError, match=r"names the weights \.\./elsewhere\.safetensors, outside the checkpoint"):
+        load_model(checkpoint, MediaStore())

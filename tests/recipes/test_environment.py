@@ -1,6 +1,7 @@
 """A run in an environment that nobody here wrote: whole, resumed, and refused where it cannot teach."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from saccade.models import base_checkpoint
 from saccade.recipes.environment import environment
 from saccade.recipes.environment_play import environment_evaluation
 from saccade.recipes.environment_settings import trained_settings
+from saccade.runs.reaches import Permission
 from saccade.runs.records import read_records
 from saccade.train.plan import RLStage
 from saccade.train.run import run_plan
@@ -92,3 +94,22 @@ def test_a_checkpoint_is_played_as_the_run_that_trained_it_showed_the_environmen
     assert len(attempts) == 3
     assert max(len(attempt.trajectory.turns) for attempt in attempts) <= 5
     assert trained_settings(base_checkpoint()) is None
+
+
+def test_arguments_of_one_s_own_run_need_no_yes_and_those_of_a_copied_one_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    run, given = tmp_path / "run", '{"size": 6}'
+    checkpoint = run / "checkpoints" / "rl-000001"
+    checkpoint.mkdir(parents=True)
+    opened = {"python": None, "arguments": given}
+    (run / "settings.json").write_text(json.dumps({"recipe": {"show": {}, "environment": opened}}))
+    with pytest.raises(UserError, match=r"add: --allow '\{\"size\": 6\}'.*--set environment\.arguments="):
+        trained_settings(checkpoint, permission=Permission())
+    assert trained_settings(checkpoint, permission=Permission(allowed=frozenset({given}))) is not None
+    assert trained_settings(checkpoint, permission=Permission(), overrides=["environment.arguments="]) is not None
+    tiny(RecipeContext(env=MINIGRID, overrides=(*SMALL, f"environment.arguments={given}")))
+    known = trained_settings(checkpoint, permission=Permission())
+    assert known is not None
+    assert known.environment.arguments == given

@@ -1,6 +1,7 @@
 """What a checkpoint says of how it is asked and what it was trained on, and what a record from anywhere may do."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError, origin_of
 from saccade.runs.trained_on import Novelty, read_trained_on
 from saccade.sandbox.sandbox import Sandbox
 from saccade.testing.tasks import tiny_example
+from saccade.tools.catalogue.catalogue import build_tool
+from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.code import PythonTool, python_tool
 from saccade.tools.images import crop, zoom
 from saccade.tools.remembered import RememberedSessions
@@ -35,7 +38,7 @@ from saccade.tools.tool import tool_from
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import SFTSettings
-from saccade.types import Example, Task
+from saccade.types import Example, Json, Task
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
 LIMITS = RolloutSettings(max_turn_tokens=6, max_tokens=400)
@@ -115,11 +118,11 @@ def test_a_checkpoint_is_evaluated_as_its_recipe_evaluates_it(trained: Path) -> 
     python = first.tools[0]
     assert isinstance(python, PythonTool)
     assert (python.timeout_s, python.max_images) == (3.0, 2)
-    assert [origin_of(tool) for tool in (*first.tools, *second.tools)] == [
-        origin_of(PYTHON),
-        origin_of(tool_from(crop, 4.0)),
-    ]
+    assert origin_of(second.tools[0]) == origin_of(tool_from(crop, 4.0))
     [sandbox] = plan.resources
+    assert isinstance(sandbox, Sandbox)
+    assert sandbox.isolation == "full", "a record weakens no walls"
+    [sandbox] = planned(trained, "isolation=restricted").resources
     assert isinstance(sandbox, Sandbox)
     assert sandbox.isolation == "restricted"
     assert second.protocol.max_turns is None, "the instructions of training spoke of no limit"
@@ -178,6 +181,24 @@ def test_what_is_a_recipe_s_own_is_never_guessed(tmp_path: Path) -> None:
         planned(checkpoint)
     assert asked(planned(checkpoint, tools=("zoom",))) == [("tagged", "tagged", ["zoom"], 2, 6)]
     assert asked(planned(checkpoint, protocols=("direct",)))[0][:2] == ("direct", "direct")
+
+
+def test_what_a_user_s_own_run_was_given_needs_no_yes_and_a_copy_of_it_elsewhere_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    options: Mapping[str, Json] = {"url": "http://127.0.0.1:1/v1", "model": "x"}
+    typed = build_tool(ToolSettings(name="g_llava", backend="openai", options=options))
+    checkpoint = run(tmp_path / "run", replace(LOOK, tools=(typed, tool_from(crop))))
+    assert asked(planned(checkpoint)) == [("tagged", "tagged", ["g_llava", "crop"], 2, 6)]
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
+    plan = planned(checkpoint)
+    assert asked(plan) == [("tagged_fewer_tools", "tagged", ["crop"], 2, 6)]
+    assert "To play with them, add: --allow http://127.0.0.1:1/v1\n" in plan.remarks[1]
+    allowed = planned(checkpoint, allowed=("http://127.0.0.1:1/v1",))
+    assert asked(allowed) == [("tagged", "tagged", ["g_llava", "crop"], 2, 6)]
+    assert asked(planned(checkpoint, protocols=("tagged",))) == [("tagged_fewer_tools", "tagged", ["crop"], 2, 6)]
+    assert asked(planned(checkpoint, tools=("zoom",))) == [("tagged", "tagged", ["zoom"], 2, 6)]
 
 
 @pytest.mark.parametrize("place", ["os:system", "saccade.tools.images:Image", "saccade.tools.images:no", "crop", ""])

@@ -488,3 +488,30 @@ def test_a_row_that_marks_an_image_it_lacks_is_refused(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [{"question": "<image> Which colour?", "answer": "red"}])
     with pytest.raises(UserError, match="images: 1 <image> markers in the text but 0 images"):
         read_tasks(path, media=MediaStore())
+
+
+def test_rows_of_a_hub_name_no_path_of_this_machine(tmp_path: Path) -> None:
+    private = tmp_path / "private.png"
+    Image.new("RGB", (8, 8)).save(private)
+    copy = tmp_path / "datasets--me--it" / "snapshots" / "0123456789abcdef"
+    copy.mkdir(parents=True)
+    Image.new("RGB", (8, 8), "red").save(copy / "own.png")
+    rows = [{"question": f"{name}?", "answer": "x", "image": name} for name in ("own.png", f"{copy}/own.png")]
+    foreign = [{"question": "?", "answer": "x", "image": name} for name in (str(private), f"file://{private}")]
+    (copy / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert len(read_tasks(copy / "rows.jsonl", media=MediaStore()).tasks) == 2
+    for row in foreign:
+        (copy / "rows.jsonl").write_text(json.dumps(row) + "\n")
+        with pytest.raises(UserError, match="is a path of another machine"):
+            read_tasks(copy / "rows.jsonl", media=MediaStore())
+    (tmp_path / "rows.jsonl").write_text(json.dumps(foreign[0]) + "\n")
+    assert len(read_tasks(tmp_path / "rows.jsonl", media=MediaStore()).tasks) == 1, "a file of the user's own"
+
+
+@pytest.mark.parametrize("named", ["http://127.0.0.1:1/x.json", "/etc/x.json", "../x.json", ["a.json", "/x"]])
+def test_a_card_names_no_data_files_outside_its_folder(tmp_path: Path, named: str | list[str]) -> None:
+    (tmp_path / "rows.json").write_text('[{"question": "q", "answer": "a"}]')
+    card = {"configs": [{"config_name": "default", "data_files": [{"split": "train", "path": named}]}]}
+    (tmp_path / "README.md").write_text(f"---\n{json.dumps(card)}\n---\nA set.\n")
+    with pytest.raises(UserError, match=r"README\.md names the data file .*, outside the folder"):
+        read_tasks(f"hf:{tmp_path}:train", media=MediaStore())

@@ -43,6 +43,8 @@ except ImportError as error:
 
 Found = TypeVar("Found")
 
+NO_KEY = "none"
+"""What is sent where a server needs no key: the client refuses an empty one."""
 _SEED_BITS = 0x7FFFFFFF
 """Some servers take seeds of 32 bits only."""
 
@@ -90,7 +92,7 @@ class ChatClient:
         self._sender = Sender(base_url=self.base_url, model=model, timeout_s=timeout_s)
         self._media = media
         self._view = view
-        self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+        self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or NO_KEY
         self._timeout_s = timeout_s
         self._max_tokens = max_tokens
         self._max_concurrency = max_concurrency
@@ -266,6 +268,9 @@ class ChatClient:
                     max_retries=0,
                     default_headers={"Content-Type": "application/json"},
                 )
+                if self._api_key == NO_KEY:
+                    # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID, whichever server it asks.
+                    client.organization = client.project = None
                 self._loops[loop] = _AtLoop(client=client, places=asyncio.Semaphore(self._max_concurrency))
             return self._loops[loop]
 

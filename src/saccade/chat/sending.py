@@ -23,6 +23,7 @@ _PATH = "/chat/completions"
 def check_answering(base_url: str, *, timeout_s: float = 10.0) -> None:
     """UserError where no connection to the server can be made; what it answers, or how late, does not matter."""
     with openai.OpenAI(base_url=base_url, api_key="none", timeout=timeout_s, max_retries=0) as client:
+        client.organization = client.project = None
         try:
             client.get("/models", cast_to=httpx2.Response)
         except openai.APITimeoutError:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol to begin with, by default the recorded one.")
 @options.agent_tools
+@options.allow
 @click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
 @click.option(
     "--temperature",
@@ -45,6 +46,7 @@ def chat(
     pictures: tuple[Path, ...],
     protocol: "ProtocolName | None",
     tools: tuple[str, ...],
+    allowed: tuple[str, ...],
     turns: int | None,
     temperature: float,
     out: Path | None,
@@ -78,6 +80,7 @@ def chat(
         temperature=temperature,
         overrides=overrides,
         offers_all=True,
+        allowed=allowed,
     )
     click.echo(f"saccade: {policy.in_words}", err=True)
     kept = out or Path("runs") / f"chat-{datetime.now():%Y%m%d-%H%M%S}"

@@ -150,7 +150,7 @@ def _plan(
 
     temperature = given["temperature"] or 0.0
     if given["env"] is not None:
-        return environment_evaluation(context, count=given["count"], temperature=temperature)
+        return environment_evaluation(context, count=given["count"], temperature=temperature, allowed=given["allowed"])
     served = served_or_none(given["model"], given["server"], given["server_model"])
     plan = evaluation(
         context,
@@ -168,6 +168,7 @@ def _plan(
         probes=given["probes"],
         sets=[one.tasks for one in benchmarks] or look_sets(given["suite"], given["count"], context),
         pixels=pixel_rule(given["pixels"], [one.benchmark.pixels for one in benchmarks]),
+        allowed=given["allowed"],
     )
     for stage in plan.stages:
         if isinstance(stage, Evaluate) and "benchmark" in stage.set_apart:
@@ -203,6 +204,7 @@ def _identity(given: EvaluateOptions) -> dict[str, object]:
         "benchmarks": ",".join(_named(given)) or None,
         "suite": given["suite"],
         "prompt": given["prompt"] if given["prompt"] != "saccade" else None,
+        "allow": " ".join(sorted(given["allowed"])) or None,
         "pixels": given["pixels"] if given["pixels"] != "benchmark" else None,
     }
 

@@ -56,6 +56,7 @@ class EvaluateOptions(RunOptions):
     count: int | None
     protocols: "tuple[ProtocolName, ...]"
     tools: tuple[str, ...]
+    allowed: tuple[str, ...]
     turns: int | None
     toolbox: Path | None
     test_time: tuple[str, ...]
@@ -146,6 +147,7 @@ _OPTIONS = (
         "it is asked with all image tools (tagged) and without (direct).",
     ),
     options.agent_tools,
+    options.allow,
     click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns of protocols with tools."),
     click.option(
         "--toolbox",

@@ -112,6 +112,13 @@ agent_tools = click.option(
     help="Other tools than the checkpoint was trained with: names (`saccade tools` lists them), a configuration, or a "
     "tool service. Repeatable.",
 )
+allow = click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="URL|env:NAME|PATH",
+    help="Let the checkpoint's recorded tools reach this, as it was printed. Repeatable.",
+)
 first_stage = click.option(
     "--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one."
 )

@@ -69,9 +69,11 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     """Files of the repository by their names there."""
     import yaml
 
+    from saccade.atomic import refuse_link
     from saccade.viewer.evidence import collect
     from saccade.viewer.model_card import PICTURE, model_card, short_paths
 
+    _refuse_links_out(checkpoint)
     files: dict[str, Path | bytes] = {
         str(file.relative_to(checkpoint)): file
         for file in sorted(checkpoint.rglob("*"))
@@ -90,8 +92,19 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     if with_report:
         if not paths.report_html.is_file():
             raise UserError(f"{paths.root} has no report.html; run `saccade report {paths.root}` first")
+        refuse_link(paths.report_html)
         files["report.html"] = paths.report_html
     return files
+
+
+def _refuse_links_out(checkpoint: Path) -> None:
+    """UserError for a link by which a file from elsewhere would be published."""
+    for file in checkpoint.rglob("*"):
+        if file.is_symlink() and not file.resolve().is_relative_to(checkpoint.resolve()):
+            raise UserError(
+                f"{file} is a link to {file.readlink()}, outside the checkpoint, and would be published; put the file "
+                "itself in its place"
+            )
 
 
 def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @options.server_model
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol, by default the recorded one.")
 @options.agent_tools
+@options.allow
 @click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
 @click.option(
     "--temperature",
@@ -60,6 +61,7 @@ def serve_agent(
     server_model: str | None,
     protocol: "ProtocolName | None",
     tools: tuple[str, ...],
+    allowed: tuple[str, ...],
     turns: int | None,
     temperature: float,
     name: str,
@@ -100,6 +102,7 @@ def serve_agent(
             turns=turns,
             temperature=temperature,
             overrides=overrides,
+            allowed=allowed,
         )
         click.echo(f"saccade: {policy.in_words}", err=True)
         for resource in policy.resources:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-from saccade.atomic import write_text_atomic
+from saccade.atomic import refuse_link, write_text_atomic
 from saccade.chat.chat_model import ChatServerSettings
 from saccade.chat.wire import RefusedRequestError
 from saccade.codec.codecs import FOREIGN_CODEC
@@ -85,6 +85,8 @@ class Journal(Generic[Outcome]):
         is_begun = OUTCOMES in found and (directory / OUTCOMES).stat().st_size > 0
         if is_begun and not resume:
             raise UserError(f"{directory} holds a curation already; go on with --resume, or choose another folder")
+        for name in (LOCK, OUTCOMES):
+            refuse_link(directory / name)
         self._lock = self._locked()
         try:
             self._keep_settings(started_with, is_begun=is_begun)

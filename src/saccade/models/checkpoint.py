@@ -22,6 +22,16 @@ def read_checkpoint_json(file: Path) -> Any:
         raise UserError(f"{file} cannot be read: {error}; copy the checkpoint again") from error
 
 
+def refuse_outside_weights(path: Path) -> None:
+    """UserError where the index of a checkpoint's weights names a file elsewhere."""
+    for index in path.glob("*.index.json"):
+        named = read_checkpoint_json(index)
+        files = named.get("weight_map") if isinstance(named, dict) else None
+        for file in sorted(set(map(str, files.values()))) if isinstance(files, dict) else ():
+            if Path(file).name != file:
+                raise UserError(f"{index} names the weights {file}, outside the checkpoint; copy the checkpoint again")
+
+
 def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:
     """UserError where weights are not there, for which transformers would make random numbers up."""
     if names := sorted(missing):

@@ -19,7 +19,7 @@ from transformers import (
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings as LoadSettings
-from saccade.models.checkpoint import read_checkpoint_json, refuse_missing_weights
+from saccade.models.checkpoint import read_checkpoint_json, refuse_missing_weights, refuse_outside_weights
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.pixels import ImageProcessor
@@ -156,6 +156,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     pixels and know no box filter, so that a run would depend on what is installed.
     """
     check_directory(weights)
+    refuse_outside_weights(weights)
     dtype = _dtype(weights, settings)
     try:
         with quiet_transformers():

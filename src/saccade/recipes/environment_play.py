@@ -1,5 +1,6 @@
 """Play in an environment of somebody else's: episodes as tasks, how they are played, and an evaluation of a model."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,9 @@ from saccade.interop.environments.world import NumberedEpisode, Split, WorldSour
 from saccade.interop.environments.world_env import WorldEnv
 from saccade.models import base_checkpoint, load_model
 from saccade.models.checkpoint import is_tiny
-from saccade.recipes.environment_settings import TINY, EnvironmentSettings, trained_settings
+from saccade.recipes.environment_settings import TINY, EnvironmentSettings, environment_origin, trained_settings
+from saccade.runs import Permission
+from saccade.runs.reaches import remember_own
 from saccade.seeding import seed_for
 from saccade.tasks import Shuffled, TaskSampler
 from saccade.tasks.curriculum import InOrder
@@ -63,7 +66,15 @@ class Episodes:
 
 
 def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:
-    """The environment of ``--env``; UserError where there is none, or where it cannot teach what is asked."""
+    """The environment of ``--env``, for training by the user's own settings, which later evaluations may take over.
+
+    UserError where there is none, or where it cannot teach what is asked.
+    """
+    remember_own([("environment", environment_origin(settings.environment))])
+    return _source(context, settings)
+
+
+def _source(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:
     if context.env is None:
         raise UserError(
             "this recipe trains in an environment; name one: --env gymnasium:MiniGrid-Empty-5x5-v0, verifiers:NAME, "
@@ -78,13 +89,19 @@ def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource
     return source
 
 
-def environment_evaluation(context: RecipeContext, *, count: int | None = None, temperature: float = 0.0) -> Plan:
-    """Play of a checkpoint in held-out episodes of ``--env``, shown as in the run that the checkpoint lies in."""
+def environment_evaluation(
+    context: RecipeContext, *, count: int | None = None, temperature: float = 0.0, allowed: Sequence[str] = ()
+) -> Plan:
+    """Play of a checkpoint in held-out episodes of ``--env``, shown as in the run that the checkpoint lies in.
+
+    ``allowed`` are paths and texts that the settings of that run may name for its environment.
+    """
     path = context.model or base_checkpoint()
-    known = trained_settings(path)
+    permission = Permission(allowed=frozenset(allowed))
+    known = trained_settings(path, permission=permission, overrides=context.overrides)
     settings = apply_overrides(known or (TINY if is_tiny(path) else EnvironmentSettings()), context.overrides)
     settings = replace(settings, sft=replace(settings.sft, steps=0), held_out=count or settings.held_out)
-    source = opened(context, settings)
+    source = _source(context, settings)
     return Plan(
         title=f"{path.name} in {source.name}",
         settings=settings,

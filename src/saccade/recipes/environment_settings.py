@@ -1,8 +1,8 @@
 """Settings of training in an environment of somebody else's."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +17,7 @@ from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.rewards.environment import EnvironmentReward
 from saccade.rollout import RolloutSettings
+from saccade.runs.reaches import Permission
 from saccade.runs.runinfo import read_json_object
 from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
 from saccade.types import Json
@@ -113,13 +114,38 @@ TINY = EnvironmentSettings(
 """The defaults for tiny models."""
 
 
-def trained_settings(checkpoint: Path) -> EnvironmentSettings | None:
-    """Settings of the run in whose ``checkpoints`` the checkpoint lies; None where that is no run in an environment."""
+def environment_origin(opened: OpenSettings) -> dict[str, Json]:
+    """What of the settings reaches outside: the Python that is started, and the arguments that its code is given."""
+    python = None if opened.python is None else str(opened.python)
+    return {"environment": {"python": python, "arguments": opened.arguments}}
+
+
+def trained_settings(
+    checkpoint: Path, *, permission: Permission = Permission(own=frozenset()), overrides: Sequence[str] = ()
+) -> EnvironmentSettings | None:
+    """Settings of the run in whose ``checkpoints`` the checkpoint lies; None where that is no run in an environment.
+
+    The folder may come from anywhere: UserError where its settings name a Python, or arguments, that the user has
+    neither allowed nor set otherwise.
+    """
     path = checkpoint.resolve().parent.parent / "settings.json"
     if not path.is_file():
         return None
     try:
         recipe = read_json_object(path).get("recipe")
-        return from_json(EnvironmentSettings, recipe) if isinstance(recipe, Mapping) and "show" in recipe else None
+        known = from_json(EnvironmentSettings, recipe) if isinstance(recipe, Mapping) and "show" in recipe else None
     except UserError:
         return None
+    if known is None:
+        return None
+    lacking = permission.lacking("environment", environment_origin(known.environment))
+    given = {override.partition("=")[0] for override in overrides}
+    key = {"path": "environment.python", "text": "environment.arguments"}
+    if left := [reach for reach in lacking if key[reach.kind] not in given]:
+        raise UserError(
+            f"{path} names, for its environment, {' and '.join(map(str, left))}. To play in it, add: "
+            f"{' '.join(reach.option for reach in left)}, or set it yourself: "
+            f"{' '.join(f'--set {key[reach.kind]}=...' for reach in left)}"
+        )
+    # A template is saved with every checkpoint: the file is not needed.
+    return replace(known, model=replace(known.model, chat_template=None))

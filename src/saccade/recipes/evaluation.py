@@ -1,5 +1,6 @@
 """Evaluation of a checkpoint on the user's own tasks or procedural ones, as it was trained to be asked or otherwise."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,12 @@ from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel,
 from saccade.recipes.evaluation_stages import Measuring, TaskSet, with_probes
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
-from saccade.runs import AskingRecord, Toolmaker, Way, read_asking
+from saccade.runs import AskingRecord, Permission, Toolmaker, Way, read_asking
 from saccade.tasks import FAMILIES, generate
 from saccade.train import EpisodeSpec, Evaluate, Plan
 from saccade.types import Task
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_COUNT = 256
 """Held-out tasks of a procedural family."""
@@ -53,6 +56,7 @@ def evaluation(
     probes: Sequence[ProbeName] = (),
     sets: Sequence[TaskSet] = (),
     pixels: PixelRule = PixelRule(),
+    allowed: Sequence[str] = (),
 ) -> Plan:
     """One evaluation for each way of asking and each second look.
 
@@ -64,15 +68,15 @@ def evaluation(
     A second look (iVGR's test-time scaling) is named by what it shows: ``("crops", "union")`` is an evaluation
     ``test_time_crops_union``. Each of the ``probes`` is a further evaluation, ``direct_blank``. ``sets`` are measured
     instead of the tasks of ``context`` or ``family``, each under its name. With a ``server`` its model is asked instead
-    of a checkpoint. ``pixels`` are limits within which the model sees all pictures. UserError when there is nothing to
-    measure on.
+    of a checkpoint. ``pixels`` are limits within which the model sees all pictures. ``allowed`` are the addresses,
+    variables (``env:NAME``) and paths that recorded tools may reach. UserError when there is nothing to measure on.
     """
     path, asking, settings = _to_measure(context, server, pixels)
     ways = Ways(
         checkpoint=path,
         asking=asking if asking and asking.ways else None,
         wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox),
-        maker=Toolmaker(isolation=settings.isolation),
+        maker=Toolmaker(isolation=settings.isolation, permission=Permission(allowed=frozenset(allowed))),
         style=settings.style,
     )
     sets = sets or [TaskSet(tasks=_tasks(context, family, count, settings.difficulty))]
@@ -90,6 +94,8 @@ def evaluation(
 
     played = _asked(settings, ways, episodes, has_looks=bool(looks))
     ways.check(list(played.values()))
+    if ways.notice:
+        logger.warning("%s", ways.notice)
     _check_probes(probes, played)
     plain = Measuring(reward=reward, temperature=temperature)
     once = [
@@ -110,7 +116,10 @@ def evaluation(
         build_model=build_model,
         load=settings.model,
         stages=(*once, *twice),
-        remarks=(ways.in_words({**played, **{stage.name: stage.episodes for stage in twice}}), *ways.remarks),
+        remarks=(
+            ways.in_words({**played, **{stage.name: stage.episodes for stage in twice}}),
+            *filter(None, (ways.notice, *ways.remarks)),
+        ),
         resources=(*ways.maker.resources, *([] if served is None else [served.model])),
         served=served,
     )
@@ -182,7 +191,7 @@ def _asked(
             )
     if is_default:
         return {name: episodes(protocol, way) for name, (protocol, way) in ways.by_default().items()}
-    return {protocol: episodes(protocol) for protocol in ways.wishes.protocols}
+    return {ways.name_of(one, ways.of_protocol(one)): episodes(one) for one in ways.wishes.protocols}
 
 
 def _tasks(context: RecipeContext, family: str | None, count: int | None, difficulty: float) -> Sequence[Task]:

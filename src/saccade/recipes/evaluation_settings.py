@@ -39,7 +39,7 @@ class EvaluationSettings:
     views: CropSettings = CropSettings()
     """How a second look cuts out its views."""
     isolation: Isolation | None = None
-    """Isolation of the sandbox for code; none takes the recorded one, or ``full``."""
+    """Isolation of the sandbox for code; by default ``full``, also where a record asks for a weaker one."""
     style: Style | None = None
     """Style of instructions, if no record gives it: ``brief`` for tiny models, which is their default."""
     server: ChatServerSettings = ChatServerSettings()

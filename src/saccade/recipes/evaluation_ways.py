@@ -18,13 +18,17 @@ from saccade.protocols import (
     known_name,
     protocol_named,
 )
-from saccade.runs import AskingRecord, Toolmaker, UnknownOriginError, Way, words_for
+from saccade.runs import AskingRecord, Toolmaker, ToolRecord, UnknownOriginError, Way, words_for
 from saccade.tools import IMAGE_TOOLS, EpisodeTool, Tool, crop, tool_from
 from saccade.tools.catalogue import ToolSettings, build_tool, read_tools_file, toolset
 from saccade.train import EpisodeSpec
 from saccade.types import Message, Task, ToolSpec
 
 Tools = tuple[Tool | EpisodeTool, ...]
+
+FEWER_TOOLS = "_fewer_tools"
+"""Ends the name of an evaluation that is played without recorded tools, so that no figure is taken for the trained
+way's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +56,8 @@ class Ways:
     """Of the instructions; None is as fits the checkpoint."""
     remarks: list[str] = field(default_factory=list)
     """Remarks that the user should read."""
+    held_back: list[ToolRecord] = field(default_factory=list)
+    """Recorded tools that are left out, since they reach what the user has not allowed."""
 
     def of_protocol(self, name: ProtocolName) -> Way | None:
         """The recorded way with this protocol that can be made again."""
@@ -62,20 +68,26 @@ class Ways:
     def by_default(self) -> Mapping[str, tuple[ProtocolName, Way]]:
         """The recorded ways by the names of their evaluations. UserError where none can be made again."""
         assert self.asking is not None
+        has_none = False
         made: dict[str, tuple[ProtocolName, Way]] = {}
         for way in self.asking.ways:
             name = known_name(way.protocol) if way.is_known else None
             foreign = [tool.spec.name for tool in way.tools if not tool.origin and not self.wishes.tools]
             lacks_toolbox = name == "toolchain" and way.toolbox is None and self.wishes.toolbox is None
             if name is not None and not foreign and not lacks_toolbox:
+                if self._has_no_tool_left(way):
+                    has_none = True
+                    continue
                 count = sum(other == name for other, _ in made.values())
-                made[f"{name}_{count + 1}" if count else name] = name, way
+                made[f"{self.name_of(name, way)}_{count + 1}" if count else self.name_of(name, way)] = name, way
             else:
                 part = f"the tool {foreign[0]}" if foreign and name else f"the environment or protocol {way.protocol!r}"
                 self.remarks.append(
                     f"{self.checkpoint} was trained to be asked by {way.describe()}; {part} is its recipe's own and "
                     "cannot be made again here."
                 )
+        if not made and has_none:
+            raise self._no_tool_left()
         if not made:
             raise UserError(
                 f"{' '.join(self.remarks)} Name a protocol ({', '.join(PROTOCOLS)}) with --protocol, tools with "
@@ -83,6 +95,35 @@ class Ways:
                 "rl.steps=0"
             )
         return made
+
+    def name_of(self, protocol: ProtocolName, way: Way | None) -> str:
+        """The name of an evaluation: another one where it has fewer tools than the checkpoint was trained with."""
+        return f"{protocol}{FEWER_TOOLS}" if way is not None and self._held_back(way) else protocol
+
+    @property
+    def notice(self) -> str:
+        """Which recorded tools are left out, and the options that allow them; empty where there are none."""
+        if not self.held_back:
+            return ""
+        lines = self.maker.permission.notice(self.checkpoint, self.held_back)
+        return f"{lines}\nNames of evaluations without them end in {FEWER_TOOLS}; a way without any tool is left out."
+
+    def _held_back(self, way: Way) -> tuple[ToolRecord, ...]:
+        """Tools of the way that reach what the user has not allowed; none where he names others."""
+        if self.wishes.tools:
+            return ()
+        held = tuple(one for one in way.tools if self.maker.permission.lacking(one.spec.name, one.origin))
+        self.held_back += [one for one in held if one not in self.held_back]
+        return held
+
+    def _has_no_tool_left(self, way: Way) -> bool:
+        return bool(way.tools) and len(self._held_back(way)) == len(way.tools)
+
+    def _no_tool_left(self) -> UserError:
+        return UserError(
+            f"{self.maker.permission.notice(self.checkpoint, self.held_back)}\nWithout them there is no tool to ask "
+            "with; allow them, or give others with --tools"
+        )
 
     def check(self, asked: Sequence[EpisodeSpec]) -> None:
         """UserError where what the user wants of tools and turns has no effect."""
@@ -113,7 +154,8 @@ class Ways:
                 f"is asked {by} ({how}); --protocol, --tools and --turns change that."
             )
         if not is_wished:
-            return f"{self.checkpoint} is asked as its record says ({how})."
+            but = ", but without tools that need your yes" if self.held_back else ""
+            return f"{self.checkpoint} is asked as its record says{but} ({how})."
         recorded = "; ".join(way.describe() for way in self.asking.ways)
         return f"{self.checkpoint} is asked as the command says ({how}); its record says: {recorded}."
 
@@ -129,7 +171,14 @@ class Ways:
             toolbox=self.wishes.toolbox or (way.toolbox if way else None),
         )
         tools = self._tools(protocol, way) if asked.offers_tools else ()
-        if way is not None and not self.wishes.tools and self.wishes.toolbox is None and turns == way.max_turns:
+        is_whole = way is not None and not self._held_back(way)
+        if (
+            way is not None
+            and is_whole
+            and not self.wishes.tools
+            and self.wishes.toolbox is None
+            and turns == way.max_turns
+        ):
             asked = self._in_recorded_words(asked, way, tools)
         return EpisodeSpec(protocol=asked, tools=tools, rollout=defaults.rollout, max_turns=turns)
 
@@ -145,8 +194,11 @@ class Ways:
             has_python = any(tool.spec.name == PYTHON_TOOL for tool in given)
             return given if protocol != "code" or has_python else (self.maker.python(), *given)
         if way is not None:
+            if self._has_no_tool_left(way):
+                raise self._no_tool_left()
+            held = self._held_back(way)
             try:
-                return self.maker.made(way.tools)
+                return self.maker.made([one for one in way.tools if one not in held])
             except UnknownOriginError as error:
                 raise UserError(
                     f"{self.checkpoint} is asked with the tool {error}, which is its recipe's own; give tools with "

@@ -12,7 +12,7 @@ from saccade.models import VisionLanguageModel, instruction_style, load_model
 from saccade.protocols import PROTOCOLS, PYTHON_TOOL, ProtocolName, protocol_named
 from saccade.recipes.evaluation_settings import ServedModel, model_at_server, settings_of_way
 from saccade.recipes.evaluation_ways import Ways, Wishes
-from saccade.runs import Toolmaker, read_asking
+from saccade.runs import Permission, Toolmaker, read_asking
 from saccade.serving.agent import Agent, EngineAgent, spelled_tokens
 from saccade.serving.chat_agent import USUAL_TOKENS, ChatAgent
 from saccade.tools import IMAGE_TOOLS
@@ -51,10 +51,12 @@ def served_policy(
     temperature: float = 0.0,
     overrides: Sequence[str] = (),
     offers_all: bool = False,
+    allowed: Sequence[str] = (),
 ) -> PolicyToServe:
     """The policy in one way of asking: the protocol's, the record's first, or the tagged one with all image tools.
 
-    With ``offers_all`` it can be asked in others too. A model behind another server has no record.
+    With ``offers_all`` it can be asked in others too. ``allowed`` is as in ``evaluation``. A model behind another
+    server has no record.
     UserError where that cannot be made.
     """
     server, path = (checkpoint, Path(checkpoint.name)) if isinstance(checkpoint, ServedModel) else (None, checkpoint)
@@ -65,7 +67,7 @@ def served_policy(
         checkpoint=path,
         asking=known,
         wishes=Wishes(protocols=() if protocol is None else (protocol,), tools=tuple(tools), turns=turns),
-        maker=Toolmaker(isolation=settings.isolation),
+        maker=Toolmaker(isolation=settings.isolation, permission=Permission(allowed=frozenset(allowed))),
         style=settings.style,
     )
     if protocol is not None:
@@ -78,7 +80,8 @@ def served_policy(
     limits = EpisodeSpec(rollout=replace(settings.rollout, temperature=temperature), max_turns=settings.max_turns)
     spec = ways.episodes(chosen, way, limits)
     ways.check([spec])
-    in_words = " ".join([ways.in_words({spec.protocol.name: spec}), *ways.remarks])
+    said = " ".join([ways.in_words({spec.protocol.name: spec}), *ways.remarks])
+    in_words = "\n".join(filter(None, (said, ways.notice)))
     protocols = _offered(spec, ways, limits) if offers_all else {spec.protocol.name: spec}
     media = MediaStore()
     entered = list(ways.maker.resources)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from saccade.atomic import TEMPORARY_PREFIX, disk_errors, write_json_atomic, write_whole
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, refuse_link, write_json_atomic, write_whole
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.retrieval.folder import read_folder
@@ -182,6 +182,7 @@ def _locked(paths: IndexPaths) -> Iterator[None]:
 
 
 def _append(path: Path, content: bytes) -> None:
+    refuse_link(path)
     with disk_errors(path), path.open("ab") as file:
         file.write(content)
         file.flush()

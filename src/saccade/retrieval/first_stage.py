@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.atomic import disk_errors
+from saccade.atomic import disk_errors, refuse_link
 from saccade.errors import UserError
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.rows import PageRows, quantised, signs
@@ -85,6 +85,7 @@ def build_first_stage(store: PageStore, stage: FirstStage, *, told: Callable[[in
     rows = min(path.stat().st_size // size if path.exists() else 0 for path, size in files.items())
     done = int(np.searchsorted(beyond, rows, side="right"))
     for path, size in files.items():
+        refuse_link(path)
         with disk_errors(path), path.open("ab") as file:
             file.truncate(int(beyond[done - 1]) * size if done else 0)
     while done < len(beyond):

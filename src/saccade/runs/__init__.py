@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.runs.asking import AskingRecord, Way, read_asking, words_for
+    from saccade.runs.asking import AskingRecord, ToolRecord, Way, read_asking, words_for
     from saccade.runs.checkpoints import Checkpoint, latest_checkpoint
     from saccade.runs.directory import RunDirectory
     from saccade.runs.metrics import read_metrics
     from saccade.runs.position import Position
     from saccade.runs.progress import Progress
+    from saccade.runs.reaches import Permission
     from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
     from saccade.runs.records import read_records, write_records
     from saccade.runs.runinfo import RunInfo, RunPaths, read_info
@@ -24,11 +25,13 @@ else:
 __all__ = [
     "AskingRecord",
     "Checkpoint",
+    "Permission",
     "Position",
     "Progress",
     "RunDirectory",
     "RunInfo",
     "RunPaths",
+    "ToolRecord",
     "Toolmaker",
     "UnknownOriginError",
     "Way",

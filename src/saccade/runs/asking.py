@@ -89,6 +89,10 @@ class AskingRecord:
         """Ways in which the policy is measured: the recipe's evaluations, or its streams where it has none."""
         return self.evaluated or tuple(self.trained.values())
 
+    @property
+    def all_ways(self) -> tuple[Way, ...]:
+        return (*self.evaluated, *self.trained.values())
+
     def as_json(self) -> dict[str, Json]:
         return ASKING.to_json(self)
 
@@ -114,7 +118,11 @@ def read_asking(checkpoint: Path) -> AskingRecord | None:
             raise UserError(
                 f"{path} is of version {version}, and this Saccade reads version {_VERSION}; update Saccade"
             )
-        return ASKING.reader(AskingRecord).from_json(fields.values, "the record")
+        record = ASKING.reader(AskingRecord).from_json(fields.values, "the record")
+        for name in (name for way in record.all_ways for name in (way.protocol, *(spec.name for spec in way.specs))):
+            if not name.isprintable():
+                raise ValueError(f"the name {ascii(name)[:100]} has characters that cannot be shown")
+        return record
     except (OSError, ValueError, RecursionError, BrokenRecordError) as error:
         raise UserError(
             f"{path}, which records how this checkpoint is prompted, cannot be read: {error}; delete it and "

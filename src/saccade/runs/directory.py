@@ -13,7 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_bytes_atomic, write_json_atomic
+from saccade.atomic import (
+    TEMPORARY_PREFIX,
+    disk_errors,
+    refuse_link,
+    sync_directory,
+    write_bytes_atomic,
+    write_json_atomic,
+)
 from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
@@ -42,6 +49,8 @@ _SAMPLES = ("journal", "samples", "benchmarks", "judging", "prices.toml")
 _TRACKERS = ("trackers.json", "wandb")
 _OTHERS = ("nonfinite", "recipe", "engine")
 _OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, *_TRACKERS, *_OTHERS})
+_MAY_BE_LINKS = ("checkpoints", "media")
+"""Large folders that may lie on another disk. In the others files are cut off and deleted."""
 
 
 logger = logging.getLogger(__name__)
@@ -97,6 +106,7 @@ class RunDirectory:
             path.mkdir(parents=True, exist_ok=True)
             found = {entry.name for entry in path.iterdir()} - {_LOCK}
         _refuse_foreign(path, found, resume=resume)
+        _refuse_links(path)
         lock = _locked(path)
         try:
             info = _started_info(paths, settings, command, title, judge)
@@ -199,6 +209,14 @@ def _refuse_foreign(path: Path, found: set[str], *, resume: bool) -> None:
         )
     if foreign and "run.json" not in found:
         raise UserError(f"{path} holds no run to resume (it has {', '.join(foreign[:3])}); choose another --out")
+
+
+def _refuse_links(path: Path) -> None:
+    """UserError for a link among what a run writes in place, empties or deletes: a copied run may hold any."""
+    for name in sorted(_OUR_FILES.difference(_MAY_BE_LINKS)):
+        refuse_link(path / name)
+        for inside in (path / name).iterdir() if (path / name).is_dir() else ():
+            refuse_link(inside)
 
 
 def _locked(path: Path) -> IO[str]:

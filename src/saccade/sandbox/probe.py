@@ -22,7 +22,10 @@ def refusal(isolation: Isolation) -> str:
         return ""
     offer = ""
     if isolation == "full" and not list(_missing("restricted")):
-        offer = "\nWithout namespaces (weaker: see docs/sandbox.md) it works with isolation='restricted'."
+        offer = (
+            "\nWithout namespaces (weaker: see docs/sandbox.md) it works with isolation='restricted', which is your "
+            "choice alone: --set isolation=restricted (saccade curate: --isolation restricted)."
+        )
     return f"the sandbox cannot start with isolation={isolation!r}:\n" + "\n".join(missing) + offer + f"\n{_ELSE}."
 
 

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import logging
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 ROWS_IN_DETAIL = 20
 HUB_PREFIX = "hf:"
+_HUB_COPY = re.compile(r"/datasets--[^/]+/snapshots/[0-9a-f]{7,40}(?:/|$)")
+"""In the path of a data set that was fetched from a hub."""
 FILE_KINDS = (".jsonl", ".json", ".parquet", ".csv")
 NO_TASKS = ("dataset_info.json", "dataset_infos.json")
 """Files about data sets that lie beside them in a folder."""
@@ -78,6 +81,10 @@ class _FileSource:
     stem: str
     rows: Iterator[NumberedRow]
     image_root: Path
+
+    @property
+    def is_from_hub(self) -> bool:
+        return self.name.startswith(HUB_PREFIX) or _HUB_COPY.search(self.name) is not None
 
 
 def read_tasks(
@@ -208,7 +215,7 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
 def _tasks_of(
     source: _FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
 ) -> Iterator[TaskRow]:
-    images = ImageReader(source.image_root, media)
+    images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
     videos = VideoReader(images, media, max_frames)
     found = None if layout == "auto" else layout
     for numbered in source.rows:

@@ -10,6 +10,7 @@ from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.trained_weights import choose_trained
 from saccade.runs.checkpoints import load_extras, prune_checkpoints, restore_learner, save_checkpoint
 from saccade.runs.position import Position
+from saccade.runs.reaches import remember_own
 from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.train.artefacts import Derive
 from saccade.train.derive import derive_stage
@@ -175,6 +176,7 @@ def _checkpoint(
     # Before the next is written, so that a large model's are never on disk one time more than are kept.
     prune_checkpoints(directory, position, kept=max(1, kept - 1))
     run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
+    remember_own((tool.spec.name, tool.origin) for way in run.asking.all_ways for tool in way.tools)
     # A run that continues from here begins with an empty engine.
     run.engine.reset()
     prune_checkpoints(directory, position, kept=kept)

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
-from saccade.models.checkpoint import refuse_missing_weights
+from saccade.models.checkpoint import refuse_missing_weights, refuse_outside_weights
 from saccade.models.loading import LoadSettings, first_line
 from saccade.models.vlm import quiet_transformers
 
@@ -22,6 +22,7 @@ Model = TypeVar("Model", bound=PreTrainedModel)
 def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -> Model:
     """The model, ready to infer, on the settings' device."""
     settings.check()
+    refuse_outside_weights(path)
     try:
         with quiet_transformers():
             model, loading = model_class.from_pretrained(

@@ -23,10 +23,13 @@ class ImageReader:
     """Opens the images of one file's rows; a picture that many rows share by path is decoded once.
 
     A relative path starts at ``root`` and may not leave it with ``..``; where ``root`` does not have it, one of the
-    folders there may, as when an archive was unpacked into a folder of its own. An absolute path is taken as it is.
+    folders there may, as when an archive was unpacked into a folder of its own. An absolute path is taken as it is,
+    unless the rows come ``from_hub``, where it is of somebody else's machine: then it must lie in ``root`` or in the
+    hub's caches.
     """
 
-    def __init__(self, root: Path, media: MediaStore) -> None:
+    def __init__(self, root: Path, media: MediaStore, *, from_hub: bool = False) -> None:
+        self._from_hub = from_hub
         self._root = Path(os.path.abspath(root))  # noqa: PTH100  links are kept: a linked image folder is inside
         self._media = media
         self._known: dict[Path, ImageRef] = {}
@@ -68,6 +71,10 @@ class ImageReader:
         if not text or "\x00" in text or not is_encodable(text):
             raise RowError(key, f"{text[:80]!r} is not a path")
         path = Path(os.path.normpath(self._root / text))
+        if self._from_hub and Path(text).is_absolute() and not any(map(path.is_relative_to, _caches(self._root))):
+            raise RowError(
+                key, f"{text!r} is a path of another machine; set image_root (--image-root) to its folder here"
+            )
         if not Path(text).is_absolute() and not path.is_relative_to(self._root):
             raise RowError(
                 key, f"{text!r} leaves the folder {self._root}; set image_root (--image-root) to a folder that holds it"
@@ -90,6 +97,14 @@ class ImageReader:
                 f"{text[:80]!r} lies in several folders ({folders}); set image_root (--image-root) to the one meant",
             )
         return places[0] if places else path
+
+
+def _caches(root: Path) -> tuple[Path, ...]:
+    """Where pictures of a data set from the hub may lie."""
+    from huggingface_hub import constants
+
+    datasets = os.environ.get("HF_DATASETS_CACHE")
+    return (root, Path(constants.HF_HOME), Path(constants.HF_HUB_CACHE), *([Path(datasets)] if datasets else []))
 
 
 def _folders_in(root: Path) -> list[Path]:

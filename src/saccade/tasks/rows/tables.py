@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
 from saccade.errors import UserError, missing_extra
 from saccade.tasks.rows.fields import NumberedRow, Row
@@ -65,12 +66,44 @@ def dataset_rows(name: str, split: str | None, config: str | None = None) -> Ite
             yield NumberedRow(number, row)
 
 
+def _refuse_outside_files(folder: Path) -> None:
+    """UserError for a folder whose card names data files elsewhere: the library would open or fetch them."""
+    for name in ("README.md", ".huggingface.yaml"):
+        card = folder / name
+        if not card.is_file():
+            continue
+        try:
+            named = list(_data_files(card.read_text("utf-8", errors="replace")))
+        except (yaml.YAMLError, RecursionError) as error:
+            raise UserError(f"{card} cannot be read: {type(error).__name__}") from error
+        for file in named:
+            if "://" in file or Path(file).is_absolute() or ".." in Path(file).parts:
+                raise UserError(f"{card} names the data file {file[:200]!r}, outside the folder; take the line out")
+
+
+def _data_files(text: str) -> Iterator[str]:
+    """What the configs of a card, or of the YAML at its head, name."""
+    values = yaml.safe_load(text.split("---", 2)[1] if text.startswith("---") and text.count("---") > 1 else text)
+    configs = values.get("configs") if isinstance(values, dict) else None
+    for config in configs if isinstance(configs, list) else ():
+        yield from _texts(config.get("data_files") if isinstance(config, dict) else None)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(item)
+
+
 def _load(name: str, split: str | None, config: str | None) -> _Dataset:
     try:
         import datasets
     except ImportError as error:
         raise missing_extra("datasets", "datasets", needed_for=f"reading {name!r}") from error
     is_saved = is_saved_dataset(Path(name))
+    if not is_saved and Path(name).is_dir():
+        _refuse_outside_files(Path(name))
     if is_saved and config is not None:
         raise UserError(f"the data set {name!r} was saved to disk and has no configs; leave out {config!r}")
     try:

@@ -16,9 +16,7 @@ def _search_pages(options: Options) -> Make:
         header = read_header(IndexPaths(folder))
     except UserError as error:
         raise options.error(f"index: {error}") from error
-    where = options.text("encoder", header.where or None, example="checkpoints/colqwen2")
-    if "://" not in where:
-        where = str(options.path("encoder", where))
+    where = options.place("encoder", header.where or None, example="checkpoints/colqwen2")
     stage, corpus = options.optional_text("first_stage"), options.optional_text("corpus")
     max_pages = options.whole("max_pages", MAX_PAGES, high=MAX_RESULT_IMAGES)
     deadline_s = options.number("deadline_s", DEADLINE_S, low=0.1)

@@ -23,7 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict, TypeVar, get_args
 
+from saccade.chat.chat_model import API_KEY_VARIABLE
 from saccade.errors import UserError, install_command
+from saccade.tools.catalogue.reaches import Reach, ReachError, is_harmless, option_reach, placed
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
 
@@ -41,6 +43,8 @@ class ToolSettings:
     """The tool's own: model, device, threshold, ..."""
     serving: Mapping[str, Json] = field(default_factory=dict)
     """How a server runs it: workers, batch size, deadline."""
+    allowed: frozenset[str] | None = None
+    """Values of ``--allow``, where the settings come from somebody else's file; None for the user's own settings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +110,7 @@ class Options:
         self.name = settings.name
         self.backend = backend
         self._folder = folder
+        self._allowed = settings.allowed
         self._options = dict(settings.options)
         self._known: list[str] = []
 
@@ -118,6 +123,8 @@ class Options:
             raise self.error(f'the back end {self.backend} needs {name}; add {name} = "{example}"')
         if not isinstance(value, str) or not value:
             raise self.error(f"{name}={value!r} must be a text")
+        if name in self._options and not is_harmless(name, self.backend):
+            self._check_allowed(option_reach(name, value, self._folder))
         return value
 
     def optional_text(self, name: str) -> str | None:
@@ -147,7 +154,17 @@ class Options:
 
     def path(self, name: str, default: str | None = None, *, example: str = "...") -> Path:
         """Relative ones start at the configuration's folder, ``~`` is the user's."""
-        return self._folder / Path(self.text(name, default, example=example)).expanduser()
+        path = placed(self._folder, self.text(name, default, example=example))
+        self._check_allowed(Reach(kind="path", value=str(path)))
+        return path
+
+    def place(self, name: str, default: str | None, *, example: str) -> str:
+        """The address of a server, or a path; the default may come from a file."""
+        text = self.text(name, default, example=example)
+        if "://" not in text:
+            return str(self.path(name, text))
+        self._check_allowed(Reach(kind="address", value=text))
+        return text
 
     def optional_path(self, name: str) -> Path | None:
         self._know(name)
@@ -174,6 +191,8 @@ class Options:
         value = self._take(name, {})
         if not isinstance(value, dict):
             raise self.error(f"{name}={value!r} must be a table")
+        if value and not is_harmless(name, self.backend):
+            self._check_allowed(option_reach(name, value, self._folder))
         return value
 
     def placement(self) -> Placement:
@@ -183,11 +202,16 @@ class Options:
         )
 
     def key(self, name: str = "api_key_env") -> str | None:
-        """The value of the variable that this option names; a variable that is named must be there."""
+        """The value of the variable that this option names; a variable that is named must be there.
+
+        Of somebody else's settings the default variable is read only with the user's yes.
+        """
         self._know(name)
         if name not in self._options:
-            return os.environ.get("OPENAI_API_KEY")
+            is_allowed = self._allowed is None or f"env:{API_KEY_VARIABLE}" in self._allowed
+            return os.environ.get(API_KEY_VARIABLE) if is_allowed else None
         variable = self.text(name)
+        self._check_allowed(Reach(kind="variable", value=variable))
         if variable not in os.environ:
             raise self.error(f"{name} names the variable {variable}, which is not set; export {variable}=...")
         return os.environ[variable]
@@ -201,6 +225,10 @@ class Options:
             if name not in self._known:
                 known = f"known are {', '.join(self._known)}" if self._known else "there are none here"
                 raise self.error(f"there is no option {name} for the back end {self.backend}; {known}")
+
+    def _check_allowed(self, reach: Reach | None) -> None:
+        if reach is not None and self._allowed is not None and reach.allowed_by not in self._allowed:
+            raise ReachError(self.name, reach)
 
     def _take(self, name: str, default: Json) -> Json:
         self._know(name)
