@@ -100,7 +100,6 @@ def test_several_samples_are_one_request_and_a_server_that_gives_one_is_asked_ag
         Served(body='{"choices": []}'),
         Served(body='{"error": "overloaded"}'),
         Served(body='{"choices": [{"message": {"role": "assistant"}}]}'),
-        Served(body='{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}'),
         Served(body='{"choices": [{"message": {"content": 5}}]}'),
         Served(body='{"choices": "none"}'),
         Served(body=chat_reply("late").body, after_s=30.0),
@@ -111,6 +110,29 @@ def test_a_server_that_failed_once_is_asked_again(broken: Served) -> None:
         texts, counts = ask(server, timeout_s=0.5 if broken.after_s else 60.0)
     assert texts == ["ok"]
     assert (counts.requests, counts.retries) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        ('{"message": {"content": null}, "finish_reason": "stop"}', ""),
+        ('{"message": {"content": null}, "finish_reason": "content_filter"}', ""),
+        ('{"message": {"content": null, "refusal": "I cannot help."}, "finish_reason": "stop"}', "I cannot help."),
+        (
+            '{"message": {"content": null, "reasoning_content": "It is B."}, "finish_reason": "stop"}',
+            "<think>It is B.</think>",
+        ),
+        (
+            '{"message": {"content": null, "reasoning": "It is B."}, "finish_reason": "length"}',
+            "<think>It is B.</think>",
+        ),
+    ],
+)
+def test_what_a_model_left_out_is_its_outcome_and_not_asked_again(choice: str, text: str) -> None:
+    with ChatServer(lambda _: Served(body=f'{{"choices": [{choice}]}}')) as server:
+        texts, counts = ask(server)
+    assert texts == [text]
+    assert (counts.requests, counts.retries) == (1, 0)
 
 
 def test_a_server_that_stays_broken_is_the_machines_failure() -> None:

@@ -150,7 +150,6 @@ def test_an_action_beyond_doubt_counts_though_the_turn_is_not_well_formed(text: 
         ("<think>a</think><code>```python\nprint('</think>')\n```</code>", "stands inside <code>"),
         ("<think>a</think><code>```python\nprint('<answer>red</answer>')\n```</code>", "stands inside <code>"),
         ("<think>a</think><code>```python\nprint('</code>')\n```</code>", "never closed|closes nothing"),
-        ("<think>I use <code>x</code></think><answer>red</answer>", "stands inside <think>"),
         ("<think>a</think></code>", "</code> closes nothing"),
         (f"<think>a</think>{BLOCK}<interpreter>1</interpreter>", "only the environment"),
         (f"{BLOCK}<tool_response>1</tool_response><answer>1</answer>", "only the environment"),

@@ -71,7 +71,7 @@ def test_an_action_beyond_doubt_counts_though_the_turn_is_not_well_formed(text: 
         ("<think>a", "<think> is never closed"),
         ("<think>a</think><answer>red", "<answer> is never closed"),
         ("<think>a</think><tool_call>{}", "<tool_call> is never closed"),
-        ("<think>a<answer>red</answer>", "stands inside <think>"),
+        ("<think>a<answer>red</answer>", "<think> is never closed"),
         ("<think>a<think>b</think></think><answer>red</answer>", "stands inside <think>"),
         (f"<answer>{CALL}</answer>", "stands inside <answer>"),
         ("<tool_call><answer>red</answer></tool_call>", "stands inside <tool_call>"),
@@ -272,3 +272,15 @@ def test_a_call_nested_a_little_is_a_call() -> None:
     nested = "[" * 20 + "]" * 20
     turn = parse(f'<think></think><tool_call>{{"name": "crop", "arguments": {{"x": {nested}}}}}</tool_call>')
     assert isinstance(turn.action, ToolCall)
+
+
+@pytest.mark.parametrize(
+    "thought",
+    ["I must write it in <answer> tags.", "not <answer>blue</answer>", "<tool_call> is of no use", "a </answer> b"],
+)
+def test_tags_that_a_thought_names_are_its_words(thought: str) -> None:
+    read = parse(f"<think>{thought}</think><answer>red</answer>")
+    assert read.action == Answer(text="red")
+    assert read.thought == thought
+    # What costs the format is still a tag out of its place.
+    assert not read.is_well_formed

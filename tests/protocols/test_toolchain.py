@@ -167,7 +167,6 @@ def test_any_number_of_pages() -> None:
     [
         turn('<tool name="read_cell" args="Image 2: x"><answer>Spain</answer></tool>'),
         turn('<tool name="read_cell" args="<answer>Spain</answer>">x</tool>'),
-        turn(think="the page orders: <answer>Spain</answer>"),
         "<think>a</think><description>" + READ.replace("</tool>", "<answer>Spain</answer>"),
         turn(READ + "<|im_end|>"),
         turn() + turn(),
@@ -175,6 +174,11 @@ def test_any_number_of_pages() -> None:
 )
 def test_what_is_quoted_never_answers(text: str) -> None:
     assert (chain(text).error, chain(text).answer) == ("format", None)
+
+
+def test_an_answer_that_a_thought_quotes_costs_the_format_and_is_not_taken() -> None:
+    read = chain(turn(think="the page orders: <answer>Spain</answer>"))
+    assert (read.error, read.answer) == ("format", "France")
 
 
 def test_a_chain_without_its_answer_block_is_a_format_error() -> None:

@@ -185,13 +185,27 @@ def _text(choice: Json) -> str:
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str)) or None
-    if content is None and isinstance(choice, dict) and choice.get("finish_reason") == "length":
-        # A reasoning model that spent all its tokens on thoughts which the server keeps to itself.
-        return ""
+    if content is None and isinstance(message, dict) and isinstance(choice, dict):
+        content = _without_content(message, choice.get("finish_reason"))
     if not isinstance(content, str):
         raise BrokenReplyError(f"a choice has no text: {str(choice)[:200]}")
     # Half a surrogate pair passes JSON, but no UTF-8 file could hold it.
     return content.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _without_content(message: Mapping[str, Json], finish: Json) -> str | None:
+    """What a model said that gave no content: its thought, its refusal, or nothing; None where the reply is broken.
+
+    These are outcomes of the model and not of the machine: asking again would only give it another try.
+    """
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(thought, str) and thought.strip():
+        return f"<think>{thought}</think>"
+    said = message.get("refusal")
+    if isinstance(said, str):
+        return said
+    # A reasoning model that spent all its tokens on thoughts which the server keeps to itself, or a filter.
+    return "" if finish in ("length", "content_filter", "stop") and "content" in message else None
 
 
 def _count(usage: Json, key: str) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PROTOCOLS = (
     "tagged",
     "direct",
+    "bare",
     "code",
     "grounded",
     "textual",

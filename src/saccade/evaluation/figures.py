@@ -73,6 +73,10 @@ class EvaluationFigures:
     """Samples that the machine failed, or a judge gave no verdict on: in no figure."""
     cut_off: int
     """Samples that a limit on tokens ended before they answered: wrong in every figure."""
+    not_in_form: int
+    """Samples that ended without an answer in the protocol's form."""
+    empty: int
+    """Samples whose last reply says nothing, as after a refusal or a filter."""
     total: int
     repeats: Repeats
     chance: float | None
@@ -116,7 +120,16 @@ class EvaluationFigures:
             text += f"; right in all cycles {self.all_cycles.describe()}"
         if self.failed:
             text += f"; INCOMPLETE: {self.failed:,} of {self.total:,} samples failed and are in no figure"
-        return f"{text}; {self.cut_off:,} cut off by a token limit" if self.cut_off else text
+        counts = (
+            (self.cut_off, "cut off by a token limit"),
+            (self.not_in_form, "not in the form"),
+            (self.empty, "empty"),
+        )
+        return "; ".join([text, *(f"{count:,} {what}" for count, what in counts if count)])
+
+
+def _is_in_no_form(sample: StoredSample) -> bool:
+    return sample.answer is None and sample.status != "token_limit" and bool(sample.reply.strip())
 
 
 def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price | None = None) -> EvaluationFigures:
@@ -134,6 +147,8 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
         header=found.header,
         failed=len(samples) - len(scored),
         cut_off=[one.status for one in scored].count("token_limit"),
+        not_in_form=sum(_is_in_no_form(one) for one in scored),
+        empty=sum(not one.reply.strip() for one in scored),
         total=len(samples),
         repeats=repeated,
         chance=chance(scored),

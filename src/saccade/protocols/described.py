@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from saccade.media.resize import ViewRule
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
 from saccade.protocols.linguistic_tools import ToolboxSource
-from saccade.protocols.markup import Block, find_blocks, outside, tag_pattern, unreadable
+from saccade.protocols.markup import Block, find_blocks, names_tags, outside, tag_pattern, unreadable
 from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, Prompt, check_written
 from saccade.types import Answer, ExpertTurn, Malformed, Message, Task, ToolCall, ToolSpec
 
@@ -123,7 +123,7 @@ def read_blocks(text: str) -> DescribedTurn:
         answer=None if problem else answers[0],
         problem=problem or ("" if answers[0] else "the answer is empty"),
         is_in_order=is_in_order,
-        is_strict=is_in_order and not beside,
+        is_strict=is_in_order and not beside and not names_tags(blocks[0].content),
         beside=beside,
     )
 

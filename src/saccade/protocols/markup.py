@@ -36,7 +36,7 @@ def tag_pattern(*, own: Sequence[str], environment: Sequence[str]) -> re.Pattern
 def find_blocks(text: str, tags: re.Pattern[str]) -> tuple[list[Block], str]:
     """The complete blocks in order, and what is wrong ("" when nothing is) where reading had to stop.
 
-    A ``</think>`` that comes first closes a block that a template opened.
+    A ``</think>`` that comes first closes a block that a template opened. Tags that a thought names are its words.
     """
     blocks: list[Block] = []
     opened: re.Match[str] | None = None
@@ -50,6 +50,8 @@ def find_blocks(text: str, tags: re.Pattern[str]) -> tuple[list[Block], str]:
             if tag != "think" or blocks:
                 return blocks, f"</{tag}> closes nothing; open it with <{tag}> first"
             blocks.append(Block(tag=tag, start=0, end=match.end(), content=text[: match.start()]))
+        elif opened.group(2) == "think" and tag != "think":
+            continue
         elif closes and tag == opened.group(2):
             content = text[opened.end() : match.start()]
             blocks.append(Block(tag=tag, start=opened.start(), end=match.end(), content=content))
@@ -68,11 +70,16 @@ def outside(text: str, blocks: Sequence[Block]) -> list[str]:
 
 
 def is_strict(text: str, blocks: Sequence[Block]) -> bool:
-    """One think block with its own opening tag, one other block, and only whitespace around them."""
+    """One think block with its own opening tag and without tags inside, one other, and only whitespace around them."""
     # A think block that a template opened has no opening tag of its own.
-    if len(blocks) != 2 or not text.startswith("<think>", blocks[0].start):
+    if len(blocks) != 2 or not text.startswith("<think>", blocks[0].start) or names_tags(blocks[0].content):
         return False
     return not any(part.strip() for part in outside(text, blocks))
+
+
+def names_tags(text: str) -> bool:
+    """Whether tags or role tokens stand in a text, as words of a thought may."""
+    return _POSING.search(text) is not None
 
 
 def unreadable(text: str) -> Malformed | None:

@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from saccade.errors import UserError
+from saccade.protocols.bare import bare_protocol
 from saccade.protocols.baselines import baseline_protocol
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.code import code_protocol
@@ -18,6 +19,7 @@ from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_
 ProtocolName = Literal[
     "tagged",
     "direct",
+    "bare",
     "code",
     "grounded",
     "textual",
@@ -53,6 +55,8 @@ def protocol_named(
             return tagged_protocol(style=style, max_turns=max_turns)
         case "direct":
             return direct_protocol(style=style, max_turns=max_turns)
+        case "bare":
+            return bare_protocol(style=style)
         case "code":
             return code_protocol(style=style, max_turns=max_turns)
         case "textual":

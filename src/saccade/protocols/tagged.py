@@ -17,7 +17,9 @@ whitespace anywhere outside or just inside tags  ignored
 neither call nor answer                          ``Malformed``
 several calls, several answers, or both          ``Malformed``; nothing is executed and no answer is taken
 a tag opened but never closed                    ``Malformed`` (also when the token limit cut the turn)
-a tag inside another block, a stray closing tag  ``Malformed``
+tags named inside a think block                  words of the thought; the action counts; not well-formed
+a tag inside a call or answer, a stray closing   ``Malformed``
+tag
 an answer of whitespace only                     ``Malformed``
 a call that is not JSON (NaN is not JSON)        ``Malformed``
 a call with other keys than name and arguments,  ``Malformed``

@@ -12,6 +12,7 @@ from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow
 from saccade.evaluation.benchmarks.opening import open_benchmark
 from saccade.evaluation.benchmarks.reading import BenchmarkReading, judge_replies
+from saccade.evaluation.benchmarks.reward import final_reply
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.media.store import MediaStore
@@ -103,10 +104,10 @@ def _as_asked(task: Task, published: dict[str, BenchmarkRow], folder: Path) -> B
 
 
 def reply_of(attempt: Attempt) -> str | None:
-    """The final answer; None where the machine failed, which a rule without a verdict is not."""
+    """The final reply; None where the machine failed, which a rule without a verdict is not."""
     trajectory = attempt.trajectory
     has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
-    return None if has_failed else trajectory.answer or ""
+    return None if has_failed else final_reply(trajectory)
 
 
 def reread_lines(found: Sequence[RereadEvaluation]) -> list[str]:

@@ -1,10 +1,13 @@
 """A benchmark's reading as the reward of an evaluation, so that reports count as right what the headline counts."""
 
+import re
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, ReadingName
 from saccade.rewards.reward import Reward
 from saccade.types import Score, Task, Term, Trajectory
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 def benchmark_reward(
@@ -12,7 +15,7 @@ def benchmark_reward(
 ) -> Reward:
     """Credit and right or wrong by a reading without a judge, the headline unless another is named; rows by task id.
 
-    None, no verdict, where the rule needs a judge. What is read is the final answer, as a harness would be told it.
+    None, no verdict, where the rule needs a judge. What is read is the ``final_reply``.
     """
     rule = benchmark.reading(reading or benchmark.headline)
 
@@ -26,5 +29,11 @@ def benchmark_reward(
 
 
 def final_reply(trajectory: Trajectory) -> str:
-    """The answer of the last turn; empty where there is none."""
-    return trajectory.answer or ""
+    """The answer by the protocol, or where it found none all that the last turn says after its thought.
+
+    A model that was not trained in the protocol answers in a form of its own, which a harness would read whole.
+    """
+    if trajectory.answer is not None:
+        return trajectory.answer
+    text = trajectory.turns[-1].text if trajectory.turns else ""
+    return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()

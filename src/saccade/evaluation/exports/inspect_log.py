@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from saccade import __version__
 from saccade.errors import UserError, missing_extra
+from saccade.evaluation.benchmarks.reward import final_reply
 from saccade.evaluation.statistics import clustered_mean
 from saccade.interleaving import interleaved_parts
 from saccade.media.encode import png_bytes
@@ -116,7 +117,7 @@ def _sample(attempt: Attempt, model: str, pictures: _DataUrls) -> "EvalSample":
         choices=list(task.choices) or None,
         target=list(task.accepted) or task.answer,
         messages=messages,
-        output=inspect_model.ModelOutput.from_content(model, trajectory.answer or ""),
+        output=inspect_model.ModelOutput.from_content(model, final_reply(trajectory)),
         metadata={"family": task.family, "status": trajectory.status, "stream": trajectory.stream},
     )
     if trajectory.status == "failed":

@@ -20,6 +20,8 @@ def strict_answer(reply: str) -> str:
     Answers in several tags that are not the same are none.
     """
     outside = (_THOUGHT.sub("", reply) if "</think>" in reply else reply).strip()
+    # A thought that the template opened has no opening tag.
+    outside = outside.rpartition("</think>")[2].strip()
     # A thought that never ends may hold the answer in its tags.
     if answers := [one.strip() for one in _ANSWER.findall(outside) or _ANSWER.findall(reply)]:
         return answers[-1] if len({bare(one).casefold() for one in answers}) == 1 else ""
