@@ -1,6 +1,5 @@
 """Untrusted image bytes to plain RGB, within limits that are checked before any pixel is decoded."""
 
-import io
 import struct
 import threading
 import warnings
@@ -9,34 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
 from PIL import Image
-from PIL.BmpImagePlugin import BmpImageFile
-from PIL.GifImagePlugin import GifImageFile
 from PIL.ImageFile import ImageFile
-from PIL.JpegImagePlugin import JpegImageFile
-from PIL.PngImagePlugin import PngImageFile
-from PIL.PpmImagePlugin import PpmImageFile
 from PIL.TiffImagePlugin import TiffImageFile
-from PIL.WebPImagePlugin import WebPImageFile
 
 from saccade.errors import UserError
+from saccade.media.budget import DECODING
+from saccade.media.conversion import GreyRangeError, rgb_of
+from saccade.media.headers import UnknownFormatError, decoding_bytes, opened_picture, with_usual_range
 from saccade.media.resize import MAX_ASPECT_RATIO
-
-# Opened by these classes and never by Image.open: it warns about large images before their size can be looked
-# at, warnings cannot be silenced per thread, and it would try every format that Pillow knows.
-_FORMATS: tuple[tuple[bytes, type[ImageFile]], ...] = (
-    (b"\x89PNG\r\n\x1a\n", PngImageFile),
-    (b"\xff\xd8\xff", JpegImageFile),
-    (b"GIF87a", GifImageFile),
-    (b"GIF89a", GifImageFile),
-    (b"RIFF", WebPImageFile),
-    (b"BM", BmpImageFile),
-    (b"II*\x00", TiffImageFile),
-    (b"MM\x00*", TiffImageFile),
-    (b"P5", PpmImageFile),
-    (b"P6", PpmImageFile),
-)
 
 _BROKEN = (
     OSError,
@@ -78,7 +58,7 @@ class ImageLimits:
 
     max_bytes: int = 64 << 20
     max_pixels: int = 64_000_000
-    """Width times height; 64 megapixels take 192 MB as RGB."""
+    """Width times height; 64 megapixels take 256 MB as Pillow's RGB."""
     max_aspect_ratio: float = MAX_ASPECT_RATIO
     """Longer side over shorter side."""
 
@@ -96,69 +76,70 @@ def decode_image(raw: bytes, where: str, limits: ImageLimits = DEFAULT_LIMITS) -
         raise MediaError(f"{where}: the image is empty (0 bytes)")
     if len(raw) > limits.max_bytes:
         raise MediaError(f"{where}: the image file has {len(raw)} bytes, more than {limits.max_bytes}; make it smaller")
-    opened = _open(raw, where)
+    opened = _opened(raw, where)
     _check_size(opened.size, where, limits)
+    with DECODING.share(_memory_of(opened, raw, where)):
+        return _decoded(opened, raw, where, limits)
+
+
+def _decoded(opened: ImageFile, raw: bytes, where: str, limits: ImageLimits) -> Image.Image:
     try:
         # TIFF reads tags, and so may warn, while it decodes; the other formats decode in parallel.
         if isinstance(opened, TiffImageFile):
             with _warnings_silenced():
                 opened.load()
         else:
+            opened = with_usual_range(opened, raw)
             opened.load()
         orientation = _orientation(opened)
     except _BROKEN as error:
         raise MediaError(f"{where}: the image is damaged or cut off ({error})") from error
     _check_size(opened.size, where, limits)
-    rgb = to_rgb(opened, where)
+    rgb = to_rgb(opened, where, is_own=True)
+    # Its memory is free before another copy is made.
+    opened.close()
     return rgb.transpose(_TURNS[orientation]) if orientation in _TURNS else rgb
 
 
-def to_rgb(image: Image.Image, where: str) -> Image.Image:
-    """A new RGB image without metadata; transparency is laid on white, 16-bit and float greys become 8 bit.
+def to_rgb(image: Image.Image, where: str, *, is_own: bool = False) -> Image.Image:
+    """An RGB image without metadata; transparency is laid on white, 16-bit and float greys become 8 bit.
 
-    A 32-bit integer image must hold 16-bit values (0 to 65535) and a float image values from 0 to 1.
+    A 32-bit integer image must hold 16-bit values (0 to 65535) and a float image values from 0 to 1. One that
+    ``is_own`` is used up, and the result may be in its memory; else the result is a copy.
     """
+    mode = image.mode
     try:
-        if image.has_transparency_data:
-            layer = image.convert("RGBA")
-            white = Image.new("RGBA", image.size, (255, 255, 255, 255))
-            rgb = Image.alpha_composite(white, layer).convert("RGB")
-        elif image.mode == "F" or image.mode.startswith("I"):
-            rgb = _deep_grey_to_rgb(image, where)
-        else:
-            rgb = image.convert("RGB")
-    except MediaError:
-        raise
+        rgb = rgb_of(image, is_own=is_own)
+    except GreyRangeError as error:
+        raise MediaError(
+            f"{where}: grey values outside of 0 to {error} have no meaning as a picture; scale them and save"
+            " them with 8 bit"
+        ) from None
     except _BROKEN as error:
-        raise MediaError(f"{where}: an image of mode {image.mode!r} cannot be converted to RGB ({error})") from error
+        raise MediaError(f"{where}: an image of mode {mode!r} cannot be converted to RGB ({error})") from error
     rgb.info = {}
     return rgb
 
 
-def _deep_grey_to_rgb(image: Image.Image, where: str) -> Image.Image:
-    values = np.asarray(image).astype(np.float64)
-    top = 1.0 if image.mode == "F" else 65535.0
-    # Written so that NaN fails too.
-    if not (np.all(values >= 0.0) and np.all(values <= top)):
-        raise MediaError(
-            f"{where}: grey values outside of 0 to {top:g} have no meaning as a picture; scale them and save"
-            " them with 8 bit"
-        )
-    return Image.fromarray(np.rint(values * (255.0 / top)).astype(np.uint8)).convert("RGB")
-
-
-def _open(raw: bytes, where: str) -> ImageFile:
+def _opened(raw: bytes, where: str) -> ImageFile:
     """Header read, nothing decoded."""
-    for signature, image_file in _FORMATS:
-        if raw.startswith(signature) and (signature != b"RIFF" or raw[8:12] == b"WEBP"):
-            try:
-                with _warnings_silenced():
-                    return image_file(io.BytesIO(raw))
-            except _BROKEN as error:
-                raise MediaError(f"{where}: the image's header is damaged ({error})") from error
-    raise MediaError(
-        f"{where}: not an image that can be read (it begins with {raw[:8]!r}); use PNG, JPEG, WebP, GIF, BMP or TIFF"
-    )
+    try:
+        with _warnings_silenced():
+            return opened_picture(raw)
+    except UnknownFormatError:
+        raise MediaError(
+            f"{where}: not an image that can be read (it begins with {raw[:8]!r}); use PNG, JPEG, WebP, GIF, BMP or"
+            " TIFF"
+        ) from None
+    except _BROKEN as error:
+        raise MediaError(f"{where}: the image's header is damaged ({error})") from error
+
+
+def _memory_of(opened: ImageFile, raw: bytes, where: str) -> int:
+    try:
+        return decoding_bytes(opened, raw)
+    except ValueError as error:
+        raise MediaError(f"{where}: the image is damaged ({error})") from error
 
 
 def _check_size(size: tuple[int, int], where: str, limits: ImageLimits) -> None:

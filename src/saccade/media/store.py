@@ -16,6 +16,7 @@ from cachetools import LRUCache
 from PIL import Image
 
 from saccade.atomic import link_or_copy, write_whole
+from saccade.media.conversion import strips_of
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb
 from saccade.media.encode import png_bytes
 from saccade.types import ImageRef
@@ -64,7 +65,9 @@ _Backing = _StoredImage | _Fresh | _OnDisk | _InText
 def image_hash(image: Image.Image) -> str:
     """SHA-256 over width, height (little-endian, 32 bit each) and the RGB bytes of an RGB image."""
     digest = hashlib.sha256(struct.pack("<II", image.width, image.height))
-    digest.update(image.tobytes())
+    # Strip by strip: Pillow makes two copies of what it gives as bytes.
+    for strip in strips_of(image):
+        digest.update(strip.tobytes())
     return digest.hexdigest()
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from saccade.errors import missing_extra
+from saccade.media.budget import DECODING
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, to_rgb
 
 if TYPE_CHECKING:
@@ -193,10 +194,12 @@ def _time_of(frame: "VideoFrame", where: str) -> float:
 def _upright(frame: "VideoFrame", where: str, limits: ImageLimits) -> Image.Image:
     _check_size(frame.width, frame.height, where, limits)
     has_alpha = any(component.is_alpha for component in frame.format.components)
-    pixels = np.asarray(frame.to_ndarray(format="rgba" if has_alpha else "rgb24"))
-    image = to_rgb(Image.fromarray(pixels.astype(np.uint8, copy=False)), where)
-    turn = frame.rotation % 360
-    return image.transpose(_QUARTER_TURNS[turn]) if turn in _QUARTER_TURNS else image
+    # The frame, its pixels and two copies of them.
+    with DECODING.share(16 * frame.width * frame.height):
+        pixels = np.asarray(frame.to_ndarray(format="rgba" if has_alpha else "rgb24"))
+        image = to_rgb(Image.fromarray(pixels.astype(np.uint8, copy=False)), where, is_own=True)
+        turn = frame.rotation % 360
+        return image.transpose(_QUARTER_TURNS[turn]) if turn in _QUARTER_TURNS else image
 
 
 def _check_size(width: int, height: int, where: str, limits: ImageLimits) -> None:

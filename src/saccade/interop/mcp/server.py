@@ -87,7 +87,9 @@ def mcp_server(tools: Sequence[Tool], *, images: ReceivedImages | None = None, n
             if len(raw) > received.max_image_bytes:
                 return JSONResponse({"error": f"more than {received.max_image_bytes} bytes"}, status_code=413)
         try:
-            image = received.add_encoded(received.store(), bytes(raw))
+            # In a thread: a large one would hold up all that the server does, and may wait for its share of memory.
+            async with places:
+                image = await asyncio.to_thread(received.add_encoded, received.store(), bytes(raw))
         except ToolError as error:
             return JSONResponse({"error": str(error)}, status_code=422)
         return JSONResponse(_described(image))
