@@ -94,7 +94,7 @@ def said(text: str) -> dict[str, object]:
 
 
 @contextmanager
-def serving(script=look_then_tell, *, token=None, max_tokens=4096, **settings):
+def serving(script=look_then_tell, *, token=None, max_tokens=4096, fetcher=None, **settings):
     chat = letter_chat(DEFAULT_VIEW)
     engine = ScriptedEngine(script=script, chat=chat)
     gate = Gate(threading.Event(), threading.Semaphore(0))
@@ -113,6 +113,7 @@ def serving(script=look_then_tell, *, token=None, max_tokens=4096, **settings):
             media=media,
             tool_names=frozenset({"crop", "wait"}),
             token=token,
+            fetcher=fetcher,
         )
 
         def run() -> None:

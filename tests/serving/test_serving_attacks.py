@@ -9,8 +9,7 @@ import httpx
 import pytest
 from served_agent import CALL, picture, said, shown
 
-from saccade.serving.questions import AskedWrongError, taken_apart
-from saccade.serving.remote import public_address
+from saccade.serving.questions import taken_apart
 
 WAIT = '<think>w</think><tool_call>{"name": "wait", "arguments": {"seconds": 60}}</tool_call>'
 
@@ -204,9 +203,3 @@ def test_what_the_machine_fails_is_no_answer(serve):
     with serve(broken) as agent:
         refused(agent.ask("x"), 500)
         assert agent.episodes.open_count == 0
-
-
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "[", "x" * 300])
-def test_pictures_are_fetched_from_public_hosts_alone(host):
-    with pytest.raises(AskedWrongError):
-        public_address(host, 443)

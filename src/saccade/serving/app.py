@@ -19,7 +19,9 @@ from starlette.types import Receive, Scope, Send
 from saccade.media.encode import png_bytes
 from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits
 from saccade.serving import replies
+from saccade.serving.agent import PlayedEpisode
 from saccade.serving.episodes import EpisodesOfRequests
+from saccade.serving.episodes import Request as AgentRequest
 from saccade.serving.questions import AskedWrongError
 from saccade.serving.streams import events
 from saccade.types import Json
@@ -110,15 +112,24 @@ def _completions(episodes: EpisodesOfRequests) -> list[Route]:
 
 async def _answered(request: Request, episodes: EpisodesOfRequests) -> Response:
     async with AsyncExitStack() as opened:
-        asked = await opened.enter_async_context(episodes.request(await request.body()))
-        if asked.asked.streams:
+        body = await request.body()
+        ready = await _unless_left(request.receive, _asked_and_played(body, episodes, opened))
+        if ready is None:
+            return Response(status_code=_CLIENT_LEFT)
+        asked, played = ready
+        if played is None:
             # The stream takes the request's place and its pictures along, and gives them up at its own end.
             return _Stream(events(episodes, asked), opened.pop_all())
-        played = await _unless_left(request.receive, episodes.play(asked))
-        if played is None:
-            return Response(status_code=_CLIENT_LEFT)
         settings = episodes.settings
         return JSONResponse(replies.completion(asked.ident, settings.name, played, settings.reply, asked.asked.stop))
+
+
+async def _asked_and_played(
+    body: bytes, episodes: EpisodesOfRequests, opened: AsyncExitStack
+) -> tuple[AgentRequest, list[PlayedEpisode] | None]:
+    """The request, which ``opened`` then holds, and what came of it, unless it is to be streamed."""
+    asked = await opened.enter_async_context(episodes.request(body))
+    return asked, None if asked.asked.streams else await episodes.play(asked)
 
 
 class _Stream(StreamingResponse):

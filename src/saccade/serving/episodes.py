@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,8 +15,9 @@ from saccade.rollout.episodes import RolloutRequest
 from saccade.seeding import seed_for
 from saccade.serving.agent import Agent, PlayedEpisode, RequestSampling
 from saccade.serving.meters import AgentMeters
-from saccade.serving.pictures import EpisodePictures, FetchPicture, PicturesInUse, are_small, read_pictures
+from saccade.serving.pictures import EpisodePictures, PicturesInUse, are_small, read_pictures
 from saccade.serving.questions import AskedWrongError, ChatQuestion, read_request, taken_apart
+from saccade.serving.remote import PictureFetcher
 from saccade.serving.settings import AgentServerSettings
 from saccade.serving.traces import Traces
 from saccade.types import Task, Trajectory, Turn
@@ -56,14 +57,14 @@ class EpisodesOfRequests:
         held: PicturesInUse,
         settings: AgentServerSettings,
         meters: AgentMeters,
-        fetch: FetchPicture | None = None,
+        fetcher: PictureFetcher | None = None,
     ) -> None:
         self.settings = settings
         self.meters = meters
         self.traces = Traces(settings)
         self._agent = agent
         self._held = held
-        self._fetch = fetch
+        self._fetcher = fetcher
         self._open = 0
         self._readers = ThreadPoolExecutor(max_workers=_READERS, thread_name_prefix="pictures")
         meters.gauge("agent_open_trajectories", "Episodes at work or waiting for a row", lambda: self._open)
@@ -75,8 +76,10 @@ class EpisodesOfRequests:
         """Episodes that have a place."""
         return self._open
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._readers.shutdown(wait=False, cancel_futures=True)
+        if self._fetcher is not None:
+            await self._fetcher.close()
 
     @asynccontextmanager
     async def request(self, body: bytes) -> AsyncIterator[Request]:
@@ -93,9 +96,11 @@ class EpisodesOfRequests:
             )
         self._open += asked.samples
         pictures = EpisodePictures(self._held)
+        fetched = AsyncExitStack()
         try:
+            files = await fetched.enter_async_context(self._fetcher.fetched(_addresses(asked))) if self._fetcher else {}
             images = await self._read(
-                lambda: read_pictures(asked.pictures, pictures, self.settings, self._fetch),
+                lambda: read_pictures(asked.pictures, pictures, self.settings, files),
                 is_small=len(body) <= _READ_HERE and are_small(asked.pictures),
             )
             question = taken_apart(asked.question, self._agent.special_tokens)
@@ -115,6 +120,7 @@ class EpisodesOfRequests:
         finally:
             self._open -= asked.samples
             pictures.close()
+            await fetched.aclose()
 
     async def play(self, request: Request, on_turn: OnTurnOfSample | None = None) -> list[PlayedEpisode]:
         """All samples of a request, in their order; the trajectories are kept as its trace.
@@ -198,3 +204,7 @@ class EpisodesOfRequests:
 
     async def _read(self, read: Callable[[], ReadValue], *, is_small: bool) -> ReadValue:
         return read() if is_small else await asyncio.get_running_loop().run_in_executor(self._readers, read)
+
+
+def _addresses(asked: ChatQuestion) -> list[str]:
+    return [picture.url for picture in asked.pictures if picture.url.startswith("https://")]

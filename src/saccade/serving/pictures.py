@@ -7,7 +7,7 @@ import re
 import struct
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,10 +27,6 @@ _HEAD_BYTES = 33
 _INFLATED = (b"zTXt", b"iTXt", b"iCCP")
 """Chunks of a PNG beside its pixels that are inflated: some bytes of one may become megabytes."""
 _FEW_PIXELS = 1 << 18
-
-FetchPicture = Callable[[str], bytes]
-"""The bytes at an ``https://`` address; ``AskedWrongError`` when there are none."""
-
 
 _MOST_ENCODINGS = 8
 """Of one picture that are remembered: a client may send the same pixels in any number of files."""
@@ -143,6 +139,11 @@ class EpisodePictures(MediaStore):
         with self._own_lock:
             return tuple(self._own.values())
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody waits for what is added any more."""
+        return self._is_closed
+
     def handed_over(self) -> "EpisodePictures":
         """All that it holds, to whoever keeps them longer; it holds nothing more itself."""
         taken = EpisodePictures(self._held)
@@ -182,13 +183,18 @@ class EpisodePictures(MediaStore):
 
 
 def read_pictures(
-    sent: Sequence[SentPicture], media: MediaStore, settings: AgentServerSettings, fetch: FetchPicture | None
+    sent: Sequence[SentPicture], media: EpisodePictures, settings: AgentServerSettings, fetched: Mapping[str, bytes]
 ) -> tuple[ImageRef, ...]:
-    """The pictures decoded and kept; ``AskedWrongError`` names the first that cannot be used."""
+    """The pictures decoded and kept; ``AskedWrongError`` names the first that cannot be used.
+
+    ``fetched`` are the files at ``https://`` addresses. Fewer where ``media`` is closed meanwhile: the client left.
+    """
     images: list[ImageRef] = []
     pixels = 0
     for picture in sent:
-        raw = _encoded(picture, fetch)
+        if media.is_closed:
+            break
+        raw = _encoded(picture, fetched)
         try:
             image = media.add_encoded(raw, picture.place)
         except MediaError as error:
@@ -220,7 +226,7 @@ def are_small(sent: Sequence[SentPicture]) -> bool:
     return pixels <= _FEW_PIXELS
 
 
-def _encoded(picture: SentPicture, fetch: FetchPicture | None) -> bytes:
+def _encoded(picture: SentPicture, fetched: Mapping[str, bytes]) -> bytes:
     header = _DATA_URL.match(picture.url)
     if header:
         try:
@@ -229,8 +235,8 @@ def _encoded(picture: SentPicture, fetch: FetchPicture | None) -> bytes:
             raise AskedWrongError(
                 f"{picture.place}: the data URL is not base64 ({error})", picture.place, code="invalid_image"
             ) from None
-    if picture.url.startswith("https://") and fetch is not None:
-        return fetch(picture.url)
+    if picture.url in fetched:
+        return fetched[picture.url]
     if picture.url.startswith(("https://", "http://")):
         raise AskedWrongError(
             f"{picture.place}: this server fetches no pictures; send a data URL (data:image/png;base64,...)",

@@ -17,7 +17,7 @@ from saccade.serving.app import create_agent_app
 from saccade.serving.episodes import EpisodesOfRequests
 from saccade.serving.meters import AgentMeters
 from saccade.serving.pictures import PicturesInUse
-from saccade.serving.remote import fetch_picture
+from saccade.serving.remote import PictureFetcher
 from saccade.serving.settings import AgentServerSettings
 
 try:
@@ -63,11 +63,12 @@ class AgentServer:
         media: MediaStore,
         tool_names: frozenset[str],
         token: str | None = None,
+        fetcher: PictureFetcher | None = None,
     ) -> None:
         meters = AgentMeters(tool_names)
         agent.add_gauges(meters.gauge)
-        fetch = fetch_picture(settings) if settings.allows_https else None
-        self.episodes = EpisodesOfRequests(agent, PicturesInUse(media), settings, meters, fetch)
+        fetcher = fetcher or (PictureFetcher(settings) if settings.allows_https else None)
+        self.episodes = EpisodesOfRequests(agent, PicturesInUse(media), settings, meters, fetcher)
         self._agent = agent
         self._tool_names = tool_names
         self._address: tuple[str, int] = (settings.host, settings.port)
@@ -109,5 +110,5 @@ class AgentServer:
             yield
         finally:
             self._agent.close()
-            self.episodes.close()
+            await self.episodes.close()
             logger.info("served")

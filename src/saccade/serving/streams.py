@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 
 from saccade.serving import replies
 from saccade.serving.agent import PlayedEpisode
@@ -15,24 +15,25 @@ _QUIET_S = 10.0
 """After which a comment is sent, so that nothing between here and the client takes the connection for dead."""
 
 
+_SampleTurn = tuple[int, Turn | None]
+_Turns = asyncio.Queue[_SampleTurn | None]
+"""Each with its sample's number; None when there are no more."""
+
+
 async def events(episodes: EpisodesOfRequests, request: Request) -> AsyncGenerator[bytes]:
     """The events of a request until ``[DONE]``; an error after the beginning is an event too.
 
     Closing it, as a server does whose client has left, ends the episodes.
     """
     name, form, asked = episodes.settings.name, episodes.settings.reply, request.asked
-    turns: asyncio.Queue[tuple[int, Turn]] = asyncio.Queue()
+    turns: _Turns = asyncio.Queue()
     playing = asyncio.ensure_future(episodes.play(request, lambda sample, turn: turns.put_nowait((sample, turn))))
     try:
         for sample in range(asked.samples):
             yield replies.sse(replies.chunk(request.ident, name, choices=replies.delta(sample, "", role="assistant")))
-        async for sample, turn in _until_done(turns, playing):
-            if turn is None:
-                yield b": at work\n\n"
-                continue
-            said = "\n".join(filter(None, [turn.text, replies.shown(turn)])) + "\n" if form == "transcript" else None
-            step = replies.step_event(sample, turn)
-            yield replies.sse(replies.chunk(request.ident, name, choices=replies.delta(sample, said), saccade=step))
+        async with contextlib.aclosing(_until_done(turns, playing)) as coming:
+            async for sample, turn in coming:
+                yield b": at work\n\n" if turn is None else _turn_event(request, name, form, sample, turn)
         played = playing.result()
     except AskedWrongError as error:
         yield replies.sse(replies.error_object(error.status, str(error), param=error.param, code=error.code))
@@ -44,6 +45,12 @@ async def events(episodes: EpisodesOfRequests, request: Request) -> AsyncGenerat
             await playing
     for event in _ending(request, name, form, played):
         yield event
+
+
+def _turn_event(request: Request, name: str, form: ReplyForm, sample: int, turn: Turn) -> bytes:
+    said = "\n".join(filter(None, [turn.text, replies.shown(turn)])) + "\n" if form == "transcript" else None
+    step = replies.step_event(sample, turn)
+    return replies.sse(replies.chunk(request.ident, name, choices=replies.delta(sample, said), saccade=step))
 
 
 def _ending(request: Request, name: str, form: ReplyForm, played: list[PlayedEpisode]) -> list[bytes]:
@@ -60,19 +67,17 @@ def _ending(request: Request, name: str, form: ReplyForm, played: list[PlayedEpi
     return [*map(replies.sse, chunks), b"data: [DONE]\n\n"]
 
 
-async def _until_done(
-    turns: "asyncio.Queue[tuple[int, Turn]]", playing: "asyncio.Future[list[PlayedEpisode]]"
-) -> AsyncIterator[tuple[int, Turn | None]]:
-    """Turns as they come until the play is over; None after each while without any."""
-    while not (playing.done() and turns.empty()):
-        coming = asyncio.ensure_future(turns.get())
-        both: set[asyncio.Future[tuple[int, Turn]] | asyncio.Future[list[PlayedEpisode]]] = {coming, playing}
-        await asyncio.wait(both, timeout=_QUIET_S, return_when=asyncio.FIRST_COMPLETED)
-        if coming.done():
-            yield coming.result()
-            continue
-        coming.cancel()
-        if not playing.done():
+async def _until_done(turns: _Turns, playing: "asyncio.Future[list[PlayedEpisode]]") -> AsyncGenerator[_SampleTurn]:
+    """Turns as they come until the play is over; one that is None after each while without any."""
+    # Behind all of its turns, so that nothing else is waited for: a task for each wait could be left behind.
+    playing.add_done_callback(lambda _: turns.put_nowait(None))
+    while True:
+        try:
+            async with asyncio.timeout(_QUIET_S):
+                coming = await turns.get()
+        except TimeoutError:
             yield 0, None
-        elif turns.empty():
+            continue
+        if coming is None:
             return
+        yield coming
