@@ -5,6 +5,7 @@ import contextlib
 import json
 import select
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,6 +116,32 @@ def test_headers_without_end_end_their_connection(server: Served) -> None:
     except (ConnectionResetError, BrokenPipeError):
         said = b""
     assert said == b""
+
+
+def test_headers_that_come_at_once_keep_the_limit_too(server: Served) -> None:
+    def answered(count: int) -> bytes:
+        fields = b"".join(b"X-%d: %s\r\n" % (at, b"x" * 990) for at in range(count))
+        try:
+            return sent(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + fields + b"\r\n")
+        except (ConnectionResetError, BrokenPipeError):
+            return b""
+
+    assert answered(64).startswith(b"HTTP/1.1 200 ")
+    assert answered(70) == b""
+
+
+@pytest.mark.parametrize("at", [-1, -2, -3, 0])
+def test_the_end_of_headers_may_come_in_two_pieces(server: Served, at: int) -> None:
+    noise = noise_png(300, 300)
+    head = f"POST /images HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(noise)}\r\n\r\n".encode()
+    head = head.replace(b"\r\nContent", b"\r\nConnection: close\r\nContent")
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        cut = len(head) + at
+        connection.sendall(head[:cut])
+        time.sleep(0.05)
+        connection.sendall(head[cut:] + noise)
+        assert connection.recv(64).startswith(b"HTTP/1.1 201 ")
 
 
 def test_a_large_body_may_end_with_many_bytes_at_once(server: Served) -> None:

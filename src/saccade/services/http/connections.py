@@ -1,6 +1,7 @@
 """Connections of a server: one that brings its request's headers late, brings too many, or does not read is ended."""
 
 import asyncio
+import re
 import socket
 import struct
 from contextlib import suppress
@@ -14,6 +15,8 @@ READ_BYTES = 64 << 10
 
 MAX_HEADER_BYTES = 64 << 10
 
+_HEADERS_END = re.compile(rb"\n\r?\n")
+
 MAX_CONNECTIONS = 4096
 
 
@@ -23,6 +26,8 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
     within_s = HEADERS_WITHIN_S
     _watch: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _tail = b""
+    """Of the headers so far: their end may come in two pieces."""
     _reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -38,14 +43,17 @@ class TimedProtocol(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
         before = self.cycle
         # Asked beforehand: a body's last bytes are not a header's first.
         is_body = before is not None and before.more_body
+        if not is_body:
+            end = _HEADERS_END.search(self._tail + data)
+            self._header_bytes += len(data) if end is None else max(0, end.end() - len(self._tail))
+            self._tail = (self._tail + data)[-3:]
+            if self._header_bytes > MAX_HEADER_BYTES:
+                self._end()
+                return
         super().data_received(data)
         if is_body or self.cycle is not before:
-            self._header_bytes = 0
+            self._header_bytes, self._tail = 0, b""
             self._stop_watch()
-            return
-        self._header_bytes += len(data)
-        if self._header_bytes > MAX_HEADER_BYTES:
-            self._end()
         elif self._watch is None:
             self._await_headers()
 
