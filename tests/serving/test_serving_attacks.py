@@ -81,6 +81,34 @@ def test_a_body_that_is_no_request_is_refused(agent, body):
     assert refused(httpx.post(f"{agent.url}/v1/chat/completions", content=body, timeout=60), 400)
 
 
+HALVES = [
+    '{"model": "demo", "messages": [{"role": "user", "content": "\\ud83d which?"}]%s}',
+    '{"model": "demo", "messages": [{"role": "user", "content": "a \\ude00\\ud83d"}]%s}',
+    '{"model": "demo", "messages": [{"role": "system", "content": "\\ud83d"}, {"role": "user", "content": "x"}]%s}',
+    '{"model": "demo", "messages": [{"role": "user", "content": [{"type": "text", "text": "\\uDC00"}]}]%s}',
+    '{"model": "demo", "messages": [{"role": "user", "content": "x", "name": "\\ud83d"}]%s}',
+    '{"model": "\\ud83d", "messages": [{"role": "user", "content": "x"}]%s}',
+    '{"model": "demo", "messages": [{"role": "user", "content": "x"}], "stop": ["\\ud83d"]%s}',
+    '{"model": "demo", "messages": [{"role": "user", "content": "x"}], "\\ud83d": 1%s}',
+]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("body", HALVES)
+def test_half_a_surrogate_pair_is_refused_by_that_name(agent, body, is_streamed):
+    raw = (body % (', "stream": true' if is_streamed else "")).encode()
+    reply = httpx.post(f"{agent.url}/v1/chat/completions", content=raw, timeout=60)
+    assert "half a surrogate pair" in refused(reply, 400)
+    # As bytes that pass for UTF-8 elsewhere.
+    unpacked = raw.replace(b"\\ud83d", b"\xed\xa0\xbd")
+    refused(httpx.post(f"{agent.url}/v1/chat/completions", content=unpacked, timeout=60), 400)
+
+
+def test_whole_characters_beyond_16_bits_are_asked(agent):
+    raw = b'{"model": "demo", "messages": [{"role": "user", "content": "\\ud83d\\ude00 which?"}], "top_k": null}'
+    assert httpx.post(f"{agent.url}/v1/chat/completions", content=raw, timeout=60).status_code == 200
+
+
 def test_other_models_paths_and_methods_are_refused_in_the_same_form(agent):
     refused(agent.ask("x", model="gpt-4o"), 404, "model_not_found")
     refused(agent.get("/v1/models/gpt-4o"), 404)

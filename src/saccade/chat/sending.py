@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from saccade.characters import whole_characters
 from saccade.chat.wire import refusal
 from saccade.errors import UserError, missing_extra
 from saccade.retries import TryAgainError
@@ -62,7 +63,7 @@ class Sender:
                     for choice in (piece.choices or [])[:1]:
                         said += choice.delta.content or ""
                         finish = choice.finish_reason or finish
-                        on_text(said)
+                        on_text(whole_characters(said))
         return json.dumps({"choices": [{"message": {"content": said}, "finish_reason": finish}]})
 
     @asynccontextmanager

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from PIL import Image
 
 from saccade.atomic import write_whole
+from saccade.characters import whole_characters
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
@@ -189,8 +190,7 @@ def _text(choice: Json) -> str:
         content = _without_content(message, choice.get("finish_reason"))
     if not isinstance(content, str):
         raise BrokenReplyError(f"a choice has no text: {str(choice)[:200]}")
-    # Half a surrogate pair passes JSON, but no UTF-8 file could hold it.
-    return content.encode("utf-8", errors="replace").decode("utf-8")
+    return whole_characters(content)
 
 
 def _without_content(message: Mapping[str, Json], finish: Json) -> str | None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from json import encoder
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -66,4 +66,19 @@ def parsed(text: bytes) -> Json:
         value: Json = _decode(text)
     except (msgspec.DecodeError, RecursionError):
         value = json.loads(text)
+    return value
+
+
+def parsed_whole(text: bytes) -> Json:
+    """As ``parsed``, with texts of whole characters alone: ValueError for half a surrogate pair too."""
+    try:
+        # It takes no halves.
+        return cast("Json", _decode(text))
+    except (msgspec.DecodeError, RecursionError):
+        value: Json = json.loads(text)
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(f"it holds half a surrogate pair (\\u{ord(half):04x}); send whole characters") from None
     return value

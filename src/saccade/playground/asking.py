@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+from saccade.characters import whole_characters
 from saccade.codec.bounds import Bounds
 from saccade.codec.codecs import FOREIGN_CODEC
 from saccade.codec.forms import Form
@@ -72,12 +73,12 @@ def read_ask(body: bytes, offered: Mapping[str, EpisodeSpec], usual: str) -> Ask
     spec = offered[protocol]
     return Ask(
         image=asked.image,
-        question=_whole_characters(asked.question),
+        question=whole_characters(asked.question),
         spec=_with_tools(spec, asked.tools),
         samples=asked.samples,
         temperature=spec.rollout.temperature if asked.temperature is None else asked.temperature,
         seed=asked.seed,
-        edited=asked.edited and replace(asked.edited, text=_whole_characters(asked.edited.text)),
+        edited=asked.edited and replace(asked.edited, text=whole_characters(asked.edited.text)),
     )
 
 
@@ -85,8 +86,3 @@ def _with_tools(spec: EpisodeSpec, names: Sequence[str] | None) -> EpisodeSpec:
     if names is None or not spec.protocol.offers_tools:
         return spec
     return replace(spec, tools=tuple(tool for tool in spec.tools if tool.spec.name in names))
-
-
-def _whole_characters(text: str) -> str:
-    # No file of records holds half a surrogate pair.
-    return text.encode("utf-8", "replace").decode("utf-8")

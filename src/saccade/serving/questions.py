@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from saccade.codec.text import parsed
+from saccade.codec.text import parsed_whole
 from saccade.interleaving import mark, without_marks
 from saccade.serving.settings import AgentServerSettings
 from saccade.types import Json
@@ -90,9 +90,9 @@ def read_request(body: bytes, settings: AgentServerSettings) -> ChatQuestion:
     """Raises ``AskedWrongError``."""
     try:
         # Also of bytes that are no UTF-8, and of objects nested too deep.
-        value = parsed(body)
+        value = parsed_whole(body)
     except (ValueError, RecursionError) as error:
-        raise AskedWrongError(f"the body is not JSON: {str(error)[:_SHOWN]}") from None
+        raise AskedWrongError(f"the body cannot be read as JSON: {str(error)[:_SHOWN]}") from None
     if not isinstance(value, dict):
         raise AskedWrongError("the body must be a JSON object with model and messages")
     _check_fields(value)

@@ -7,6 +7,7 @@ Only a whole number with decimals (2.0) passes for an integer, as in JSON schema
 import json
 from collections.abc import Mapping, Sequence
 
+from saccade.characters import whole_characters
 from saccade.errors import SHOWN_CHARS, ToolError, nearest
 from saccade.geometry import Box, Point
 from saccade.protocols.coordinates import MAX_COORDINATE, is_number, numbers
@@ -75,7 +76,7 @@ def _value(value: Json, parameter: Parameter, image_count: int) -> Value | None:
         case "text":
             # Half of a surrogate pair passes JSON, but it is no character that a tool could write or send on.
             is_text = isinstance(value, str) and len(value) <= parameter.max_chars
-            return str(value).encode("utf-8", "replace").decode("utf-8") if is_text else None
+            return whole_characters(str(value)) if is_text else None
         case "choice":
             return value if isinstance(value, str) and value in parameter.choices else None
         case "boolean":

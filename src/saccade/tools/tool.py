@@ -6,6 +6,7 @@ from typing import Protocol
 
 from PIL import Image
 
+from saccade.characters import whole_characters
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError, nearest
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
@@ -191,5 +192,5 @@ def _output(returned: ToolOutput | Image.Image | str) -> ToolOutput:
 
 
 def cut(text: str) -> str:
-    """The text, or as much of it as a model is shown."""
-    return text if len(text) <= MAX_RESULT_TEXT_CHARS else f"{text[:MAX_RESULT_TEXT_CHARS]}… (cut)"
+    """The text in whole characters, or as much of it as a model is shown."""
+    return whole_characters(text if len(text) <= MAX_RESULT_TEXT_CHARS else f"{text[:MAX_RESULT_TEXT_CHARS]}… (cut)")

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from PIL import Image
 
+from saccade.characters import whole_characters
 from saccade.errors import UserError
 from saccade.seeding import seed_for
 from saccade.types import Task
@@ -19,6 +20,10 @@ class WorldObservation:
 
     text: str = ""
     pictures: tuple[Image.Image, ...] = ()
+
+    def __post_init__(self) -> None:
+        # What an environment says goes to a tokenizer and into files.
+        object.__setattr__(self, "text", whole_characters(self.text))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +40,9 @@ class StepResult:
     success: bool | None = None
     """Whether the environment itself calls the episode a success; None where it does not say."""
     invalid: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "invalid", whole_characters(self.invalid))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from saccade.characters import whole_characters
 from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError, UserError
 from saccade.interop.environments.actions import ActionForm, asked_form, parse_action, stop_strings, write_action
@@ -203,7 +204,7 @@ class WorldEnv:
 
     def _opening(self, observation: Observation, later: "list[Turn] | tuple[()]") -> Message:
         """The message that opens a context: rules, then what was shown, and the turns that are kept, in order."""
-        rules = self._settings.rules or self._opened().rules
+        rules = self._settings.rules or whole_characters(self._opened().rules)
         said = f"{rules} {asked_form(self._settings.form)}".strip()
         if self._actions:
             said += f" So far {len(self.turns)} turns were taken; these are the last observations."

@@ -8,7 +8,7 @@ from typing import Literal
 
 from PIL import Image
 
-from saccade.errors import UserError, missing_extra
+from saccade.errors import MachineError, UserError, missing_extra
 from saccade.media.decode import decode_image
 from saccade.media.encode import png_bytes
 
@@ -44,8 +44,11 @@ class Picture(BaseModel):
     height: int
 
     def image(self) -> Image.Image:
-        """The picture, decoded within the limits for pictures from elsewhere."""
-        return decode_image(base64.b64decode(self.data), "a picture of the OpenEnv server")
+        """The picture, decoded within the limits for pictures from elsewhere; ``MachineError`` for none."""
+        try:
+            return decode_image(base64.b64decode(self.data), "a picture of the OpenEnv server")
+        except ValueError as error:
+            raise MachineError(f"the OpenEnv server sent a picture that cannot be read: {error}") from error
 
 
 class Part(BaseModel):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+from saccade.codec.text import parsed_whole
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.store import MediaStore
@@ -143,8 +144,9 @@ def result_of(answer: bytes, media: MediaStore, server: Knowing) -> ToolResult:
 def tools_of(answer: bytes) -> tuple[ServedTool, ...]:
     """The tools in a server's list; ``MachineError`` when it cannot be read."""
     try:
+        parsed_whole(answer)
         return MESSAGES.read(ToolsBody, answer, "the list").tools
-    except BrokenRecordError as error:
+    except (BrokenRecordError, ValueError, RecursionError) as error:
         raise MachineError(f"the server's list of tools cannot be read: {error}; is it of another version?") from error
 
 
