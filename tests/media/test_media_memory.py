@@ -1,6 +1,7 @@
 """What decoding takes: strips give the pixels of a conversion in one piece, bombs end early, threads share memory."""
 
 import io
+import os
 import struct
 import subprocess
 import sys
@@ -274,3 +275,13 @@ def test_a_share_is_given_back_by_a_picture_that_cannot_be_decoded() -> None:
             raise ValueError("damaged")
     with budget.share(20 * MIB):
         assert budget.waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("32", str(32 * MIB)), ("", str(1 << 30)), ("much", "is no number of MiB")]
+)
+def test_the_budget_of_a_process_is_set_by_a_variable(given: str, said: str) -> None:
+    command = [sys.executable, "-c", "from saccade.media.budget import DECODING; print(DECODING.total)"]
+    environment = os.environ | {"SACCADE_DECODING_MB": given}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert said in done.stdout + done.stderr

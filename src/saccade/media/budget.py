@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from saccade.errors import UserError
+
 VARIABLE = "SACCADE_DECODING_MB"
 """Names the megabytes (MiB) that pictures which are being decoded may take together in a process."""
 _USUAL_BYTES = 1 << 30
@@ -60,7 +62,11 @@ class ByteBudget:
 
 def _total_bytes() -> int:
     given = os.environ.get(VARIABLE, "")
-    return int(given) << 20 if given.isdecimal() and int(given) > 0 else _USUAL_BYTES
+    if not given:
+        return _USUAL_BYTES
+    if not (given.isascii() and given.isdecimal()) or not 0 < int(given) < 1 << 30:
+        raise UserError(f"{VARIABLE}={given[:20]!r} is no number of MiB; use one such as 1024, or leave it out")
+    return int(given) << 20
 
 
 DECODING = ByteBudget(_total_bytes())

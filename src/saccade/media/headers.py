@@ -31,8 +31,10 @@ _MOST_SCANS = 100
 """Each scan of a JPEG may be a few bytes and goes over all pixels. Progressive ones have ten."""
 _MOST_TAG_VALUES = 1 << 17
 """Numbers in one tag of a TIFF: offsets of strips, of which there are no more than rows."""
+_PRIVATE_TAGS = 0x8000
+"""From here on tags are programs' own, which are not looked at."""
 _KINDS_OF_BYTES = (1, 2, 7)
-"""Of a TIFF's tags; the others are numbers."""
+"""Of a TIFF's tags; the others are numbers, of two bytes or more."""
 
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd9-\xfe]")
 """Of a JPEG, other than those that stand inside of its pixels."""
@@ -109,7 +111,8 @@ def _check_tags(raw: bytes) -> None:
     tag = struct.Struct(f"{order}HHII")
     for at in range(start + 2, min(start + 2 + count * tag.size, len(raw) - tag.size + 1), tag.size):
         name, kind, values, _ = tag.unpack_from(raw, at)
-        if kind not in _KINDS_OF_BYTES and values > _MOST_TAG_VALUES:
+        is_read = name < _PRIVATE_TAGS and kind not in _KINDS_OF_BYTES and 2 * values <= len(raw)
+        if is_read and values > _MOST_TAG_VALUES:
             raise ValueError(f"its tag {name} has {values} values, more than {_MOST_TAG_VALUES}")
 
 
