@@ -30,8 +30,9 @@ class AgentServerSettings:
     deadline_s: Annotated[float, Bounds(above=0)] = 600.0
     """From a request's body to its reply; then its trajectories end and it gets 504."""
     max_body_mb: Positive = 64
+    """Of a request, and again of all pictures that are fetched for it."""
     uploads_mb: Positive = 512
-    """Limit of all bodies that are arriving or at work; a request beyond that gets 503."""
+    """Limit of all bodies that are arriving or at work, and of all pictures that were fetched; beyond it, 503."""
     max_images: Positive = 64
     """Pictures of a request."""
     max_image_mp: Positive = 64
