@@ -68,6 +68,8 @@ class Tally:
     lost: int = 0
     taken_back: int = 0
     """Runs that ended well and left an interpreter that could not go on; the sandbox said so and went back."""
+    ended: int = 0
+    """Sessions that ended, and said why: a run that failed had taken away a file that they held open."""
     spoilt: int = 0
     """Sessions whose namespace or modules a run that ended well left of no use to the oracle, as its code asked."""
 
@@ -133,7 +135,9 @@ class Fuzz:
 
     def _compare(self, session: Session, oracle: str, known: str, code: str) -> bool:
         heard = session.run(_ASK, timeout_s=20.0)
-        if heard.stdout != known:
+        if heard.error is not None and heard.error.message.startswith("this session has ended"):
+            self._count(ended=1)
+        elif heard.stdout != known:
             now = f"{heard.stdout!r} {heard.error} {heard.stderr[-300:]}"
             self._note(f"{oracle}: {known!r} became {now} after\n{code}")
         return heard.stdout == known
@@ -201,6 +205,7 @@ def _fuzz(
         "runs": sum(tally.ends.values()),
         **dict(sorted(tally.ends.items())),
         "sessions spoilt by code that ended well": tally.spoilt,
+        "sessions ended for files held open": tally.ended,
         "runs taken back": tally.taken_back,
         "lost sessions": tally.lost,
         "states broken": len(tally.broken),

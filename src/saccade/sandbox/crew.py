@@ -33,8 +33,8 @@ class CloneGate(Protocol):
 
     def keep_run(self) -> None: ...
 
-    def grant(self, forking: set[int]) -> bool:
-        """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
+    def grant(self, forking: set[int]) -> int:
+        """Answers one call: threads, and one fork of each process in the set; which thread has made one, or 0."""
         ...
 
 
@@ -64,10 +64,12 @@ class Crew:
         note: Callable[[Head], None],
     ) -> None:
         self.state, self.child = state, 0
-        self.has_threads = False
-        """Whether threads were made since the last fork."""
+        self.has_lost_files = False
+        """Whether a process has found that files that it holds open are no longer those of the session."""
         self._trainer, self._near, self._far, self._gate, self._note = trainer, near, far, gate, note
         self._may_fork: set[int] = set()
+        self._crowded: set[int] = set()
+        """The threads that have made threads since the last fork, also those of a process that is about to be ended."""
         self._has_unheard = False
         self._tied = 0
         self._watched: dict[int, int] = {}
@@ -82,6 +84,11 @@ class Crew:
             self._watch(state)
         else:
             far.close()
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether the child has made threads."""
+        return self.child in self._crowded
 
     def order(self, order: Head) -> None:
         try:
@@ -115,9 +122,9 @@ class Crew:
             if self._gate is not None and self._gate.fileno() in ready:
                 self._grant(self._gate)
 
-    def welcome(self, kind: str) -> int:
+    def welcome(self, kind: str, within_s: float = _FORK_S) -> int:
         """The process that was just forked, once it has said this."""
-        heard = self.wait({kind: NEW, "fail": self.child}, _FORK_S)
+        heard = self.wait({kind: NEW, "fail": self.child}, within_s)
         if heard["kind"] == "fail":
             raise DiedError("it had lied about its end")
         return whole_number(heard, "pid")
@@ -126,12 +133,15 @@ class Crew:
         """One process, once."""
         self._may_fork = {pid}
 
-    def renew(self, *, crowded: bool = False) -> None:
-        """Has the child forked once more, and ends the old one: the new one has one thread, and its own time to use."""
+    def renew(self, within_s: float, *, crowded: bool) -> None:
+        """Has the child forked once more, and ends the old one: the new one has one thread, and its own time to use.
+
+        What code has registered to run with the fork of threads runs meanwhile.
+        """
         old = self.child
         self.may_fork(old)
         self.order({"fork": "crowded" if crowded else "alone"})
-        self.child = self.welcome("moved")
+        self.child = self.welcome("moved", within_s)
         self._end(old)
 
     def hand_over(self) -> None:
@@ -224,6 +234,8 @@ class Crew:
                 self._note(heard)
             elif kind == "tied":
                 self._tied = sender
+            elif kind == "lost" and sender == self.state:
+                self.has_lost_files = True
             who = expected.get(kind)
             if who == NEW and sender not in (0, self.state, self.child):
                 self._has_unheard = False
@@ -235,10 +247,12 @@ class Crew:
 
     def _grant(self, gate: CloneGate) -> None:
         waiting = len(self._may_fork)
-        if gate.grant(self._may_fork):
-            self.has_threads = True
+        crowded = gate.grant(self._may_fork)
+        if crowded:
+            self._crowded.add(crowded)
         if len(self._may_fork) < waiting:
-            self._has_unheard, self.has_threads = True, False
+            self._has_unheard = True
+            self._crowded.clear()
 
     def _watch(self, pid: int) -> None:
         if not CAN_WATCH:

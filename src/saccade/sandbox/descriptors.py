@@ -1,15 +1,31 @@
 """A session's descriptors: the runner's own, the standard streams over them, and the places reached in open files."""
 
+import ctypes
 import io
 import os
 import select
-from fcntl import F_GETFL, F_SETFL, fcntl
+from fcntl import F_GETFL, F_SETFL
 from os import SEEK_CUR, SEEK_SET, dup2, fstat, lseek
+from typing import NamedTuple
 
 DEVNULL, OUT, ERR, CHANNEL, INBOX, IMAGES = range(100, 106)
 """Numbers of the runner's descriptors, out of the way of the model's."""
 
+# Of the C library: Python's own tells audit hooks of each call, and these may be the model's.
+_fcntl = ctypes.PyDLL(None).fcntl
+
 Identities = tuple[tuple[int, int], ...]
+
+
+class OpenFile(NamedTuple):
+    """One of the model's descriptors."""
+
+    number: int
+    offset: int
+    """-1: it has none."""
+    flags: int
+    names: int
+    """In how many folders it is; 0 once it was removed."""
 
 
 def identities() -> Identities:
@@ -49,26 +65,31 @@ def watch(most: int) -> select.poll:
     return poll
 
 
-def places(watched: select.poll, most: int) -> list[tuple[int, int, int]]:
-    """Number, offset (-1: it has none) and flags of the model's open files: a child shares both."""
+def places(watched: select.poll, most: int) -> list[OpenFile]:
+    """The model's open files, as a child shares them."""
     closed = {number for number, _ in watched.poll(0)}
     found = []
     for number in range(3, most):
         if number not in closed and not DEVNULL <= number <= IMAGES:
             try:
-                found.append((number, lseek(number, 0, SEEK_CUR), fcntl(number, F_GETFL)))
+                offset = lseek(number, 0, SEEK_CUR)
             except OSError:
-                found.append((number, -1, fcntl(number, F_GETFL)))
+                offset = -1
+            found.append(OpenFile(number, offset, _fcntl(number, F_GETFL, 0), fstat(number).st_nlink))
     return found
 
 
-def restore(found: list[tuple[int, int, int]]) -> None:
-    """Goes back to these offsets and flags."""
-    for number, offset, flags in found:
+def restore(found: list[OpenFile]) -> bool:
+    """Goes back to these offsets and flags; whether the files have as many names as then.
+
+    They have not when a run that was undone had removed or replaced one: what has its name now is another file.
+    """
+    for number, offset, flags, _ in found:
         if offset >= 0:
             lseek(number, offset, SEEK_SET)
-        if fcntl(number, F_GETFL) != flags:
-            fcntl(number, F_SETFL, flags)
+        if _fcntl(number, F_GETFL, 0) != flags:
+            _fcntl(number, F_SETFL, flags)
+    return all(fstat(one.number).st_nlink == one.names for one in found)
 
 
 def take(sources: dict[int, int]) -> None:

@@ -1,5 +1,6 @@
 """Code run as a notebook cell: what it finds when it starts, and how it failed, in the model's own lines."""
 
+import ast
 import builtins
 import errno
 import os
@@ -7,11 +8,13 @@ import random
 import sys
 import tempfile
 import types
+import warnings
 
 # Bound here by name: model code may replace what modules hold.
 from ast import Expr, Expression, parse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from linecache import cache as lines_of_code
 from sys import setprofile, settrace
 from traceback import StackSummary, TracebackException
@@ -50,6 +53,7 @@ def furnish(
     # Of the task's own code nothing can be imported, not even what the runner itself is made of.
     for name in [name for name in sys.modules if name.partition(".")[0] == "saccade"]:
         del sys.modules[name]
+    warnings.showwarning = partial(_show_warning, work, warnings.showwarning)
     builtins.input = _no_input
     builtins.exit = builtins.quit = _leave  # type: ignore[assignment]  # of `site`, which is not loaded
     try:
@@ -62,6 +66,26 @@ def furnish(
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
     cv2.setRNGSeed(seed % (1 << 31))
+
+
+def _show_warning(
+    work: str,
+    show: Callable[..., None],
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    *more: object,
+) -> None:
+    """As Python does; but what libraries tell programmers of their future is left out, and our own path."""
+    # Above this frame are that of `warnings`, and the one that warns.
+    frame = sys._getframe(1).f_back
+    warns = frame.f_code.co_filename if frame else ""
+    is_own = warns.startswith((work, "<")) or warns == ast.__file__
+    if is_own or not issubclass(category, (DeprecationWarning, PendingDeprecationWarning)):
+        # A library blames its caller, which for a figure that is drawn at the end is not the model's code.
+        is_drawn = filename == displays.__file__
+        show(message, category, "<display>" if is_drawn else filename, 1 if is_drawn else lineno, *more)
 
 
 def _decoded(name: str) -> Image.Image:

@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.sandbox import tree
 
@@ -22,6 +22,8 @@ class OverLimitError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Saved:
+    inode: int
+    """The same for all names of one file, and for what open files and memory maps mean."""
     mode: int
     """As ``st_mode``: kind and permissions."""
     content: bytes = b""
@@ -46,7 +48,7 @@ class Files:
         folder, _, name = path.rpartition("/")
         place = tree.open_path(self._root, folder)
         try:
-            tree.write(name, place, content, is_made=True)
+            tree.make(name, place, stat.S_IFREG | 0o644, content)
         finally:
             os.close(place)
 
@@ -87,9 +89,9 @@ class Files:
                     content = b""
                 else:
                     raise OverLimitError("a session may have files, folders and links only")
-                if before is None or before.content != content or before.mode != found.st_mode:
-                    before = _Saved(mode=found.st_mode, content=content)
-                saved[path] = before
+                now = _Saved(inode=found.st_ino, mode=found.st_mode, content=content)
+                # What was there before keeps its content, which need not be held twice.
+                saved[path] = before if before == now else now
         except tree.TooDeepError:
             raise OverLimitError(f"folders may lie {tree.DEPTH} deep") from None
         self._open_top()
@@ -105,9 +107,11 @@ class Files:
         self.roll_back()
 
     def roll_back(self) -> None:
-        """Makes the tree as it was at the last commit; files that still exist are rewritten in place.
+        """Makes the tree as it was at the last commit.
 
-        No other process may change it meanwhile.
+        A file that still has its name is rewritten in place. One that was removed or replaced is made anew, unless
+        another of its names is left: what was open or mapped of it is then no longer what has its name. No other
+        process may change the tree meanwhile.
         """
         try:
             self._restore()
@@ -127,51 +131,64 @@ class Files:
         ):
             saved = self._saved.get(path)
             is_file = stat.S_ISREG(found.st_mode)
-            if saved is None or stat.S_IFMT(saved.mode) != stat.S_IFMT(found.st_mode):
+            if (
+                saved is None
+                or saved.inode != found.st_ino
+                or stat.S_IFMT(saved.mode) != stat.S_IFMT(found.st_mode)
+                or (stat.S_ISLNK(found.st_mode) and os.fsencode(os.readlink(name, dir_fd=place)) != saved.content)
+            ):
                 tree.remove(name, place, found.st_mode)
                 continue
             if is_file and not (found.st_size == len(saved.content) and tree.holds(name, place, saved.content)):
-                if found.st_nlink > 1:
-                    # To rewrite it would change the others of its names.
-                    os.unlink(name, dir_fd=place)
-                    continue
                 changed.add(path)
-                # All the room is freed before anything is written.
-                tree.cut(name, place)
-            elif stat.S_ISLNK(found.st_mode) and os.fsencode(os.readlink(name, dir_fd=place)) != saved.content:
-                os.unlink(name, dir_fd=place)
-                continue
+                # All the room is freed before anything is written. Not more: a private map of it would lose its own.
+                if found.st_size > len(saved.content):
+                    tree.cut(name, place, len(saved.content))
             kept.add(path)
             # A folder's is set when the walk has left it.
             if is_file and found.st_mode != saved.mode:
                 tree.set_mode(name, place, stat.S_IMODE(saved.mode))
-        # Parents come before what is in them; their own modes are set at the end, from the inside out.
-        made: set[str] = set()
-        for path, saved in self._saved.items():
-            if path not in kept or path in changed:
-                self._make(path, saved, is_made=path not in kept)
-                made.add(path)
+        self._make_all(kept, changed)
+        made = self._saved.keys() - kept | changed
         for path, saved in reversed(self._saved.items()):
             is_closed = stat.S_ISDIR(saved.mode) and saved.mode & 0o700 != 0o700
             if path in made or (made and is_closed):
                 self._set_mode(path, saved.mode)
 
+    def _make_all(self, kept: set[str], changed: set[str]) -> None:
+        """Makes what is missing, and rewrites what was changed."""
+        homes = {self._saved[path].inode: path for path in kept}
+        # Parents come before what is in them; their own modes are set at the end, from the inside out.
+        for path, saved in list(self._saved.items()):
+            if path in kept and path not in changed:
+                continue
+            home = homes.setdefault(saved.inode, path)
+            folder, _, name = path.rpartition("/")
+            place = tree.open_path(self._root, folder)
+            try:
+                if path in changed:
+                    tree.rewrite(name, place, saved.content)
+                elif home != path:
+                    self._link(home, name, place)
+                else:
+                    tree.make(name, place, saved.mode, saved.content)
+                inode = os.lstat(name, dir_fd=place).st_ino
+            finally:
+                os.close(place)
+            self._saved[path] = replace(saved, inode=inode)
+
+    def _link(self, path: str, name: str, place: int) -> None:
+        """Gives a file that is there one more name."""
+        folder, _, first = path.rpartition("/")
+        source = tree.open_path(self._root, folder)
+        try:
+            os.link(first, name, src_dir_fd=source, dst_dir_fd=place, follow_symlinks=False)
+        finally:
+            os.close(source)
+
     def _mode_of(self, path: str, mode: int) -> int:
         """With which mode a folder is left."""
         return self._saved[path].mode if path in self._saved else mode
-
-    def _make(self, path: str, saved: _Saved, *, is_made: bool) -> None:
-        folder, _, name = path.rpartition("/")
-        place = tree.open_path(self._root, folder)
-        try:
-            if stat.S_ISDIR(saved.mode):
-                os.mkdir(name, 0o700, dir_fd=place)
-            elif stat.S_ISLNK(saved.mode):
-                os.symlink(saved.content, os.fsencode(name), dir_fd=place)
-            else:
-                tree.write(name, place, saved.content, is_made=is_made)
-        finally:
-            os.close(place)
 
     def _set_mode(self, path: str, mode: int) -> None:
         folder, _, name = path.rpartition("/")

@@ -20,7 +20,10 @@ _TAKEN_BACK = (
 )
 _THREADS_STAY = "the threads that the code left running could not be ended"
 _SPENT = "the code used all of its processor time"
-_THREAD_ROUNDS = 3
+_FILES_LOST = (
+    "this session has ended: a run that failed had removed or replaced files that the session holds open, "
+    "and they cannot be given back as they were"
+)
 _LOOK_S = 0.2
 _TOO_MUCH = "the code wrote far more than a session's files may have"
 
@@ -47,7 +50,9 @@ class Keeper:
         self._report = Report(limits=limits)
         self._crew = Crew(trainer, near, far, state=state, gate=gate, note=self._note)
         self._number = 0
-        self._is_damaged = self._is_answered = self._is_taken_back = False
+        self._is_answered = self._is_taken_back = False
+        self._why_ended = ""
+        """The reason for which this session runs no more code."""
 
     def serve(self) -> NoReturn:
         """Answers the trainer; ClosedError when it has gone."""
@@ -84,8 +89,8 @@ class Keeper:
 
     def _serve_run(self, code: bytes, timeout_s: float) -> None:
         self._report, self._is_answered = Report(limits=self._limits), False
-        if self._is_damaged or self._is_taken_back:
-            self._answer({"error": "killed", "message": _DAMAGED if self._is_damaged else _TAKEN_BACK})
+        if self._why_ended or self._is_taken_back:
+            self._answer({"error": "killed", "message": self._why_ended or _TAKEN_BACK})
             self._is_taken_back = False
             return
         os.pwrite(self._memories.inbox, code, 0)
@@ -106,10 +111,13 @@ class Keeper:
             self._answer({})
             self._hand_over()
         except (LostError, OSError):
-            self._is_damaged = True
-            self._crew.end_all()
+            self._end(_DAMAGED)
             if not self._is_answered:
                 self._answer({"error": "killed", "message": _DAMAGED})
+
+    def _end(self, why: str) -> None:
+        self._why_ended = why
+        self._crew.end_all()
 
     def _follow(self, timeout_s: float) -> Head:
         """The end of the run: ``done``, ``fail``, ``died`` (where that cannot be seen: ``gone``) or ``late``."""
@@ -119,9 +127,11 @@ class Keeper:
         try:
             # A run's clock starts with its code: before that, it waits for a processor.
             ended = self._crew.wait({"started": child, **by_state}, READY_S)
-            began = time.monotonic()
+            deadline = time.monotonic() + timeout_s
             if ended["kind"] == "started":
-                ended = self._await_end({"done": child, "fail": child, **by_state}, timeout_s)
+                ended = self._await_end({"done": child, "fail": child, **by_state}, deadline)
+            if ended["kind"] == "done":
+                ended = self._renew(ended, deadline)
         except LateError:
             ended = {"kind": "late", "timeout_s": timeout_s}
         except DiedError:
@@ -129,9 +139,8 @@ class Keeper:
         self._report.elapsed_s = time.monotonic() - began
         return ended
 
-    def _await_end(self, expected: dict[str, int], timeout_s: float) -> Head:
+    def _await_end(self, expected: dict[str, int], deadline: float) -> Head:
         """The run's own last words, unless it fills the host's disk."""
-        deadline = time.monotonic() + timeout_s
         while self._is_on_disk and deadline - time.monotonic() > _LOOK_S:
             try:
                 return self._crew.wait(expected, _LOOK_S)
@@ -140,29 +149,31 @@ class Keeper:
                     return {"kind": "fail", "error": "limit", "message": _TOO_MUCH}
         return self._crew.wait(expected, deadline - time.monotonic())
 
-    def _keep(self, ended: Head) -> Head:
-        """Keeps the files of a good run; how it ended after all."""
-        if self._gate is None and whole_number(ended, "threads") > 1:
-            self._crew.has_threads = True
+    def _renew(self, ended: Head, deadline: float) -> Head:
+        """Leaves a good run no thread, and the next runs time; how it ended after all.
+
+        What the code has registered to run with a fork does so now: within the run's time, before its files are kept.
+        """
+        is_crowded = self._crew.has_threads or (self._gate is None and whole_number(ended, "threads") > 1)
         # A state forks once for every run that fails: its own processor time must last.
         is_spent = processes.cpu_time_s(self._crew.child) > self._limits.cpu_s / 2
-        why = _SPENT if is_spent and not self._crew.has_threads else _THREADS_STAY
+        if is_crowded or is_spent:
+            try:
+                self._crew.renew(deadline - time.monotonic(), crowded=is_crowded)
+            except DiedError:
+                return {"kind": "fail", "error": "limit", "message": _THREADS_STAY if is_crowded else _SPENT}
+        if self._crew.has_threads:
+            return {"kind": "fail", "error": "limit", "message": _THREADS_STAY}
+        return ended
+
+    def _keep(self, ended: Head) -> Head:
+        """Keeps the files of a good run; how it ended after all."""
         try:
-            if is_spent and not self._crew.has_threads:
-                self._crew.renew()
-            for _ in range(_THREAD_ROUNDS):
-                if self._crew.has_threads:
-                    self._crew.has_threads = False
-                    self._crew.renew(crowded=True)
-            if self._crew.has_threads:
-                return {"kind": "fail", "error": "limit", "message": _THREADS_STAY}
             self._files.commit()
-            if self._gate is not None:
-                self._gate.keep_run()
-        except (LateError, DiedError):
-            return {"kind": "fail", "error": "limit", "message": why}
         except (OverLimitError, OSError) as error:
             return {"kind": "fail", "error": "limit", "message": str(error)}
+        if self._gate is not None:
+            self._gate.keep_run()
         return ended
 
     def _hand_over(self) -> None:
@@ -195,7 +206,11 @@ class Keeper:
         self._crew.go_on(self._crew.state)
 
     def _settle(self) -> None:
+        """The state goes on, unless files that it has open are no longer those of the session."""
         self._crew.child = self._crew.welcome("hi")
+        if self._crew.has_lost_files:
+            self._end(_FILES_LOST)
+            return
         self._freeze()
 
     def _freeze(self) -> None:

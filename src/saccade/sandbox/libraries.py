@@ -5,19 +5,18 @@ could draw a task again and tell its answer.
 """
 
 import os
-import re
 import sys
 import sysconfig
-from collections.abc import Iterable
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, DistributionFinder, PackageNotFoundError, PathDistribution, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 _PROMISED = ("numpy", "pillow", "matplotlib", "scipy", "sympy", "pandas", "scikit-image")
 _OPENCV = ("opencv-python-headless", "opencv-contrib-python-headless", "opencv-python", "opencv-contrib-python")
 _MODULES = ("numpy", "PIL", "cv2", "matplotlib", "scipy", "sympy", "pandas", "skimage")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 Entries = dict[str, list[str]]
 """Names in folders of packages."""
 
@@ -34,9 +33,9 @@ def usable_packages() -> Entries:
     waiting, seen = [*_PROMISED, *_OPENCV], set[str]()
     while waiting:
         name = waiting.pop()
-        if name.lower().replace("_", "-") in seen:
+        if _plain(name) in seen:
             continue
-        seen.add(name.lower().replace("_", "-"))
+        seen.add(_plain(name))
         try:
             package = distribution(name)
         except PackageNotFoundError:
@@ -53,8 +52,11 @@ def usable_packages() -> Entries:
 
 
 def _needs(package: Distribution) -> list[str]:
-    lines = [line for line in package.requires or () if "extra ==" not in line]
-    return [match.group() for line in lines if (match := _NAME.match(line))]
+    # It comes with matplotlib; the warm parent must not load it.
+    from packaging.requirements import Requirement
+
+    needs = [Requirement(line) for line in package.requires or ()]
+    return [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
 
 
 def _entries(package: Distribution) -> set[tuple[str, str]]:
@@ -66,6 +68,44 @@ def _entries(package: Distribution) -> set[tuple[str, str]]:
         return {(top, name + end) for name in names for end in ("", ".py") if Path(top, name + end).exists()}
     # Others are scripts and manuals: elsewhere.
     return {(top, file.parts[0]) for file in files if file.parts[0] not in ("..", "__pycache__", "/")}
+
+
+class _Finder:
+    """Finds what Python finds, but of packages the usable ones only."""
+
+    def __init__(self, packages: Entries) -> None:
+        self._packages = packages
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or path is not None or name == __name__.partition(".")[0]:
+            return spec
+        place = Path((spec.submodule_search_locations or [spec.origin or ""])[0])
+        return spec if place.name in self._packages.get(str(place.parent), [place.name]) else None
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        for folder, entries in self._packages.items():
+            for entry in entries:
+                if entry.endswith((".dist-info", ".egg-info")):
+                    found = PathDistribution(Path(folder, entry))
+                    if context.name is None or _plain(context.name) == _plain(found.metadata["Name"]):
+                        yield found
+
+
+def hide_others(packages: Entries) -> None:
+    """Lets this process import no packages but these, nor learn of others, until ``hide_none``."""
+    sys.meta_path[:] = [_Finder(packages) if finder is PathFinder else finder for finder in sys.meta_path]
+
+
+def hide_none() -> None:
+    """Has this process find what there is: for when nothing else is there."""
+    sys.meta_path[:] = [PathFinder if isinstance(finder, _Finder) else finder for finder in sys.meta_path]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/lib", "/lib64", "/usr/local/lib", "/nix/store")

@@ -133,7 +133,7 @@ def _layers(isolation: Isolation, landlock: int, user: int) -> Layers:
 
 def _start(control: int, trainer: int) -> str:
     places = [str(Path(__file__).parents[2]), *libraries.package_folders()]
-    return f"import sys; sys.path += {places!r}; from saccade.sandbox.zygote import main; main({control}, {trainer})"
+    return f"import sys; sys.path += {places!r}; from saccade.sandbox.start import main; main({control}, {trainer})"
 
 
 def _environment(folder: str) -> dict[str, str]:

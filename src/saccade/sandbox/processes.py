@@ -23,8 +23,6 @@ NOBODY = 65534
 """As whom root's sessions go on."""
 
 _library = ctypes.CDLL(None, use_errno=True)
-# Unlike the other it keeps the interpreter's lock, which a copy of this process must hold.
-_library_for_fork = ctypes.PyDLL(None, use_errno=True)
 _IS_LINUX = sys.platform.startswith("linux")
 
 
@@ -32,18 +30,6 @@ def _control(option: int, value: int) -> None:
     if _IS_LINUX:
         unused = ctypes.c_ulong(0)
         _library.prctl(option, ctypes.c_ulong(value), unused, unused, unused)
-
-
-# Where the C library has it (glibc 2.34), the fork that runs none of `pthread_atfork`'s hooks.
-_fork = getattr(_library_for_fork, "_Fork", _library_for_fork.fork)
-
-
-def fork() -> int:
-    """As ``os.fork``, but without what model code may have registered to run then; for processes with one thread."""
-    pid = int(_fork())
-    if pid < 0:
-        raise OSError(ctypes.get_errno(), "fork")
-    return pid
 
 
 def die_with_parent() -> None:

@@ -27,6 +27,7 @@ _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _PRCTL = (1, 2, 3, 7, 15, 16, 21, 23, 27, 30, 39, 0x53564D41)
 """Names, questions, and dying with the parent."""
 _AF_UNIX = 1
+_O_PATH = 0x200000
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _NOT_COUNTED = 0x100 | 0x40000
 """MAP_GROWSDOWN, which counts as a stack, and MAP_HUGETLB, which takes pages of the machine: no limit sees either."""
@@ -75,6 +76,10 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
     # An answer that makes the C library use clone(), whose flags a filter can read.
     made += _when(architecture.number("clone3"), [_return(_ERRNO | errno.ENOSYS)])
     made += _when(architecture.number("clone"), [_return(_NOTIFY)])
+    # What is opened so is not to be seen by the state, which looks whether its files are still those of the session.
+    for name, flags in (("open", 1), ("openat", 2)):
+        if architecture.has(name):
+            made += _when(architecture.number(name), [*_neither(flags, _O_PATH), _return(_ALLOW)])
     for number in architecture.allowed():
         made += _when(number, [_return(_ALLOW)])
     for number in architecture.marking():
@@ -134,14 +139,14 @@ class ForkGate:
         """The run was good: no more threads, and what it took stays taken."""
         self._threads, self._withdrawn_before = self._most_threads, self._withdrawn
 
-    def grant(self, forking: set[int]) -> bool:
-        """Answers one call: threads, and one fork of each process in the set; whether it made a thread."""
+    def grant(self, forking: set[int]) -> int:
+        """Answers one call: threads, and one fork of each process in the set; which thread has made one, or 0."""
         asked = bytearray(80)
         try:
             fcntl.ioctl(self._listener, _RECEIVE, asked)
         except OSError:
             # The process that asked is dead.
-            return False
+            return 0
         identity, caller, _, number, _, _, first, second = struct.unpack_from("QIIiIQQQ", asked)
         is_thread = number == self._clone and first & _THREAD == _THREAD and not first & _NEVER_IN_THREAD
         if number != self._clone:
@@ -157,7 +162,7 @@ class ForkGate:
         answer = struct.pack("QqiI", identity, 0, -error, 0 if error else _CONTINUE)
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._listener, _ANSWER, answer)
-        return is_thread and not error
+        return caller if is_thread and not error else 0
 
     def _withdraw(self, size: int) -> int:
         """The error number for making so many bytes read-only; 0 when it may be done."""

@@ -11,7 +11,6 @@ import contextlib
 import gc
 import io
 import json
-import os
 import socket
 import sys
 import types
@@ -19,12 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 # Bound here by name: model code may replace what modules hold.
-from faulthandler import cancel_dump_traceback_later
 from functools import partial
 from os import _exit, chdir, getcwd, getpid, getppid, pread, set_blocking, wait4, write
 from random import getstate, setstate
-from signal import ITIMER_PROF, ITIMER_REAL, ITIMER_VIRTUAL, SIG_DFL, SIGCHLD, SIGCONT, pause, setitimer
-from signal import signal as set_handler
 from time import sleep
 from typing import NoReturn, TextIO
 
@@ -42,15 +38,15 @@ from saccade.sandbox.descriptors import (
     usable,
     watch,
 )
+from saccade.sandbox.disarm import disarm
 from saccade.sandbox.displays import Gallery
 from saccade.sandbox.execution import Failure, RefusedError, execute, failure_of, furnish
+from saccade.sandbox.forks import HeldFork, fork, stay
 from saccade.sandbox.results import Limits
 from saccade.sandbox.wire import LARGEST_MESSAGE
 
-_fork, _fork_crowded = processes.fork, os.fork
 _encode, _decode = json.JSONEncoder(ensure_ascii=False).encode, json.JSONDecoder().decode
-_is_collecting, _collect, _do_not_collect = gc.isenabled, gc.enable, gc.disable
-_set_trace, _set_profile = sys.settrace, sys.setprofile
+_is_collecting, _collect = gc.isenabled, gc.enable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,12 +85,17 @@ class SessionState:
         self._is_tied = True
         self._stdout, self._stderr = text_stream(1), text_stream(2)
         self._stale: list[io.TextIOWrapper] = []
+        self._order: dict[str, object] = {}
+        self._drawn = getstate()
+        self._held = HeldFork(self._sleep_anew)
 
     def serve(self) -> NoReturn:
         """Takes the images, then forks and runs until it is killed."""
         self._begin(self._hear())
+        self._sleep()
         while True:
-            self._fork_until_kept()
+            self._run()
+            self._become_state()
 
     def _begin(self, order: dict[str, object]) -> None:
         names, seed, place = order["images"], order["seed"], self._place
@@ -107,32 +108,36 @@ class SessionState:
             _exit(0)
         self._builtins = dict(builtins.__dict__)
 
-    def _fork_until_kept(self) -> None:
-        """Returns in a child whose run was good, when the keeper has made it the state."""
+    def _sleep(self) -> None:
+        """The life of a state: this returns in its children only, when they know what to run."""
         while True:
             reached = places(self._watched, self._place.limits.open_files)
-            child = _fork()
+            child = fork()
             if child == 0:
-                self._run_once()
+                self._await_order()
                 return
             if not self._is_tied:
                 self._tie()
             _, status, usage = wait4(child, 0)
-            # They are shared with the child, which may have read on.
-            restore(reached)
+            if not restore(reached):
+                self._tell(kind="lost")
             self._tell(kind="gone", status=status, cpu_ms=int(1000 * (usage.ru_utime + usage.ru_stime)))
 
-    def _run_once(self) -> None:
+    def _await_order(self) -> None:
         if not self._place.is_in_pid_namespace:
             processes.die_with_parent()
             self._is_tied = False
         self._tell(kind="hi")
-        order = self._hear()
-        size, number = order["size"], order["number"]
+        self._order = self._hear()
+        # From here on its clock runs.
+        self._tell(kind="started")
+
+    def _run(self) -> None:
+        """Makes the run that was ordered; returns when it was good."""
+        size, number = self._order["size"], self._order["number"]
         assert isinstance(size, int)
         assert isinstance(number, int)
         self._open_streams()
-        self._tell(kind="started")
         with contextlib.suppress(OSError):
             chdir(self._folder)
         if self._collects:
@@ -151,20 +156,34 @@ class SessionState:
                 traceback=failure.traceback,
             )
             # Not an exit: the exit handlers and buffers are the model's.
-            pause()
-            _exit(0)
+            stay()
         self._tell(kind="done", threads=1 if self._place.has_gate else processes.thread_count())
-        while wanted := self._hear()["fork"]:
-            self._move(_fork_crowded if wanted == "crowded" else _fork)
 
-    def _move(self, fork: Callable[[], int]) -> None:
-        """Goes on in a process of its own; of this one's threads only this is there."""
-        drawn = getstate()
-        if fork():
-            pause()
-            _exit(0)
+    def _become_state(self) -> None:
+        """After a good run: returns in the child that makes the next one."""
+        while wanted := self._hear()["fork"]:
+            if wanted == "crowded":
+                self._drawn = getstate()
+                self._held.begin()
+                return
+            if fork():
+                stay()
+            self._begin_anew()
+        self._sleep()
+
+    def _sleep_anew(self) -> None:
+        """The life of a state whose fork is held."""
+        # Hooks have run since this was done.
+        self._calm()
         # `random` seeds itself anew where Python forks.
-        setstate(drawn)
+        setstate(self._drawn)
+        self._begin_anew()
+        # To fork again cannot be meant: its hooks would be run twice.
+        self._hear()
+        self._sleep()
+
+    def _begin_anew(self) -> None:
+        """In a fork of a process whose run was good; of that one's threads only this is there."""
         # A thread that is no more may have held their locks: the old ones are kept, since closing takes the lock.
         self._stale += [self._stdout, self._stderr]
         self._stdout, self._stderr = text_stream(1), text_stream(2)
@@ -205,23 +224,17 @@ class SessionState:
         for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
             # It may be the model's own.
             self._guarded(partial(_flush, stream))
-        self._restore_builtins()
-        _set_trace(None)
-        _set_profile(None)
-        # What could end or hold up this process once it sleeps as the state.
-        for timer in (ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF):
-            setitimer(timer, 0)
-        for handled in (SIGCHLD, SIGCONT):
-            set_handler(handled, SIG_DFL)
-        cancel_dump_traceback_later()
-        # The parent is killed now; the keeper becomes the parent.
-        processes.outlive_parent()
-        self._collects = _is_collecting()
-        _do_not_collect()
         notes = self._gallery.notes()
         if notes:
             write(ERR, notes.encode())
         self._folder = _current_folder(self._place.work)
+        self._collects = _is_collecting()
+        self._calm()
+
+    def _calm(self) -> None:
+        """Nothing of the model's runs here from now on."""
+        disarm()
+        self._restore_builtins()
         if identities() != self._kept:
             _exit(0)
 

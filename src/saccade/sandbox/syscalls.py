@@ -14,8 +14,6 @@ _ALLOWED: dict[str, tuple[int, int | None]] = {
     "preadv2": (327, 286),
     "pwritev2": (328, 287),
     "lseek": (8, 62),
-    "open": (2, None),
-    "openat": (257, 56),
     "creat": (85, None),
     "close": (3, 57),
     "close_range": (436, 436),
@@ -153,7 +151,9 @@ _MARKING: dict[str, tuple[int, int | None]] = {
 }
 """Calls that change the permissions and times of files. Landlock has no say in these."""
 
-_NAMED = {
+_NAMED: dict[str, tuple[int, int | None]] = {
+    "open": (2, None),
+    "openat": (257, 56),
     "renameat2": (316, 276),
     "fallocate": (285, 47),
     "flock": (73, 32),
@@ -187,8 +187,13 @@ class Architecture:
     def marking(self) -> list[int]:
         return self._numbers(_MARKING)
 
+    def has(self, name: str) -> bool:
+        return _NAMED[name][self.column] is not None
+
     def number(self, name: str) -> int:
-        return _NAMED[name][self.column]
+        number = _NAMED[name][self.column]
+        assert number is not None
+        return number
 
     def _numbers(self, table: dict[str, tuple[int, int | None]]) -> list[int]:
         return sorted({number for numbers in table.values() if (number := numbers[self.column]) is not None})

@@ -131,28 +131,46 @@ def holds(name: str, place: int, content: bytes) -> bool:
     return start == len(content)
 
 
-def cut(name: str, place: int) -> None:
-    """Empties a file."""
+def cut(name: str, place: int, size: int) -> None:
+    """Leaves so many bytes of a file."""
     file = _opened(name, place, _WRITE)
     try:
-        os.ftruncate(file, 0)
+        os.ftruncate(file, size)
     finally:
         os.close(file)
 
 
-def write(name: str, place: int, content: bytes, *, is_made: bool) -> None:
-    """Fills a file that is empty, or makes one."""
-    file = (
-        os.open(name, _WRITE | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=place) if is_made else _opened(name, place, _WRITE)
-    )
+def rewrite(name: str, place: int, content: bytes) -> None:
+    """Gives a file that is not longer this content."""
+    file = _opened(name, place, _WRITE)
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(file, view) :]
-        if is_made:
-            os.fchmod(file, 0o644)
+        _write(file, content)
     finally:
         os.close(file)
+
+
+def make(name: str, place: int, mode: int, content: bytes) -> None:
+    """Makes a folder (0700), a link or a file (0644), as ``mode`` has it, for the owner of the folder that it is in."""
+    if stat.S_ISDIR(mode):
+        os.mkdir(name, 0o700, dir_fd=place)
+    elif stat.S_ISLNK(mode):
+        os.symlink(content, os.fsencode(name), dir_fd=place)
+    else:
+        file = os.open(name, _WRITE | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=place)
+        try:
+            _write(file, content)
+            os.fchmod(file, 0o644)
+        finally:
+            os.close(file)
+    owner = os.fstat(place)
+    if owner.st_uid != os.geteuid():
+        os.chown(name, owner.st_uid, owner.st_gid, dir_fd=place, follow_symlinks=False)
+
+
+def _write(file: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(file, view) :]
 
 
 def remove(name: str, place: int, mode: int) -> None:

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from saccade.sandbox import folders, landlock, linux, namespaces, probe, processes, seccomp
-from saccade.sandbox.libraries import carved, covered, gather, places
+from saccade.sandbox.libraries import Entries, carved, covered, gather, hide_none, places
 from saccade.sandbox.opening import SandboxSetting, keep
 from saccade.sandbox.results import Isolation, Limits
 from saccade.sandbox.syscalls import ARCHITECTURES
-from saccade.sandbox.wire import ClosedError, receive_frame, send_frame
+from saccade.sandbox.wire import ClosedError, Head, receive_frame, send_frame
 
 _COLLAPSE = 25
 """MADV_COLLAPSE, of Linux 6.1."""
@@ -30,10 +30,8 @@ _OWN_MEMORY = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p \S+ 00:00 0\s*(?:\[heap\
 _SPARES = 2
 
 
-def main(control: int, trainer: int) -> NoReturn:
-    """Serves the trainer at the other end of the control socket; ``trainer`` is its pidfd, -1 where there is none."""
-    channel = socket.socket(fileno=control)
-    order, _, _ = receive_frame(channel)
+def serve(channel: socket.socket, trainer: int, order: Head, usable: Entries) -> NoReturn:
+    """Serves the trainer, whose pidfd is ``trainer``, as it orders; ``usable`` is what sessions see of packages."""
     isolation = order["isolation"]
     assert isolation in ("full", "restricted", "none")
     why_not = probe.refusal(isolation)
@@ -41,8 +39,6 @@ def main(control: int, trainer: int) -> NoReturn:
         send_frame(channel, {"refused": why_not})
         os._exit(0)
     libraries = places()
-    usable = order["packages"]
-    assert isinstance(usable, dict)
     packages = covered(libraries, usable)
     base = str(order["base"])
     processes.adopt_orphans()
@@ -106,6 +102,7 @@ def _warm_up() -> None:
     from saccade.sandbox import displays
 
     displays.warm()
+    hide_none()
     # An epoll would be shared with the run before, so sessions have none.
     vars(selectors)["DefaultSelector"] = selectors.PollSelector
     gc.collect()

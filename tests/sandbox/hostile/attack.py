@@ -25,6 +25,8 @@ class Attack:
     where: Where = "everywhere"
     is_slow: bool = False
     """Whether the sandbox waits long before it gives up on it."""
+    ends_session: bool = False
+    """Whether the session must end, and say why: the run that failed took away a file that an earlier run left open."""
     hoards: bool = False
     """Whether a new session must be had while the attacked one holds what it took."""
     spoils: bool = False

@@ -107,7 +107,7 @@ def steal():
 threading.Thread(target=steal, daemon=True).start()
 import time; time.sleep(0.05)
 """,
-        ends="ok|limit",
+        ends="ok|limit|timeout",
         timeout_s=2.0,
         then=AGAIN,
     ),
@@ -141,5 +141,15 @@ os.wait4 = early
         ends="ok|exit|exception|killed",
         spoils=True,
         then=(),
+    ),
+    Attack(
+        name="says that files were lost",
+        code="""
+channel = socket.socket(fileno=os.dup(103))
+channel.send(b'{"kind": "lost"}')
+1 / 0
+""",
+        ends="exception",
+        then=AGAIN,
     ),
 )

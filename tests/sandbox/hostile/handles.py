@@ -127,11 +127,13 @@ KERNEL = (
         name="removes its whole tree and fails",
         code="import shutil\ntop = os.path.dirname(os.environ['HOME'])\nshutil.rmtree(top, ignore_errors=True)\n1 / 0",
         ends="exception",
+        ends_session=True,
     ),
     Attack(
         name="renames its top folders and fails",
         code="top = os.path.dirname(os.environ['HOME'])\nos.rename(top + '/work', top + '/old'); os.symlink('/', top + '/work'); os.rename(top + '/tmp', top + '/old/tmp'); open(top + '/tmp', 'w').close()\n1 / 0",
         ends="exception|exit",
+        ends_session=True,
     ),
     Attack(
         name="renames its top folders",
@@ -149,6 +151,7 @@ KERNEL = (
         name="turns files into folders and links and fails",
         code="import shutil\nos.remove('kept.txt'); os.makedirs('kept.txt/kept.txt'); shutil.rmtree('folder'); os.symlink('/', 'folder'); os.remove('link'); os.rmdir('closed'); open('closed', 'w').close()\n1 / 0",
         ends="exception",
+        ends_session=True,
     ),
     Attack(
         name="replaces a file by a link to another and fails",
@@ -218,7 +221,30 @@ print(asyncio.run(asyncio.sleep(0, "slept")))
         then=AGAIN,
     ),
     Attack(name="cuts a file that is open and fails", code="os.truncate('kept.txt', 0); 1 / 0", ends="exception"),
-    Attack(name="removes a file that is open and fails", code="os.remove('kept.txt'); 1 / 0", ends="exception"),
+    Attack(
+        name="removes a file that is open and fails",
+        code="os.remove('kept.txt'); 1 / 0",
+        ends="exception",
+        ends_session=True,
+    ),
+    Attack(
+        name="replaces a file that is open and fails",
+        code="open('other', 'w').close(); os.replace('other', 'kept.txt'); 1 / 0",
+        ends="exception",
+        ends_session=True,
+    ),
+    Attack(
+        name="changes one name of a file with three and fails",
+        before="os.link('kept.txt', 'folder/also.txt'); os.link('kept.txt', 'third.txt')",
+        code="os.remove('third.txt'); open('third.txt', 'w').close(); open('folder/also.txt', 'w').write('spoilt'); 1 / 0",
+        ends="exception",
+        then=(("print(os.stat('third.txt').st_nlink, os.path.samefile('folder/also.txt', 'kept.txt'))", "3 True\n"), X),
+    ),
+    Attack(
+        name="opens paths that cannot be polled",
+        code="reach({'path': lambda: os.open('.', os.O_PATH), 'link': lambda: os.open('link', os.O_PATH | os.O_NOFOLLOW)})",
+        says="reached: {}\n",
+    ),
     Attack(
         name="writes by a handle of an earlier run and fails",
         before="log = open('log.txt', 'w'); _ = log.write('first'); log.flush()",

@@ -206,6 +206,45 @@ sys.addaudithook(hook)
         then=AGAIN,
     ),
     Attack(
+        name="adds hooks to the fork of threads that make threads",
+        code="""
+import threading
+def crowd(): threading.Thread(target=iter(int, 1).__next__, daemon=True).start()
+os.register_at_fork(before=crowd, after_in_parent=crowd, after_in_child=crowd)
+crowd()
+""",
+        ends="limit",
+        then=AGAIN,
+    ),
+    Attack(
+        name="takes away the sandbox's own hook and makes threads",
+        code="""
+import threading
+libc.__unregister_atfork(None)
+t = threading.Thread(target=int); t.start(); t.join()
+""",
+        ends="ok|limit|exception",
+        then=AGAIN,
+    ),
+    Attack(
+        name="has the C library loop in each child of a fork of threads",
+        code="""
+import threading
+hook = ctypes.CFUNCTYPE(None)(lambda: any(iter(int, 1)))
+libc.__register_atfork(None, None, hook, None)
+t = threading.Thread(target=int); t.start(); t.join()
+""",
+        then=(),
+        spoils=True,
+    ),
+    Attack(
+        name="has an audit hook set the trace when the profile is taken away",
+        code="import sys\ntrace = lambda *_: trace\nsys.addaudithook(lambda name, _: sys.settrace(trace) if name == 'sys.setprofile' else None)",
+        ends="timeout|exception",
+        timeout_s=1.0,
+        then=AGAIN,
+    ),
+    Attack(
         name="leaves finalizers that fail",
         code="""
 import atexit, gc, weakref

@@ -68,6 +68,10 @@ class Judge:
         for line in result.stdout.splitlines():
             _require(not line.startswith("reached:") or line + "\n" == NOTHING, line, result)
         _check_bounds(result)
+        if attack.ends_session:
+            heard = session.run("None")
+            _require(_has_ended(heard), "the session goes on", heard)
+            return result
         if not result.ok:
             _check(_good(session, LOOK), before)
         elif _is_taken_back(session.run("None")):
@@ -131,6 +135,10 @@ def _good(session: Session, code: str) -> str:
 
 def _is_taken_back(result: RunResult) -> bool:
     return result.error is not None and "taken back" in result.error.message
+
+
+def _has_ended(result: RunResult) -> bool:
+    return result.error is not None and result.error.message.startswith("this session has ended")
 
 
 def _ending(result: RunResult) -> str:
