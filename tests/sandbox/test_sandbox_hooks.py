@@ -1,5 +1,7 @@
 """What code registers to run later: in the time of a run, and undone with it, or never."""
 
+import sys
+
 import pytest
 
 from saccade.sandbox import Session
@@ -88,3 +90,14 @@ def test_a_trace_that_an_audit_hook_sets_again_ends_its_run(session: Session) ->
 def test_threads_leave_the_drawing_of_numbers_as_it_was(confined: Session) -> None:
     assert confined.run(f"import random\nrandom.seed(3)\nfirst = random.getstate()\n{THREAD}").ok
     assert confined.run("random.getstate() == first").stdout == "True\n"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python monitors from 3.12 on")
+def test_monitors_see_nothing_between_runs(confined: Session) -> None:
+    monitor = (
+        "import sys\nseen = []\nm = sys.monitoring; m.use_tool_id(3, 'own'); m.set_events(3, m.events.PY_START)\n"
+        "m.register_callback(3, m.events.PY_START, lambda code, _: seen.append(code.co_name))"
+    )
+    assert confined.run(monitor).ok
+    assert not confined.run("1 / 0").ok
+    assert confined.run("[name for name in seen if name in ('_sleep', '_await_order', '_hear')]").stdout == "[]\n"

@@ -15,7 +15,7 @@ this process can."""
 
 ErrorKind = Literal["exception", "exit", "timeout", "memory", "killed", "limit"]
 """``exception``: the code raised. ``exit``: it left by ``exit`` or ``os._exit``. ``timeout``: over wall or CPU time.
-``memory``: ``MemoryError`` or killed for memory. ``killed``: ended by a signal, a crash of C code among them.
+``memory``: ``MemoryError`` or killed for memory. ``killed``: ended by a signal, a crash of C code among them; or not made, as the session has ended.
 ``limit``: another limit (disk, output, processes) was passed."""
 
 
@@ -42,7 +42,7 @@ class RunResult:
     images: tuple[Image.Image, ...]
     """Mode RGB, in the order in which they were shown or saved."""
     elapsed_s: float
-    """Wall time inside the sandbox."""
+    """Wall time inside the sandbox, with all that the code set up to run at its end."""
     error: RunError | None = None
 
     @property
