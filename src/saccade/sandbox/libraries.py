@@ -70,7 +70,7 @@ def _entries(package: Distribution) -> set[tuple[str, str]]:
     return {(top, file.parts[0]) for file in files if file.parts[0] not in ("..", "__pycache__", "/")}
 
 
-class _Finder:
+class _UsableFinder:
     """Finds what Python finds, but of packages the usable ones only."""
 
     def __init__(self, packages: Entries) -> None:
@@ -96,12 +96,12 @@ class _Finder:
 
 def hide_others(packages: Entries) -> None:
     """Lets this process import no packages but these, nor learn of others, until ``hide_none``."""
-    sys.meta_path[:] = [_Finder(packages) if finder is PathFinder else finder for finder in sys.meta_path]
+    sys.meta_path[:] = [_UsableFinder(packages) if finder is PathFinder else finder for finder in sys.meta_path]
 
 
 def hide_none() -> None:
     """Has this process find what there is: for when nothing else is there."""
-    sys.meta_path[:] = [PathFinder if isinstance(finder, _Finder) else finder for finder in sys.meta_path]
+    sys.meta_path[:] = [PathFinder if isinstance(finder, _UsableFinder) else finder for finder in sys.meta_path]
 
 
 def _plain(name: str) -> str:

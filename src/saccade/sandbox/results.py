@@ -15,7 +15,8 @@ this process can."""
 
 ErrorKind = Literal["exception", "exit", "timeout", "memory", "killed", "limit"]
 """``exception``: the code raised. ``exit``: it left by ``exit`` or ``os._exit``. ``timeout``: over wall or CPU time.
-``memory``: ``MemoryError`` or killed for memory. ``killed``: ended by a signal, a crash of C code among them; or not made, as the session has ended.
+``memory``: ``MemoryError`` or killed for memory. ``killed``: ended by a signal, a crash of C code among them, or
+not made, as the session has ended.
 ``limit``: another limit (disk, output, processes) was passed."""
 
 
