@@ -70,7 +70,7 @@ def read_index(directory: Path) -> Metadata:
 
 
 @dataclass(slots=True, eq=False)
-class _Record:
+class _PickledCall:
     """What a pickle wants called or built, and the state that it wants set."""
 
     name: object
@@ -102,11 +102,11 @@ class _RecordReader(pickle._Unpickler):
 
     def _make_record(self) -> None:
         arguments = self.stack.pop()
-        self.stack[-1] = _Record(self.stack[-1], arguments)
+        self.stack[-1] = _PickledCall(self.stack[-1], arguments)
 
     def _set_state(self) -> None:
         state, record = self.stack.pop(), self.stack[-1]
-        if not isinstance(record, _Record):
+        if not isinstance(record, _PickledCall):
             raise pickle.UnpicklingError("a state of nothing")
         record.state = state
 
@@ -130,8 +130,8 @@ def _unpickled(path: Path) -> object:
 
 def _fields(value: object, name: str) -> dict[object, object]:
     """The state of a record of this class."""
-    if not isinstance(value, _Record) or value.name != name or not isinstance(value.state, dict):
-        asked = value.name if isinstance(value, _Record) else type(value).__name__
+    if not isinstance(value, _PickledCall) or value.name != name or not isinstance(value.state, dict):
+        asked = value.name if isinstance(value, _PickledCall) else type(value).__name__
         raise ValueError(f"{str(asked)[:80]!a} where an index has {name.rpartition('.')[2]}")
     return value.state
 
@@ -150,7 +150,7 @@ def _count(value: object) -> int:
 
 def _size(value: object) -> torch.Size:
     match value:
-        case _Record(name="torch.Size", arguments=(tuple(sides),)):
+        case _PickledCall(name="torch.Size", arguments=(tuple(sides),)):
             return torch.Size([_count(side) for side in sides])
     raise ValueError("an index whose sizes are none")
 
