@@ -1,7 +1,7 @@
 """What a chat template may use while it is rendered: units, charged for steps, texts and entries beforehand."""
 
 import re
-from collections.abc import Mapping, MappingView, Sequence, Sized
+from collections.abc import ItemsView, KeysView, Mapping, Sequence, Sized, ValuesView
 from types import NoneType
 
 from jinja2.exceptions import SecurityError
@@ -74,7 +74,7 @@ class Units:
             self.charge(STEP + _ENTRY * len(value))
             waiting += value.keys()
             waiting += value.values()
-        elif isinstance(value, list | tuple | set | frozenset | MappingView):
+        elif isinstance(value, list | tuple | set | frozenset | KeysView | ValuesView | ItemsView):
             self.charge(STEP + STEP * len(value))
             waiting.extend(value)
         elif isinstance(value, Namespace):
