@@ -43,6 +43,50 @@ def _asserts(node: ast.AST) -> bool:
     return name in _ASSERTING or name.startswith(("assert_", "check_", "judge"))
 
 
+def test_no_loader_runs_code_of_a_checkpoint_or_asks_the_network_for_one() -> None:
+    """``trust_remote_code`` left out means that transformers asks whether it may."""
+    calls = [(path, node) for path, tree in parsed("src") for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    loading = [(path, node) for path, node in calls if _called(node) == "from_pretrained"]
+    building = [(path, node) for path, node in calls if _called(node) == "from_config"]
+    assert len(loading) >= 10
+    assert [
+        f"{path}:{node.lineno}" for path, node in loading + building if not _says(node, "trust_remote_code", False)
+    ] == []
+    assert [f"{path}:{node.lineno}" for path, node in loading if not _says(node, "local_files_only", True)] == []
+
+
+def test_nothing_unpickles_but_where_it_is_known_what() -> None:
+    """Readers that make plain data of a pickle, and tests that read what they have written themselves."""
+    known = {
+        "src/saccade/learner/shard_index.py",
+        "src/saccade/tasks/datasets/pickles.py",
+        "src/saccade/testing/ranks.py",
+    }
+    found = {
+        path
+        for path, tree in parsed("src")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if {"pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+        & {*(alias.name for alias in node.names), getattr(node, "module", None)}
+    }
+    assert found <= known
+    loads = [(path, node) for path, tree in parsed("src") for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    torch_loads = [(path, node) for path, node in loads if ast.unparse(node.func) == "torch.load"]
+    assert len(torch_loads) >= 2
+    assert [path for path, node in torch_loads if not _says(node, "weights_only", True)] == []
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
+
+
+def _says(node: ast.Call, name: str, value: bool) -> bool:
+    return any(
+        one.arg == name and isinstance(one.value, ast.Constant) and one.value.value is value for one in node.keywords
+    )
+
+
 def test_what_make_check_leaves_out_is_there() -> None:
     left_out = (ROOT / "tests/left_out_of_check.txt").read_text(encoding="utf-8").split()
     assert [name for name in left_out if not (ROOT / "tests" / name).is_file()] == []

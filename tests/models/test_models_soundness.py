@@ -77,6 +77,29 @@ DAMAGES: dict[str, Damage] = {
     "must give a positive shortest_edge": with_json(
         "preprocessor_config.json", "size", value={"shortest_edge": 0, "longest_edge": 0}
     ),
+    "temporal_patch_size=1000000 in preprocessor_config.json": with_json(
+        "preprocessor_config.json", "temporal_patch_size", value=1_000_000
+    ),
+    "says shortest_edge=1,000,000,000,000, which no picture has": with_json(
+        "preprocessor_config.json", "size", "shortest_edge", value=10**12
+    ),
+    "says num_hidden_layers=1,000,000, which no model has": with_json(
+        "config.json", "text_config", "num_hidden_layers", value=1_000_000
+    ),
+    "says depth=1,000,000,000, which no model has": with_json("config.json", "vision_config", "depth", value=10**9),
+    "says num_labels=1,000,000,000, which no model has": with_json("config.json", "num_labels", value=10**9),
+    "says vocab_size=1,000,000,000, which no model has": with_json(
+        "config.json", "text_config", "vocab_size", value=10**9
+    ),
+    "describes a model of 512,000,000 weights or more, and its files have": with_json(
+        "config.json", "text_config", "vocab_size", value=16_000_000
+    ),
+    "describes a model of 8,192,000 weights or more": with_json(
+        "config.json", "text_config", "num_hidden_layers", value=4_000
+    ),
+    "says num_position_embeddings=100,000,000,000, which no model has": with_json(
+        "config.json", "vision_config", "num_position_embeddings", value=10**11
+    ),
     "cannot be loaded as a vision-language model: SafetensorError": cut,
     "vision-language model: SafetensorError: .*header": with_bytes("model.safetensors", b""),
     r"chat template cannot be used \(TemplateSyntaxError: ": with_bytes(

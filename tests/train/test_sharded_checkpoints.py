@@ -1,6 +1,8 @@
 """Checkpoints that several ranks write: read by any number of them, opened by anybody, whole or not there."""
 
 import os
+import pickle
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -275,3 +277,28 @@ def test_damaged_shards_are_named(tmp_path: Path) -> None:
     learner = learner_of(load_checkpoint(checkpoint, MediaStore(), CPU), PLAIN, None)
     with pytest.raises(UserError, match=r"trainer/optimizer cannot be restored.*delete this checkpoint"):
         restore_learner(checkpoint, learner)
+
+
+class Touches:
+    """What a pickle of it does where it is loaded."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (f"touch {self.mark}",)
+
+
+@pytest.mark.parametrize("name", ["optimizer/.metadata", "optimizer.pt", "value_head.pt"])
+def test_nothing_in_a_copied_run_s_state_is_run(
+    tmp_path: Path, written_alone: tuple[Path, dict[str, Held]], name: str
+) -> None:
+    shutil.copytree(written_alone[0] / "plain", tmp_path / "run")
+    [checkpoint] = checkpoints(tmp_path / "run")
+    mark, file = tmp_path / "ran", checkpoint.path / "trainer" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(pickle.dumps(Touches(mark)))
+    learner = learner_of(load_checkpoint(checkpoint, MediaStore(), CPU), PLAIN, None)
+    with pytest.raises(UserError, match=r"cannot be restored.*delete this checkpoint"):
+        restore_learner(checkpoint, learner)
+    assert not mark.exists()

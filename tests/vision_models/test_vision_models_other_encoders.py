@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -119,3 +120,26 @@ def test_a_failing_server_is_asked_again_and_a_mistake_is_told(served) -> None:
         ServedEncoder(url)
     with pytest.raises(UserError, match="no address of a server"):
         ServedEncoder("ftp://here")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("modules.json", [{"idx": 0, "name": "0", "path": "", "type": "evil.Evil"}]),
+        ("0_Part/modules.json", [{"idx": 0, "name": "0", "path": "", "type": "os.system"}]),
+        ("router_config.json", {"types": {"query": "evil.Evil"}, "structure": {"query": ["query"]}, "parameters": {}}),
+    ],
+)
+def test_a_directory_of_theirs_brings_no_classes(
+    checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: object
+) -> None:
+    path = tmp_path / "theirs"
+    shutil.copytree(checkpoints("colpali"), path)
+    (path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (path / name).parent.mkdir(exist_ok=True)
+    (path / name).write_text(json.dumps(content))
+    # As for `python -m`, whose first place to look for modules is the folder that one is in.
+    monkeypatch.syspath_prepend(path)
+    with pytest.raises(UserError, match="is no class of sentence-transformers"):
+        SentenceEncoder(path)
+    assert not (tmp_path / "ran").exists()

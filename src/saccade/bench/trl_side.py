@@ -241,13 +241,17 @@ def serve(spec: BenchSpec, channel: Channel) -> None:
     # TRL says of its tool loop for environments that it is experimental; it is the loop that is compared.
     warnings.filterwarnings("ignore", message=".*experimental feature.*")
     workload = spec.workload
-    tokenizer = AutoTokenizer.from_pretrained(spec.model, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(spec.model, local_files_only=True, trust_remote_code=False)
     script = Script.of(workload, tokenizer)
     tokenizer.response_template = json.loads(json.dumps(RESPONSE_TEMPLATE))
     tokenizer.padding_side = "left"
-    image_processor = AutoImageProcessor.from_pretrained(spec.model, local_files_only=True, backend="pil")
+    image_processor = AutoImageProcessor.from_pretrained(
+        spec.model, local_files_only=True, trust_remote_code=False, backend="pil"
+    )
     processor = PictureProcessor(image_processor, tokenizer)
-    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(spec.model, dtype="float32", local_files_only=True)
+    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(
+        spec.model, local_files_only=True, trust_remote_code=False, dtype="float32"
+    )
     counter = WorkCounter(model, image_processor)
     steps = Steps(spec, channel, counter, model)
 

@@ -1,22 +1,21 @@
 """One process of several that learn together: joining them, orders of the first, and the end of all when one fails."""
 
+import json
 import os
-import pickle
 import re
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import cast
 
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.distributed_c10d import PrefixStore, Store
-from torch.distributed.rendezvous import rendezvous
 
 from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.learner.meeting import meet, on_this_machine
 from saccade.learner.ranks import ProcessRanks, said
 from saccade.learner.sharding import Sharding, Wrap
 from saccade.models.loading import first_line
@@ -25,6 +24,8 @@ IDLE_S = 86_400.0
 """How long the others wait for an order of the first rank, which may play a batch meanwhile."""
 _FAILURE = "failure"
 _USERS, _STOPPED = "user", "stopped"
+_MAX_WORDS = 20_000
+"""Characters of what a rank says of its failure; whoever reaches the store may have written more."""
 _BROKEN = re.compile(r"gloo|NCCL|[Cc]onnection|[Tt]imed out|timeout")
 """What collectives say when a peer is gone."""
 
@@ -72,7 +73,8 @@ class Company(ProcessRanks):
             # What a collective raises when a peer is gone says nothing; nor does the signal that a launcher sends then.
             if rank != self.rank:
                 _finish_undisturbed()
-                raise (PeerUserError if kind == _USERS else PeerError)(f"rank {rank}: {message}") from error
+                who = f"rank {rank}" if rank >= 0 else "another rank"
+                raise (PeerUserError if kind == _USERS else PeerError)(f"{who}: {message}") from error
             if isinstance(error, RuntimeError) and _BROKEN.search(str(error)):
                 _finish_undisturbed()
                 why = first_line(error).partition(". ")[0]
@@ -86,10 +88,22 @@ class Company(ProcessRanks):
         """What the first rank that failed has said, which is this one where none did."""
         try:
             # The store keeps the first value that is set over nothing, and gives what it keeps.
-            kept = self._store.compare_set(_FAILURE, "", pickle.dumps(own).hex())
+            kept = self._store.compare_set(_FAILURE, "", json.dumps([own[0], own[1], own[2][:_MAX_WORDS]]))
         except RuntimeError:
             return 0, "", "it has ended, and the store of the processes with it"
-        return cast(tuple[int, str, str], pickle.loads(bytes.fromhex(bytes(kept).decode())))
+        return _failure_in(bytes(kept))
+
+
+def _failure_in(kept: bytes) -> tuple[int, str, str]:
+    """The rank, kind and words of a failure, as words alone: whoever reaches the store may have written them."""
+    try:
+        match json.loads(kept) if len(kept) <= 12 * _MAX_WORDS + 100 else None:
+            case [int(rank), str(kind), str(message)]:
+                words = "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in message)
+                return rank, kind, words[:_MAX_WORDS]
+    except (ValueError, RecursionError):
+        pass
+    return -1, "", "it has failed, and what it said of it cannot be read"
 
 
 def _finish_undisturbed() -> None:
@@ -109,24 +123,26 @@ def joined(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Company]:
     """The processes that ``torch.distributed.run`` started together, on CPUs by gloo and on GPUs by NCCL.
 
     No wait is without an end: those inside a step have ``timeout_s``. When a rank fails, the first words about it are
-    kept in the store, and its connections break off, which ends the others.
+    kept in the store, and its connections break off, which ends the others. What they send each other is trusted: store
+    and groups listen at the loopback address alone where MASTER_ADDR is one.
     """
     is_gpu = device.startswith("cuda")
     if is_gpu:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     timeout = timedelta(seconds=timeout_s)
-    store, rank, count = next(rendezvous("env://", timeout=timeout))
-    dist.init_process_group(
-        "cpu:gloo,cuda:nccl" if is_gpu else "gloo",
-        store=PrefixStore("learners", store),
-        rank=rank,
-        world_size=count,
-        timeout=timeout,
-    )
-    try:
-        mesh = init_device_mesh("cuda" if is_gpu else "cpu", (count,))
-        company = Company(PrefixStore("saccade", store), Sharding(mesh=mesh, wrap=wrap))
-        with company.heard():
-            yield company
-    finally:
-        dist.destroy_process_group()
+    store, rank, count = meet(timeout)
+    with on_this_machine(os.environ.get("MASTER_ADDR", "")):
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if is_gpu else "gloo",
+            store=PrefixStore("learners", store),
+            rank=rank,
+            world_size=count,
+            timeout=timeout,
+        )
+        try:
+            mesh = init_device_mesh("cuda" if is_gpu else "cpu", (count,))
+            company = Company(PrefixStore("saccade", store), Sharding(mesh=mesh, wrap=wrap))
+            with company.heard():
+                yield company
+        finally:
+            dist.destroy_process_group()

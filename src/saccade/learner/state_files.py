@@ -12,13 +12,12 @@ import torch.distributed as dist
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.filesystem import FileSystemReader
-from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 
 from saccade.errors import UserError
 from saccade.learner.optimizer import MasterOptimizer
+from saccade.learner.shard_index import ShardReader
 from saccade.learner.sharding import like, overwrite, whole
 from saccade.models.loading import first_line
 from saccade.models.lora import adapter_parameters
@@ -99,21 +98,24 @@ def _named(optimizer: MasterOptimizer, names: Sequence[str], masters: Mapping[st
 def _restore_shards(optimizer: MasterOptimizer, names: Sequence[str], directory: Path) -> None:
     master_of = dict(zip(names, optimizer.masters))
     state: dict[str, Tensor] = {}
-    for key, saved in FileSystemReader(directory).read_metadata().state_dict_metadata.items():
+    reader = ShardReader(directory)
+    for key, size in reader.sizes.items():
         kind, name, *_ = key.split("/")
-        if not isinstance(saved, TensorStorageMetadata) or kind not in (*optimizer.kinds, _MASTERS):
+        if kind not in (*optimizer.kinds, _MASTERS):
             raise ValueError("it was made by another optimizer")
         if optimizer.has_codes:
             raise ValueError("it has moments of 32 bits; set eight_bit_optimizer=false")
         if name not in master_of:
             raise ValueError(f"{name} is not trained")
-        like_master = saved.size == master_of[name].shape
-        empty = torch.zeros_like(master_of[name]) if like_master else torch.zeros(saved.size)
+        like_master = size == master_of[name].shape
+        if not like_master and size.numel() > 1:
+            raise ValueError(f"{key} has the shape {tuple(size)}")
+        empty = torch.zeros_like(master_of[name]) if like_master else torch.zeros(size)
         state[key] = empty.detach()
     with _own_errors(), warnings.catch_warnings():
         # In one process there is nobody to load it with, which is as it should be.
         warnings.filterwarnings("ignore", message=".*assuming the intent is to load in a single process.*")
-        load(state, checkpoint_id=directory, no_dist=not dist.is_initialized())
+        load(state, storage_reader=reader, no_dist=not dist.is_initialized())
     for kind, one in optimizer.kinds.items():
         for name, master in master_of.items():
             values = {key.rpartition("/")[2]: state[key] for key in state if key.startswith(f"{kind}/{name}/")}

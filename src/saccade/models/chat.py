@@ -21,6 +21,10 @@ _NO_ROLE = "saccaderole"
 _OPENED_THOUGHT = re.compile(r"<think>\s*\Z")
 
 
+class TemplateLimitError(UserError):
+    """The checkpoint's chat template is a program that takes too much time or memory."""
+
+
 class Tokenizer(Protocol):
     """The part of a transformers tokenizer that rendering needs."""
 
@@ -189,6 +193,8 @@ class Chat:
     def _shows_images_in_observations(self) -> bool:
         try:
             suffix = self._observation_suffix(_PROBE, image_count=1)
+        except TemplateLimitError:
+            raise
         except Exception:  # A template may raise anything of its own for a role that it does not know.
             return False
         return suffix.count(self.image_token) == 1 and suffix.count(_PROBE) == 1
@@ -199,6 +205,8 @@ class Chat:
         content = [{"type": "text", "text": _PROBE}]
         try:
             unknown = self._render([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
+        except TemplateLimitError:
+            raise
         except Exception:  # As it should be: a template raises what it likes.
             return True
         known = self._render([*spoken, {"role": "tool", "content": content}], generation=True)
@@ -216,8 +224,11 @@ class Chat:
         try:
             head = self._render(question, generation=True)
             longer = (self._render(answered, generation=False), self._render(continued, generation=True))
+        except TemplateLimitError:
+            raise
         except Exception as error:  # The template is a program of others.
-            reason = str(error).strip().partition("\n")[0]
+            reason = "".join(letter if letter.isprintable() else " " for letter in str(error).strip()[:300])
+            reason = reason.partition("\n")[0]
             raise UserError(
                 f"the checkpoint's chat template cannot be used ({type(error).__name__}: {reason}); use the template "
                 "of the instruct model of this family, or one of your own (model.chat_template)"

@@ -20,6 +20,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.checkpoint import read_checkpoint_json, refuse_missing_weights, refuse_outside_weights
+from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.pixels import ImageProcessor
@@ -49,6 +50,7 @@ def check_directory(path: Path) -> None:
     for part in ("text_config", "vision_config"):
         if not isinstance(config.get(part), dict) or not config[part]:
             raise UserError(f"{path / 'config.json'} has no {part!r}; copy the checkpoint again")
+    check_configuration(path, config)
 
 
 def check_parts(
@@ -93,6 +95,16 @@ def _check_spelling(path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
             f"{path}: the tokenizer cannot write {text!r} byte for byte, so the tags of a turn could not be read; only "
             "byte-level BPE tokenizers (as of the Qwen families) are supported"
         )
+
+
+def unloadable(path: Path, how: str, error: Exception) -> UserError:
+    """Why transformers does not load a directory, in one line."""
+    if "trust_remote_code" in str(error):
+        return UserError(
+            f"{path} cannot be loaded {how}: it needs code of its own, which is never run; use a copy that "
+            "transformers loads without (of published ones the name often ends in -hf)"
+        )
+    return UserError(f"{path} cannot be loaded {how}: {first_line(error)}; copy the checkpoint again")
 
 
 def first_line(error: Exception) -> str:
@@ -141,6 +153,8 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
             f"{path} is an adapter of {base}, which is no checkpoint; set base_model_name_or_path in its "
             f"{ADAPTER_CONFIG} to where the base is now"
         )
+    if (base / ADAPTER_CONFIG).is_file():
+        raise UserError(f"{path} is an adapter of {base}, which is an adapter itself; merge that one first")
     # An adapter that others trained may come without them.
     has_parts = all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
     model = _load(path if has_parts else base, media, settings, weights=base)
@@ -157,18 +171,19 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     """
     check_directory(weights)
     refuse_outside_weights(weights)
+    check_pixels(path)
     dtype = _dtype(weights, settings)
     try:
         with quiet_transformers():
-            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-            image_processor = AutoImageProcessor.from_pretrained(path, local_files_only=True, backend="pil")
+            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+            image_processor = AutoImageProcessor.from_pretrained(
+                path, local_files_only=True, trust_remote_code=False, backend="pil"
+            )
             model, loading = AutoModelForImageTextToText.from_pretrained(
-                weights, local_files_only=True, dtype=dtype, output_loading_info=True
+                weights, local_files_only=True, trust_remote_code=False, dtype=dtype, output_loading_info=True
             )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
-        raise UserError(
-            f"{path} cannot be loaded as a vision-language model: {first_line(error)}; copy the checkpoint again"
-        ) from error
+        raise unloadable(path, "as a vision-language model", error) from error
     refuse_missing_weights(path, loading["missing_keys"])
     # Before the weights are looked through, which a GPU does in no time.
     model = model.to(settings.torch_device).eval()

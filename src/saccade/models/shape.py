@@ -73,8 +73,8 @@ def read_shape(path: Path) -> ModelShape:
     check_directory(path)
     raw = read_checkpoint_json(path / "config.json")
     with quiet_transformers(), torch.device("meta"):
-        config = AutoConfig.from_pretrained(path, local_files_only=True)
-        model = AutoModelForImageTextToText.from_config(config)
+        config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        model = AutoModelForImageTextToText.from_config(config, trust_remote_code=False)
     family = family_of(config.model_type)
     tower = [weight for module in family.vision_modules(model) for weight in module.parameters()]
     weights = list(model.parameters())

@@ -19,6 +19,7 @@ from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, Watch, enable_packs
 from saccade.models.chat import Chat, ObservationRole
+from saccade.models.chat_templates import TemplateTokenizer
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
@@ -69,7 +70,7 @@ class VisionLanguageModel:
         self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
         before_image, after_image = self.family.image_brackets(tokenizer)
         self.chat = Chat.checked(
-            tokenizer=tokenizer,
+            tokenizer=TemplateTokenizer(tokenizer),
             image_token=tokenizer.convert_ids_to_tokens(self.image_token_id),
             image_token_id=self.image_token_id,
             eos_token=self.eos_token,

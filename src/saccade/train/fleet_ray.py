@@ -50,11 +50,11 @@ logger = logging.getLogger(__name__)
 class LearnerActor:
     """One learner, in a process of its own."""
 
-    def address(self) -> tuple[str, int]:
+    def address(self, is_local: bool) -> tuple[str, int]:
         """Where the group may meet: this machine and a port that is free now."""
-        host: str = ray.util.get_node_ip_address()
+        host: str = "127.0.0.1" if is_local else ray.util.get_node_ip_address()
         with socket.socket() as listening:
-            listening.bind(("", 0))
+            listening.bind((host, 0))
             return host, int(listening.getsockname()[1])
 
     def learn(
@@ -152,7 +152,7 @@ class _Group:
             ray.remote(LearnerActor).options(**_options(job, asked, placed, rank)).remote()
             for rank in range(fleet.learners)
         ]
-        host, port = self._get(self._actors[0].address.remote(), fleet.start_timeout_s)
+        host, port = self._get(self._actors[0].address.remote(fleet.is_local), fleet.start_timeout_s)
         self._parts = {
             rank: actor.learn.remote(job, GroupPlace(rank=rank, host=host, port=port), restarted)
             for rank, actor in enumerate(self._actors)

@@ -21,6 +21,7 @@ from saccade.config.fleet import COLLECTIVE, FleetSettings
 from saccade.engines.engine import Engine, WeightSource
 from saccade.engines.weights import TakesFiles
 from saccade.errors import MachineError, UserError
+from saccade.learner.meeting import listening_store, on_this_machine
 from saccade.models.vlm import VisionLanguageModel
 
 _LOOK_S = 0.05
@@ -91,9 +92,7 @@ class WeightsSender:
     _group: _Broadcasts | None = None
 
     def __post_init__(self) -> None:
-        self._store = TCPStore(
-            self.host, 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=self.send_s)
-        )
+        self._store = listening_store(self.host, 0, timedelta(seconds=self.send_s))
 
     def keep(self, source: WeightSource, version: int) -> None:
         """A copy in memory of what is sent from here on: the model itself may be trained meanwhile."""
@@ -141,7 +140,8 @@ class WeightsSender:
         """Why it failed, where it did."""
         try:
             if self._group is None:
-                self._group = _group(self.backend, self._store, self._number, 0, size, self.send_s)
+                with on_this_machine(self.host):
+                    self._group = _group(self.backend, self._store, self._number, 0, size, self.send_s)
             for weight in self._weights.values():
                 _broadcast(self._group, weight, self.backend)
         except RuntimeError as error:
@@ -194,9 +194,10 @@ class WeightsReceiver:
         self._store.set(_came(invitation.group, invitation.rank), "1")
         if self._store.get(f"{invitation.group}/word") != _GO.encode():
             raise MachineError("another worker was lost before the weights were sent")
-        self._group = _group(
-            invitation.backend, self._store, invitation.group, invitation.rank, invitation.size, invitation.send_s
-        )
+        with on_this_machine(invitation.host):
+            self._group = _group(
+                invitation.backend, self._store, invitation.group, invitation.rank, invitation.size, invitation.send_s
+            )
         return self._group
 
 

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import torch
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
-from saccade.errors import UserError
 from saccade.models.checkpoint import refuse_missing_weights, refuse_outside_weights
-from saccade.models.loading import LoadSettings, first_line
+from saccade.models.loading import LoadSettings, unloadable
 from saccade.models.vlm import quiet_transformers
 
 Part = TypeVar("Part")
@@ -26,12 +25,10 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
     try:
         with quiet_transformers():
             model, loading = model_class.from_pretrained(
-                path, local_files_only=True, dtype=settings.dtype, output_loading_info=True
+                path, local_files_only=True, trust_remote_code=False, dtype=settings.dtype, output_loading_info=True
             )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
-        raise UserError(
-            f"{path} cannot be loaded as {model_class.__name__}: {first_line(error)}; copy the checkpoint again"
-        ) from error
+        raise unloadable(path, f"as {model_class.__name__}", error) from error
     refuse_missing_weights(path, loading["missing_keys"])
     loaded: Model = model.to(settings.torch_device).eval()
     return loaded
@@ -40,11 +37,11 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
 def load_tokenizer(path: Path) -> PreTrainedTokenizerFast:
     try:
         with quiet_transformers():
-            tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(path, local_files_only=True)
+            tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(
+                path, local_files_only=True, trust_remote_code=False
+            )
     except Exception as error:
-        raise UserError(
-            f"{path} has no tokenizer that can be loaded: {first_line(error)}; copy the checkpoint again"
-        ) from error
+        raise unloadable(path, "as a tokenizer", error) from error
     return tokenizer
 
 
@@ -53,11 +50,9 @@ def load_pixels(path: Path, image_processor_class: type[Part]) -> Part:
     loader: Any = image_processor_class
     try:
         with quiet_transformers():
-            image_processor: Part = loader.from_pretrained(path, local_files_only=True)
+            image_processor: Part = loader.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except Exception as error:
-        raise UserError(
-            f"{path} has no image processor that can be loaded: {first_line(error)}; copy the checkpoint again"
-        ) from error
+        raise unloadable(path, "as an image processor", error) from error
     return image_processor
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Box, Mask, Point
 from saccade.models.checkpoint import read_checkpoint_json
+from saccade.models.configurations import check_configuration
 
 DETECTORS = {"grounding-dino": "GroundingDINO", "owlv2": "OWLv2"}
 
@@ -45,7 +46,10 @@ def kind_of(path: Path) -> str:
             "downloaded"
         )
     config = read_checkpoint_json(path / "config.json")
-    return str(config.get("model_type")) if isinstance(config, dict) else ""
+    if not isinstance(config, dict):
+        return ""
+    check_configuration(path, config)
+    return str(config.get("model_type"))
 
 
 _PARTS = ("*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja")

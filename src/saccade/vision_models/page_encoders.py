@@ -21,8 +21,7 @@ from transformers import (
     ProcessorMixin,
 )
 
-from saccade.errors import UserError
-from saccade.models.loading import LoadSettings, first_line
+from saccade.models.loading import LoadSettings, unloadable
 from saccade.models.vlm import quiet_transformers
 from saccade.vision_models.checkpoints import load_weights, on_device
 from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind, checkpoint_digest, kind_of
@@ -129,6 +128,6 @@ class LateInteraction:
 def _processor(path: Path, processor_class: type[ProcessorMixin]) -> Any:
     try:
         with quiet_transformers():
-            return processor_class.from_pretrained(path, local_files_only=True)
+            return processor_class.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
-        raise UserError(f"{path} has no {processor_class.__name__} that can be loaded: {first_line(error)}") from error
+        raise unloadable(path, f"as {processor_class.__name__}", error) from error

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.errors import UserError, missing_extra
-from saccade.models.checkpoint import LoadSettings
-from saccade.models.loading import first_line
+from saccade.models.checkpoint import LoadSettings, read_checkpoint_json
+from saccade.models.configurations import check_configuration
+from saccade.models.loading import unloadable
 from saccade.models.vlm import quiet_transformers
 from saccade.vision_models.kinds import PageVectors, checkpoint_digest
 
@@ -60,11 +61,31 @@ def _rows(encode: Any, thing: Image.Image | str) -> NDArray[np.float32]:
 
 
 def _loaded(path: Path, settings: LoadSettings) -> Any:
+    _check_files(path)
     said = path / "config_sentence_transformers.json"
     try:
         kind = json.loads(said.read_bytes()).get("model_type") if said.is_file() else None
         model_class = SentenceTransformer if kind == "SentenceTransformer" else MultiVectorEncoder
         with quiet_transformers():
-            return model_class(str(path), local_files_only=True, device=settings.torch_device)
+            return model_class(str(path), local_files_only=True, trust_remote_code=False, device=settings.torch_device)
     except Exception as error:  # What damaged files make it raise is of many kinds.
-        raise UserError(f"{path} cannot be loaded by sentence-transformers: {first_line(error)}") from error
+        raise unloadable(path, "by sentence-transformers", error) from error
+
+
+def _check_files(path: Path) -> None:
+    """UserError where the directory names classes of others, or where one of its models asks for what no model may."""
+    types: list[object] = []
+    for file in path.rglob("*.json"):
+        if file.name == "modules.json":
+            found = read_checkpoint_json(file)
+            types += [one.get("type") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        elif file.name == "router_config.json":
+            found = read_checkpoint_json(file)
+            types += dict(found.get("types") or {}).values() if isinstance(found, dict) else ()
+        elif file.name == "config.json" and isinstance(found := read_checkpoint_json(file), dict):
+            check_configuration(file.parent, found)
+    if odd := [one for one in types if not str(one).startswith("sentence_transformers.")]:
+        raise UserError(
+            f"{path} is made of {str(odd[0])[:80]!a}, which is no class of sentence-transformers; code that comes with "
+            "a checkpoint is never run"
+        )

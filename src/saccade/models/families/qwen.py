@@ -41,6 +41,7 @@ class QwenFamily:
         for name, theirs in (
             ("patch_size", config.vision_config.patch_size),
             ("merge_size", config.vision_config.spatial_merge_size),
+            ("temporal_patch_size", config.vision_config.temporal_patch_size),
         ):
             ours = getattr(image_processor, name, None)
             if ours is None:

@@ -84,7 +84,9 @@ _STAND_INS = {
 }
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(pickle._Unpickler):
+    """Python's own, since the one in C allocates tens of gigabytes for a few bytes that number a memo."""
+
     def find_class(self, module: str, name: str, /) -> object:
         stand_in = _STAND_INS.get((module, name))
         if stand_in is None:
