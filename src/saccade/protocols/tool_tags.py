@@ -41,7 +41,7 @@ _ATTRIBUTE = re.compile(rf"\s++([A-Za-z_]{{1,20}})\s*+=\s*+(?:{_VALUES})")
 
 _WORDS = "|".join(NUMBER_WORDS)
 # \d: digits of other scripts name a page too. A minus sign names one that does not exist.
-_NUMBER = rf"(?:#?[-−]?\d{{1,18}}|(?:{_WORDS})\b)"
+_NUMBER = rf"(?:#?(?:(?<=\s)[-−])?\d{{1,18}}|(?:{_WORDS})\b)"
 _AND = r"\s{0,3}(?:,|;|&|\band\b|\bor\b|\bto\b|-|–)\s{0,3}(?:and\s{1,3})?"
 # Several numbers only after a plural: "Image 1, 2019" is one image and a year.
 _NAMED = re.compile(

@@ -124,7 +124,7 @@ class Lang2ActReward:
     form: Lang2ActForm = "paper"
     pays_tools: PaysTools = "always"
     pays_echoes: bool = True
-    """Whether a chain is rewarded if each of its tools finds what the question, its own arguments or the toolbox say."""
+    """Whether a chain is rewarded if each of its tools finds what the question, its arguments or the toolbox say."""
     pageless: tuple[str, ...] = ("compute_difference", "compute_percentage")
     """Tools that need no page, in the graded form."""
     accuracy: AccuracyJudge | None = None
