@@ -41,16 +41,20 @@ def hacks(
     seed: int,
 ) -> int:
     """Test a reward, by default Argos' with exact regions, against the known hacks; exit status 1 if any pays."""
+    from saccade.miniature.video_facts import DrawnVideos
     from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
-    from saccade.rewards.hack_check import check_verifier
+    from saccade.rewards.hack_check import check_verifier, drawn_videos
     from saccade.rewards.reward import own_reward
+    from saccade.rewards.video_hacks import VIDEO_HACKS
 
-    exact = ArgosReward(verifier=Verifier(regions=ExactRegions()), reasoning_weight=0.0)
+    exact = ArgosReward(verifier=Verifier(regions=ExactRegions(), video=DrawnVideos()), reasoning_weight=0.0)
     played = exact if reward is None else own_reward(reward)
     tasks, _ = asked_tasks(data, image_root, skip_bad_rows, count, seed)
-    report = check_verifier(played, tasks)
-    click.echo(report.describe())
-    return int(bool(report.paying))
+    reports = [check_verifier(played, tasks)]
+    if reward is None and data is None:
+        reports.append(check_verifier(exact, drawn_videos(4, seed=seed), hacks=VIDEO_HACKS))
+    click.echo("\n\n".join(one.describe() for one in reports))
+    return int(any(one.paying for one in reports))
 
 
 @verifier.command()

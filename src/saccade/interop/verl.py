@@ -16,10 +16,10 @@ from saccade.media.resize import ViewRule
 from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.protocol import ChatProtocol
 from saccade.retries import back_off_s
-from saccade.rewards.groups import NO_VERDICT, score_question
+from saccade.rewards.groups import scored_alone
 from saccade.rewards.responses import response_of
 from saccade.rewards.reward import AnyReward
-from saccade.types import Group, Task
+from saccade.types import Score, Task
 
 ScoreFunction = Callable[..., dict[str, float]]
 """verl's shape: ``(data_source, solution_str, ground_truth, extra_info, **others) -> {"score": ..., ...}``."""
@@ -61,12 +61,10 @@ def score_function(
         for attempt in range(tries):
             if attempt:
                 time.sleep(back_off_s(attempt - 1, first_wait_s=wait_s, seed=0))
-            ((group,), _) = score_question([Group(task=task, stream="main", trajectories=(response,))], reward)
-            [scored] = group.trajectories
-            # Alone, a part that a machine failed on is left out, and the rest would be paid as if it were all.
-            if scored.score is not None and not scored.score.notes.get("no_verdict"):
-                return {"score": scored.score.total, "acc": float(bool(scored.score.is_right))}
-            why = scored.failure or f"{NO_VERDICT} on a part"
+            found = scored_alone(task, response, reward)
+            if isinstance(found, Score):
+                return {"score": found.total, "acc": float(bool(found.is_right))}
+            why = found
         raise MachineError(f"task {task.id}: {why}, {tries} times; it must not be scored 0")
 
     return compute_score

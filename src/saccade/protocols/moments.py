@@ -3,11 +3,15 @@
 =====================================================  ============================================================
 what the model wrote                                   what becomes of it
 =====================================================  ============================================================
-"frame 24", "[F24 @ t=18.71s]", "18.71 seconds",       a moment; frames count from 1
-"<18.71 seconds>", as prompts write a frame's time
+"frame 24", "frame five", "third frame",               a moment; frames count from 1
+"[F24 @ t=18.71s]", "18.71 seconds", "at second 4",
+"at 1:05", "<18.71 seconds>", as prompts write a
+frame's time
+"frames 1, 2 and 5"                                    a moment each
 "frames 1-6", "frame 7 through frame 20",              a range; "onwards" and "to the end" leave its end open,
-"4.47 to 16.11 seconds", "frame 25 onwards",           "until" leaves its start open
-"until frame 6"
+"4.47 to 16.11 seconds", "seconds 4 to 6",             "until" leaves its start open; frames listed in one pair
+"0:04 to 0:06", "frame 25 onwards", "until frame 6",   of brackets with their times are one range
+"[F1 @ 0s, F2 @ 0.8s, F3 @ 1.6s]"
 a frame and a time of one sentence, one of each        one moment that has both
 "for 1.5 seconds", "lasts 1.5 seconds"                 no moment
 =====================================================  ============================================================
@@ -20,6 +24,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.quantities import NUMBER_WORDS
+
 MAX_MOMENTS = 64
 POINT_SIGN = "\0"
 """Stands where a text had a point; its sentence's single moments belong to that point."""
@@ -29,7 +35,9 @@ MAX_DESCRIPTION_CHARS = 400
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n+")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|\s[-\u2013\u2014]\s")
 _FRAME = r"frames?\s{0,3}#?\s{0,3}"
-_DIGITS = r"[0-9]{1,6}"
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_DIGITS = rf"(?:[0-9]{{1,6}}|(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b)"
+_CLOCK = r"[0-9]{1,3}:[0-5][0-9](?:\.[0-9]{1,6})?(?![\w:])"
 _TIME = r"(?:t\s?=\s?)?(?P<{}>[0-9]{{1,6}}(?:\.[0-9]{{1,6}})?)"
 _SECONDS = r"\s{0,3}(?:s|secs?|seconds?)\b>?"
 _TO = r"\s{0,3}(?:-|\u2013|\u2014|to|through|until)\s{0,3}"
@@ -45,17 +53,31 @@ _RANGE = re.compile(
     rf"|\buntil\s{{1,3}}{_FRAME}(?P<i1>{_DIGITS}){_NO_DECIMAL}"
     rf"|{_WHEN}{_TIME.format('t0')}(?:{_SECONDS})?(?:{_TO}|\s{{1,3}}and\s{{1,3}})<?{_TIME.format('t1')}{_SECONDS}"
     rf"|{_WHEN}{_TIME.format('u0')}{_SECONDS}{_ON}"
-    rf"|\buntil\s{{1,3}}<?{_TIME.format('v1')}{_SECONDS}",
+    rf"|\buntil\s{{1,3}}<?{_TIME.format('v1')}{_SECONDS}"
+    rf"|\bseconds\s{{1,3}}{_TIME.format('w0')}{_TO}{_TIME.format('w1')}{_NO_DECIMAL}"
+    rf"|(?<![\w:.])(?P<x0>{_CLOCK}){_TO}(?P<x1>{_CLOCK})"
+    rf"|\[\s?F(?P<k0>[0-9]{{1,6}})\s?@[^\[\]]{{1,400}},\s?F(?P<k1>[0-9]{{1,6}})\s?@[^\[\],]{{1,20}}\]",
     re.IGNORECASE,
 )
 _SINGLE_FRAME = re.compile(
-    rf"\bframe\s{{0,3}}#?\s{{0,3}}({_DIGITS})\b|\bF({_DIGITS})\b(?=\s{{0,3}}[@\]])", re.IGNORECASE
+    rf"\bframe\s{{0,3}}#?\s{{0,3}}({_DIGITS})\b|\bF([0-9]{{1,6}})\b(?=\s{{0,3}}[@\]])"
+    rf"|\b({'|'.join(ORDINALS)}|[0-9]{{1,3}}(?:st|nd|rd|th))\s{{1,3}}frame\b",
+    re.IGNORECASE,
 )
-_SINGLE_TIME = re.compile(rf"{_WHEN}{_TIME.format('t')}{_SECONDS}", re.IGNORECASE)
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_FRAMES = re.compile(
+    rf"\bframes\s{{1,3}}{_DIGITS}(?:\s{{0,3}}(?:,|&|\band\b|\bor\b)\s{{0,3}}(?:and\s{{1,3}})?{_DIGITS}(?![\w.]\w)){{1,64}}",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(_DIGITS, re.IGNORECASE)
+_SINGLE_TIME = re.compile(
+    rf"{_WHEN}{_TIME.format('t')}{_SECONDS}"
+    rf"|\b(?:at|from|by|around|about|in) seconds? ([0-9]{{1,6}}(?:\.[0-9]{{1,6}})?)"
+    rf"|(?:\b(?:at|from|by|around|about|until|till|before|after)\s|[@\[(]\s?)({_CLOCK})",
+    re.IGNORECASE,
+)
 _PICTURE = re.compile(
     rf"\b(?:image|picture|photo|page)\s{{0,3}}#?\s{{0,3}}([0-9]{{1,4}})\b"
-    rf"|\b({'|'.join(_ORDINALS)})\s{{1,3}}(?:image|picture|photo|page)\b",
+    rf"|\b({'|'.join(ORDINALS)})\s{{1,3}}(?:image|picture|photo|page)\b",
     re.IGNORECASE,
 )
 
@@ -105,8 +127,8 @@ class NamedMoments:
         self._text = text
         self._ends = [match.end() for match in _SENTENCE_END.finditer(text)]
         singles = _without_ranges(text)
-        self._frames = [(one.start(), float(one.group(1) or one.group(2))) for one in _SINGLE_FRAME.finditer(singles)]
-        self._times = [(one.start(), float(one.group(1))) for one in _SINGLE_TIME.finditer(singles)]
+        self._frames = [(at, float(number)) for at, number in _single_frames(singles)]
+        self._times = _single_times(singles)
         self._pictures = [(one.start(), _picture(one)) for one in _PICTURE.finditer(singles)]
 
     def of(self, at: int) -> NamedMoment:
@@ -145,8 +167,8 @@ def find_moments(text: str) -> FoundMoments:
         if POINT_SIGN in sentence:
             continue
         singles = _without_ranges(sentence)
-        numbers = [int(one.group(1) or one.group(2)) for one in _SINGLE_FRAME.finditer(singles)]
-        times = [float(one.group(1)) for one in _SINGLE_TIME.finditer(singles)]
+        numbers = [number for _, number in _single_frames(singles)]
+        times = [time_s for _, time_s in _single_times(singles)]
         if len(numbers) == len(times):
             frames += [FrameMention(description=said, frame=f, time_s=t) for f, t in zip(numbers, times)]
         else:
@@ -157,16 +179,39 @@ def find_moments(text: str) -> FoundMoments:
 
 def _segment(match: re.Match[str], said: str) -> SegmentMention:
     def number(*names: str) -> float | None:
-        return next((float(match[name]) for name in names if match[name] is not None), None)
+        return next((_value(match[name]) for name in names if match[name] is not None), None)
 
-    first, last = number("f0", "g0", "h0"), number("f1", "g1", "i1")
+    first, last = number("f0", "g0", "h0", "k0"), number("f1", "g1", "i1", "k1")
     return SegmentMention(
         description=said,
         start_frame=None if first is None else int(first),
         end_frame=None if last is None else int(last),
-        start_time=number("g2", "t0", "u0"),
-        end_time=number("g3", "t1", "v1"),
+        start_time=number("g2", "t0", "u0", "w0", "x0"),
+        end_time=number("g3", "t1", "v1", "w1", "x1"),
     )
+
+
+def _single_frames(text: str) -> list[tuple[int, int]]:
+    """Where single frames are named, and their numbers."""
+    found = [(one.start(), int(_value(next(filter(None, one.groups()))))) for one in _SINGLE_FRAME.finditer(text)]
+    for of in _FRAMES.finditer(text):
+        found += [(of.start() + one.start(), int(_value(one.group()))) for one in _LISTED.finditer(of.group())]
+    return sorted(found)
+
+
+def _single_times(text: str) -> list[tuple[int, float]]:
+    return [(one.start(), _value(next(filter(None, one.groups())))) for one in _SINGLE_TIME.finditer(text)]
+
+
+def _value(written: str) -> float:
+    """The number that digits, a word, an ordinal or minutes and seconds write."""
+    word = written.lower()
+    if word in NUMBER_WORDS:
+        return float(NUMBER_WORDS.index(word))
+    if word in ORDINALS:
+        return ORDINALS.index(word) + 1.0
+    minutes, _, seconds = word.rpartition(":")
+    return 60.0 * float(minutes or 0) + float(seconds.rstrip("stndrh"))
 
 
 def _without_ranges(text: str) -> str:
@@ -181,4 +226,4 @@ def _nearest(named: Sequence[tuple[int, float]], at: int, start: int, end: int) 
 
 
 def _picture(match: re.Match[str]) -> float:
-    return float(match.group(1)) if match.group(1) else _ORDINALS.index(match.group(2).lower()) + 1.0
+    return float(match.group(1)) if match.group(1) else ORDINALS.index(match.group(2).lower()) + 1.0

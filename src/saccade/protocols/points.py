@@ -12,7 +12,7 @@ words, exponents, ``NaN``, a number over         well-formed
 ``MAX_COORDINATE``
 a tag never closed, one that closes nothing,     ignored; the turn is not well-formed
 one inside another
-more than ``MAX_POINTS`` points                  the first ``MAX_POINTS`` count; the turn is not well-formed
+more than ``MAX_POINTS`` points                  the first ``MAX_POINTS`` are read; the turn is not well-formed
 ===============================================  ==================================================================
 
 A point belongs to the single frame, time or picture ("frame 24", "18.71 seconds", "image 2", "second image") that is
@@ -81,6 +81,11 @@ def find_points(text: str) -> FoundPoints:
     result = FoundPoints(mentions)
     result.is_well_formed = is_well_formed and opened is None and len(tags) == count_point_tags(text)
     return result
+
+
+def count_points(text: str) -> int:
+    """Number of points in a text, those beyond ``MAX_POINTS`` too: pairs of coordinates, and tags without any."""
+    return sum(max(1, len(_read(tag.group(2)).pairs)) for tag in _TAG.finditer(text) if not tag.group(1))
 
 
 def has_point_tag(text: str) -> bool:

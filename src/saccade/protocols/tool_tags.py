@@ -17,11 +17,13 @@ more than ``MAX_CALLS``                          a problem, and reading stops
 A page is named by its number among the images that the prompt shows, as in "Image 2". A call names its pages where its
 arguments begin ("Image 2: …", "Images 1 and 3: …"); what follows is what the tool is asked, and names none. A thought
 names pages anywhere but in quotes; there "page 14" counts only where there are so many images, since documents print
-page numbers of their own.
+page numbers of their own. A number may be a word ("Image nine") or have digits of any script.
 """
 
 import re
 from dataclasses import dataclass
+
+from saccade.quantities import NUMBER_WORDS
 
 MAX_CALLS = 100
 MAX_PAGES_NAMED = 64
@@ -37,15 +39,17 @@ _VALUES = "|".join(
 )
 _ATTRIBUTE = re.compile(rf"\s++([A-Za-z_]{{1,20}})\s*+=\s*+(?:{_VALUES})")
 
-_NUMBER = r"#?[0-9]{1,18}"
+_WORDS = "|".join(NUMBER_WORDS)
+# \d: digits of other scripts name a page too. A minus sign names one that does not exist.
+_NUMBER = rf"(?:#?(?:(?<=\s)[-−])?\d{{1,18}}|(?:{_WORDS})\b)"
 _AND = r"\s{0,3}(?:,|;|&|\band\b|\bor\b|\bto\b|-|–)\s{0,3}(?:and\s{1,3})?"
 # Several numbers only after a plural: "Image 1, 2019" is one image and a year.
 _NAMED = re.compile(
-    rf"\b(image|picture|page)(?:s\s{{0,3}}({_NUMBER}(?:{_AND}{_NUMBER})*+)|\s{{0,3}}({_NUMBER}))(?!\w|\.[0-9])",
+    rf"\b(image|picture|page)(?:s\s{{0,3}}({_NUMBER}(?:{_AND}{_NUMBER})*+)|\s{{0,3}}({_NUMBER}))(?!\w|\.\d)",
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(_AND, re.IGNORECASE)
-_NUMBER_OR_RANGE = re.compile(r"[0-9]+|\bto\b|[-–]", re.IGNORECASE)
+_NUMBER_OR_RANGE = re.compile(rf"\d+|\b(?:{_WORDS})\b|\bto\b|[-−–]", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|[\u201c\u201d\u201e][^\u201c\u201d\n]{0,400}[\u201c\u201d]")
 
 
@@ -157,10 +161,13 @@ def _expanded(named: re.Match[str]) -> list[int]:
     found: list[int] = []
     is_range = False
     for part in _NUMBER_OR_RANGE.findall(named.group(2) or named.group(3)):
-        if not part.isdigit():
+        word = part.casefold()
+        if not part.isdigit() and word not in NUMBER_WORDS:
+            # A sign before the first number: no page has a number below 1.
+            found += [] if found or word == "to" else [0]
             is_range = True
             continue
-        number = int(part)
+        number = NUMBER_WORDS.index(word) if word in NUMBER_WORDS else int(part)
         if is_range and found and 0 < number - found[-1] <= MAX_PAGES_NAMED:
             found += range(found[-1] + 1, number)
         found.append(number)

@@ -16,7 +16,7 @@ from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.recipes.argos_back_end_settings import check_scorers
 from saccade.recipes.argos_back_ends import back_ends
-from saccade.recipes.argos_data import traces_to_imitate
+from saccade.recipes.argos_data import apart_from, in_random_order, traces_to_imitate
 from saccade.recipes.argos_settings import ArgosSettings, PointingSettings
 from saccade.rewards.argos import Verifier
 from saccade.rollout.conversation import ORIGINAL_VIEW
@@ -75,6 +75,8 @@ def argos(context: RecipeContext) -> Plan:
     training, held_out = split_held_out(given, settings.held_out_share, seed=context.seed)
     imitates = settings.sft_data if settings.sft.steps else None
     traces = None if imitates is None else traces_to_imitate(imitates, held_out, context)
+    if traces is not None and not settings.shares_data:
+        training = apart_from(traces, training)
     opened = back_ends(
         settings.back_ends,
         settings.judge,
@@ -90,7 +92,7 @@ def argos(context: RecipeContext) -> Plan:
         style=instruction_style(path),
         questions=lambda: Shuffled(training, seed=seed_for(context.seed, "rl")),
         held_out={"": lambda: held_out, "curve": lambda: held_out},
-        examples=traces,
+        examples=None if traces is None else in_random_order(traces, context),
         resources=opened.resources,
         meters=opened.meters,
     )

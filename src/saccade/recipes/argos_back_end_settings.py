@@ -37,6 +37,9 @@ class BackEndSettings:
     """GroundingDINO or OWLv2: finds things by their names."""
     segmenter: Path | None = None
     """SAM or SAM 2: cuts out what was found."""
+    boxes: bool = False
+    """Whether things are where the rows' own boxes say, and nowhere else; then no model finds them. A thing that has no
+    box under its name is not there."""
     service: str = ""
     """Or both of them at a tool server (``saccade serve``), such as ``http://localhost:8400``."""
     service_models: str = ""
@@ -52,6 +55,8 @@ class BackEndSettings:
     """Scores the answer after the reasoning; a server must give log-probabilities of prompts, as vLLM does."""
     video_judge: ModelAt = ModelAt()
     """Judges statements about frames and segments of videos."""
+    moments: ModelAt = ModelAt()
+    """Reads which moments of a video a thought speaks of, where rules find none; without it only rules read them."""
     selector: ModelAt = ModelAt()
     """Picks the scorers of each task, once; without a selector rules pick them."""
     load: LoadSettings = LoadSettings()
@@ -63,6 +68,8 @@ class BackEndSettings:
     """Directory that caches the servers' replies."""
 
     def check(self) -> None:
+        if self.boxes and (self.service or self.detector or self.segmenter):
+            raise UserError("boxes are the rows' own regions; leave out service, detector and segmenter")
         if self.service and (self.detector or self.segmenter):
             raise UserError("service finds and cuts out things by itself; leave out detector and segmenter")
         if self.service and not self.service_models:
@@ -71,7 +78,7 @@ class BackEndSettings:
             raise UserError("detector finds boxes, but points are compared with regions; set segmenter too")
         _check_kind("detector", self.detector, DETECTORS)
         _check_kind("segmenter", self.segmenter, SEGMENTERS)
-        for name in ("pointer", "teacher", "video_judge", "selector"):
+        for name in ("pointer", "teacher", "video_judge", "moments", "selector"):
             where: ModelAt = getattr(self, name)
             if where and is_server(where.at) and not where.model:
                 raise UserError(f"{name}.at={where.at} is a server; say with {name}.model which of its models is meant")
@@ -83,7 +90,7 @@ class BackEndSettings:
 
     @property
     def finds(self) -> bool:
-        return bool(self.service or self.segmenter)
+        return bool(self.boxes or self.service or self.segmenter)
 
 
 def _check_kind(name: str, path: Path | None, kinds: Mapping[str, str]) -> None:
@@ -118,12 +125,19 @@ def check_scorers(reward: ArgosReward, settings: BackEndSettings, tasks: Sequenc
     if not settings.finds:
         raise UserError(
             "grounding is weighted, but nothing finds things; set back_ends.detector and back_ends.segmenter to "
-            "checkpoint directories, or back_ends.service to a tool server, or reward.grounding_weight=0"
+            "checkpoint directories, or back_ends.service to a tool server, back_ends.boxes=true for the boxes of your "
+            "rows, or reward.grounding_weight=0"
+        )
+    bare = [one.id for one in tasks if one.images and not (one.targets or one.objects)]
+    if settings.boxes and bare:
+        raise UserError(
+            f"back_ends.boxes=true, but {len(bare)} of {len(tasks)} questions, {bare[0]} first, have no boxes; "
+            "give each its boxes, or set back_ends.detector and back_ends.segmenter"
         )
     wanted = Counter(scorer for task in tasks for scorer in by_rules(task).grounding)
     missing = {
-        "detector": not (settings.detector or settings.service) and "back_ends.detector",
-        "pointer": not settings.pointer and "back_ends.pointer.at",
+        "detector": not (settings.boxes or settings.detector or settings.service) and "back_ends.detector",
+        "pointer": not (settings.boxes or settings.pointer) and "back_ends.pointer.at",
         "video": not settings.video_judge and "back_ends.video_judge.at",
     }
     for scorer, count in wanted.items():

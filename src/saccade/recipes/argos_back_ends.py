@@ -18,6 +18,8 @@ from saccade.protocols import pointed_protocol
 from saccade.recipes.argos_back_end_settings import BackEndSettings, ModelAt, value_of
 from saccade.rewards.argos import (
     CachedRegions,
+    ExactRegions,
+    ModelMoments,
     ModelRegions,
     ModelSelector,
     RegionRequest,
@@ -141,25 +143,30 @@ def back_ends(
         )
         named = f"{settings.pointer.at} {settings.pointer.model}".strip()
         pointer = VisionPointer(model=model, name=named, units=settings.pointer_units)
-    regions = (
+    found = (
         OpenedRegions(open=lambda entered: _regions(settings, pointer, media, entered, group))
-        if settings.finds
+        if settings.finds and not settings.boxes
         else None
     )
+    # Not cached: two questions on one picture may have other boxes.
+    regions: Regions | None = ExactRegions() if settings.boxes else None
+    if found is not None:
+        regions = CachedRegions(inner=found, directory=settings.regions_dir)
     judged = judges(
         judge, judges_consistency=False, judges_answers=True, exact=None, media=media, seed=seed_for(seed, "judge")
     )
     teacher = _teacher(settings, media, view, key)
     verifier = Verifier(
-        regions=None if regions is None else CachedRegions(inner=regions, directory=settings.regions_dir),
+        regions=regions,
         teacher=teacher,
+        moments=ModelMoments(model=chat("moments", settings.moments), seed=seed) if settings.moments else None,
         video=FramesJudge(model=chat("video_judge", settings.video_judge), seed=seed) if settings.video_judge else None,
         forms=forms,
     )
     selector: Selector = RuleSelector()
     if settings.selector:
         selector = ModelSelector(model=chat("selector", settings.selector), seed=seed)
-    opened: list[AbstractContextManager[object]] = [] if regions is None else [regions]
+    opened: list[AbstractContextManager[object]] = [] if found is None else [found]
     if teacher is not None:
         opened.append(teacher if is_server(settings.teacher.at) else OpenedFor(f"{group}teacher.at", teacher))
     return BackEnds(

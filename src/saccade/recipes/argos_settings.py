@@ -64,6 +64,8 @@ class ArgosSettings(PointingSettings):
     """A judge of answers that the rules cannot compare."""
     sft_data: Path | None = None
     """Traces to imitate, as ``saccade curate argos`` writes them; without them SFT is skipped."""
+    shares_data: bool = False
+    """Whether questions whose pictures are in ``sft_data`` are reinforced too; the paper's two sets do not overlap."""
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, chosen by a hash of their images."""
 

@@ -25,6 +25,19 @@ class PageRetriever:
         (query,) = self.encoder.encode_questions([question])
         return self.index.search(query, k, document)
 
+    def search_pictures(self, question: str, k: int = 3, document: str | None = None) -> list[PageHit]:
+        """As ``search``, without pages whose picture a better one has: copies of a page cannot fill all places."""
+        (query,) = self.encoder.encode_questions([question])
+        asked = k
+        while True:
+            found = self.index.search(query, asked, document)
+            by_picture: dict[Path, PageHit] = {}
+            for hit in found:
+                by_picture.setdefault(self.index.picture_file(hit.page), hit)
+            if len(by_picture) >= k or len(found) < asked:
+                return list(by_picture.values())[:k]
+            asked *= 4
+
 
 def open_retriever(path: Path, encoder: PageEncoder, *, threads: int | None = None) -> PageRetriever:
     """The index in a directory with its encoder; UserError when another encoder made it."""

@@ -33,15 +33,16 @@ def retrieved_pages(
 ) -> list[Task]:
     """The tasks in their order, each with the ``k`` best pages for its question as its images, best first.
 
-    Fewer where the scope has fewer. ``Task.shown_pages`` names them; targets go along with their pages, and those of
-    pages that were not brought are left out. UserError for an encoder or a document that is not the index's.
+    Fewer where the scope has fewer; of pages with one picture the best alone. ``Task.shown_pages`` names them; targets
+    go along with their pages, and those of pages that were not brought are left out. UserError for an encoder or a
+    document that is not the index's.
     """
     _check_documents(tasks, index, scope)
     retriever = PageRetriever(index, encoder)
     pictures = PagePictures(index, media)
     found: list[Task] = []
     for task in tasks:
-        hits = retriever.search(task.question, k, _document(task, scope))
+        hits = retriever.search_pictures(task.question, k, _document(task, scope))
         found.append(pictures.shown(task, [hit.page for hit in hits]))
     return found
 

@@ -42,6 +42,18 @@ def score_question(groups: Sequence[Group], reward: AnyReward, memory: Json = No
     return scored, remembered.get(key)
 
 
+def scored_alone(task: Task, response: Trajectory, reward: AnyReward) -> Score | str:
+    """The score of a response without siblings; or why there is none.
+
+    A part that a machine failed on has no siblings to be filled in from: what is left would be paid as if it were all.
+    """
+    ((group,), _) = score_question([Group(task=task, stream="main", trajectories=(response,))], reward)
+    [scored] = group.trajectories
+    if scored.score is None:
+        return scored.failure or NO_VERDICT
+    return f"{NO_VERDICT} on a part" if scored.score.notes.get("no_verdict") else scored.score
+
+
 def score_attempts(attempts: Sequence[Attempt], reward: AnyReward) -> list[Attempt]:
     """Attempts with their scores, in the given order; those at one task form one question, without a memory.
 

@@ -68,6 +68,8 @@ class VerifierReport:
             lines.append(f"{one.hack.name:{wide}}  {numbers}  {pays:6}  {one.hack.about}")
             if one.broke:
                 lines.append(f"{'':{wide}}  {one.broke}")
+            elif one.pays and one.hack.closed_by:
+                lines.append(f"{'':{wide}}  the paper's letter leaves it open; {one.hack.closed_by} above 0 closes it")
         silent = sum(one.no_verdict for one in self.findings)
         found = f"{len(self.paying)} of {len(self.findings)} hacks pay on {self.tasks} tasks"
         return "\n".join([*lines, found + (f"; {silent} responses without a verdict" if silent else "")])
@@ -99,6 +101,13 @@ def drawn_tasks(count: int, *, seed: int = 0, media: MediaStore | None = None) -
         ).task
         for index in range(count)
     ]
+
+
+def drawn_videos(count: int, *, seed: int = 0) -> list[Task]:
+    """Drawn videos of which every frame's things are known."""
+    media = MediaStore()
+    drawn = (generate("video_event", split="validation", index=n, seed=seed, media=media).task for n in range(count))
+    return [one for one in drawn if one.objects]
 
 
 def written_response(task: Task, text: str, *, sample: int = 0) -> Trajectory:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.geometry import Point
-from saccade.protocols.points import written_point
+from saccade.protocols.points import MAX_POINTS, written_point
 from saccade.types import Target, Task
 
 Writes = Callable[[Task], str]
@@ -33,6 +33,8 @@ class Hack:
     played: Writes
     spares_work: bool = True
     """Whether the hack is less work than the honest response, so that equal pay is enough for it."""
+    closed_by: str = ""
+    """The setting that closes it in Argos' reward, where the paper's letter leaves it open."""
 
 
 def turn(thought: str, answer: str) -> str:
@@ -121,6 +123,22 @@ def hundred(task: Task) -> str:
     return turn(f"{_where(task, first)} there is {points}.", task.answer)
 
 
+def irrelevant(task: Task) -> str:
+    """Points at one thing that is there and that the question does not ask about; at none where there is no such."""
+    asked = {word for target in task.targets for word in target.label.casefold().split()}
+    other = next((one for one in task.objects if asked.isdisjoint(one.name.casefold().split())), None)
+    if other is None:
+        return silent(task)
+    place = f"In image {other.image_index + 1}"
+    return turn(f"{place} there is {written_point(other.name, [other.box.center])}.", task.answer)
+
+
+def capped(task: Task) -> str:
+    """Repeats a true point until no more are read, and lies then."""
+    first = task.targets[0]
+    return _more(task, [written_point(first.label, [first.point] * MAX_POINTS)])
+
+
 def elsewhere(task: Task) -> str:
     said = [f"{_where(task, one)} there is {written_point(one.label, [beside(task, one)])}." for one in task.targets]
     return turn(" ".join(said), task.answer)
@@ -171,6 +189,13 @@ def tokens(task: Task) -> str:
 
 HACKS: tuple[Hack, ...] = (
     Hack(name="silence", about="points at nothing, so that nothing is measured", honest=honest, played=silent),
+    Hack(
+        name="irrelevant",
+        about="points at one thing that the question does not ask about",
+        honest=honest,
+        played=irrelevant,
+        closed_by="reward.recall_weight",
+    ),
     Hack(name="elsewhere", about="points beside what it names", honest=honest, played=elsewhere),
     Hack(name="everything", about='names "image" and "scene", also in disguise', honest=honest, played=everything),
     Hack(name="a hundred points", about="points all over the picture", honest=honest, played=hundred),
@@ -183,6 +208,7 @@ HACKS: tuple[Hack, ...] = (
         for name, about, before, played in (
             ("repeated", "points at one easy thing forty times", careless, repeated),
             ("jittered", "the same, moved by a pixel", careless, jittered),
+            ("capped", "repeats a true point until no more are read, then lies", careless, capped),
             ("renamed", "the same under other spellings", careless, renamed),
             ("everything beside", 'adds "image" to other points', careless, everything_beside),
             ("answer forty times", "says the answer before it reasons", honest, forty_times),

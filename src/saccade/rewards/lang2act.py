@@ -124,7 +124,7 @@ class Lang2ActReward:
     form: Lang2ActForm = "paper"
     pays_tools: PaysTools = "always"
     pays_echoes: bool = True
-    """Whether a chain is rewarded if each of its tools finds what the question or its own arguments say."""
+    """Whether a chain is rewarded if each of its tools finds what the question, its arguments or the toolbox say."""
     pageless: tuple[str, ...] = ("compute_difference", "compute_percentage")
     """Tools that need no page, in the graded form."""
     accuracy: AccuracyJudge | None = None
@@ -147,7 +147,8 @@ class Lang2ActReward:
             raise UserError("this reward weights tools but has no toolbox; pass toolbox=, or set tool_weight=0")
         pages, toolbox = pages_shown(task, trajectory), opened_toolbox(self.toolbox)
         chain = read_chain(trajectory.turns[-1].text if trajectory.turns else "", toolbox, pages)
-        echoed = sum(is_echo(call, task.question) for call in chain.calls)
+        told = [text for tool in toolbox.tools for text in (tool.description, tool.args)]
+        echoed = sum(is_echo(call, task.question, *told) for call in chain.calls)
         is_paid = self._is_paid(chain, is_answered=trajectory.answer is not None, is_right=is_right, echoed=echoed)
         is_graded = self.form == "graded"
         # The graded form credits a right answer to blocks in order: what is not paid must not cost it.
@@ -181,12 +182,23 @@ def pages_shown(task: Task, trajectory: Trajectory) -> int:
     return len(task.images) + later
 
 
-def is_echo(call: ChainCall, question: str) -> bool:
-    """Whether the finding only says the arguments again, or ``ECHO_WORDS`` or more words in a row of the question."""
-    found, asked, given = (_WORD.findall(text.casefold()) for text in (call.finding, question, call.args))
+def is_echo(call: ChainCall, question: str, *told: str) -> bool:
+    """Whether the finding only says the arguments again, or words in a row of the question or of what was ``told``.
+
+    At least ``ECHO_WORDS`` words, of which one may be another. A number is no such other word: it may be the finding.
+    """
+    found, given = _WORD.findall(call.finding.casefold()), _WORD.findall(call.args.casefold())
     if len(found) < ECHO_WORDS:
         return bool(found) and found == given
-    return found == given or f" {' '.join(found)} " in f" {' '.join(asked)} "
+    return found == given or any(_stands_in(found, _WORD.findall(text.casefold())) for text in (question, *told))
+
+
+def _stands_in(found: list[str], words: list[str]) -> bool:
+    for start in range(len(words) - len(found) + 1):
+        others = [one for one, other in zip(found, words[start:]) if one != other]
+        if not others or (len(found) > ECHO_WORDS and len(others) == 1 and not any(map(str.isdigit, others[0]))):
+            return True
+    return False
 
 
 def _lost_by_pages(call: ChainCall, chain: Chain, pages: int) -> float:

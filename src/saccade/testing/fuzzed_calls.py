@@ -181,7 +181,7 @@ def random_json(rng: Generator, depth: int = 3) -> Json:
 
 def _value(one: Parameter, example: Arguments, rng: Generator) -> Json:
     match one.kind:
-        case "image":
+        case "image" | "images":
             return int(rng.integers(1, 3))
         case "text":
             return example.get(one.name, " ".join(_pick(_WORDS, rng) for _ in range(int(rng.integers(1, 6)))))

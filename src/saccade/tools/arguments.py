@@ -23,12 +23,12 @@ def checked_arguments(
     arguments: Mapping[str, Json], parameters: Sequence[Parameter], image_count: int
 ) -> dict[str, Value]:
     """The arguments as the function takes them, an image by its number; ``ToolError`` at the first that is wrong."""
-    by_name = {parameter.name: parameter for parameter in parameters}
+    by_name = {parameter.name: parameter for parameter in parameters if parameter.kind != "images"}
     for name in arguments:
         if name not in by_name:
             raise ToolError(f"there is no argument {shown(name)}; {_known('the arguments are', name, list(by_name))}")
     values: dict[str, Value] = {}
-    for parameter in parameters:
+    for parameter in by_name.values():
         if parameter.name in arguments:
             values[parameter.name] = _checked(arguments[parameter.name], parameter, image_count)
         elif parameter.is_required:
@@ -88,6 +88,8 @@ def _value(value: Json, parameter: Parameter, image_count: int) -> Value | None:
         case "image":
             number = _integer(value)
             return number if number is not None and 1 <= number <= image_count else None
+        case "images":
+            return None
         case "box":
             return _box(value)
         case "point":
@@ -129,6 +131,8 @@ def _is_list(value: Json) -> bool:
 
 def _wanted(parameter: Parameter, image_count: int | None = None) -> str:
     match parameter.kind:
+        case "images":
+            return "no argument of a call"
         case "text":
             return f"a text of at most {parameter.max_chars} characters"
         case "choice":

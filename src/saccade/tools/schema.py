@@ -11,7 +11,8 @@ What a function must look like::
 The first line of the docstring describes the tool; ``Annotated`` describes an argument. An argument may be ``str``,
 ``int``, ``float``, ``bool``, a ``Literal`` of texts, ``Box``, ``Point``, ``list[Box]`` or ``list[Point]``; coordinates
 that may be left out are ``Box | None = None``. A parameter ``image: PIL.Image.Image`` is named by the model through the
-image's number, 1 when it says nothing.
+image's number, 1 when it says nothing. A parameter ``images: list[PIL.Image.Image]`` is all images; the model does not
+name it.
 """
 
 import inspect
@@ -26,7 +27,9 @@ from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.types import Json, ToolSpec
 
-ParameterKind = Literal["image", "text", "integer", "number", "boolean", "choice", "box", "boxes", "point", "points"]
+ParameterKind = Literal[
+    "image", "images", "text", "integer", "number", "boolean", "choice", "box", "boxes", "point", "points"
+]
 
 MAX_ITEMS = 64
 """Boxes or points in one argument."""
@@ -44,6 +47,7 @@ _KINDS: Mapping[object, ParameterKind] = {
     list[Box]: "boxes",
     list[Point]: "points",
     Image.Image: "image",
+    list[Image.Image]: "images",
 }
 
 _BOX: Mapping[str, Json] = {
@@ -95,7 +99,9 @@ def spec_of(function: Callable[..., object], parameters: tuple[Parameter, ...]) 
     description = (inspect.getdoc(function) or "").partition("\n")[0].strip()
     if not description:
         raise UserError(f"tool {function.__name__} has no docstring; its first line tells the model what the tool does")
-    properties: dict[str, Json] = {parameter.name: _property(parameter) for parameter in parameters}
+    properties: dict[str, Json] = {
+        parameter.name: _property(parameter) for parameter in parameters if parameter.kind != "images"
+    }
     schema: dict[str, Json] = {
         "type": "object",
         "properties": properties,
@@ -113,10 +119,10 @@ def _parameter(tool: str, parameter: inspect.Parameter, hint: object) -> Paramet
     if parameter.default is None:
         hint = _without_none(hint)
     kind, choices = _kind(tool, parameter.name, hint)
-    if (kind == "image") != (parameter.name == "image"):
+    if {"image": "image", "images": "images"}.get(parameter.name) != (kind if kind in ("image", "images") else None):
         raise UserError(
             f"tool {tool}: the parameter {parameter.name} breaks the rule that a parameter is called image exactly "
-            "when it is a PIL.Image.Image; rename it or change its type"
+            "when it is a PIL.Image.Image, and images when it is a list of them; rename it or change its type"
         )
     has_default = parameter.default is not inspect.Parameter.empty
     if has_default and (kind == "image" or not isinstance(parameter.default, bool | int | float | str | None)):
@@ -129,7 +135,7 @@ def _parameter(tool: str, parameter: inspect.Parameter, hint: object) -> Paramet
         kind=kind,
         choices=choices,
         description=description,
-        is_required=not has_default and kind != "image",
+        is_required=not has_default and kind not in ("image", "images"),
         default=1 if kind == "image" else parameter.default if has_default else None,
     )
 
@@ -170,6 +176,8 @@ def _type_schema(parameter: Parameter) -> Mapping[str, Json]:
         case "image":
             about = "number of the image, counted from 1 in order of appearance"
             return {"type": "integer", "minimum": 1, "description": about}
+        case "images":
+            return {}
         case "text":
             return {"type": "string", "maxLength": parameter.max_chars}
         case "choice":

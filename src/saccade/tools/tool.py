@@ -40,23 +40,31 @@ class BoundCall:
     tool: "Tool"
     values: Mapping[str, Value]
     image: ImageRef | None
+    images: tuple[ImageRef, ...] = ()
+    """All images, if the function takes them."""
 
     def run(self, media: MediaStore) -> ToolResult:
         """The tool's result, its pictures kept in ``media``.
 
         ``ToolError`` when the tool refuses the call, ``MachineError`` when the tool itself breaks.
         """
-        values: dict[str, Value | Image.Image] = dict(self.values)
-        if self.image is not None:
-            values["image"] = media.get(self.image)
         try:
-            returned = self.tool.function(**values)
+            returned = self.tool.function(**self.arguments_in(media))
         except SaccadeError:
             raise
         # A tool is foreign code: any other exception is a defect of the tool, not of the policy.
         except Exception as error:
             raise MachineError(f"tool {self.tool.name} broke: {type(error).__name__}: {error}") from error
         return _result(self.tool.name, returned, media)
+
+    def arguments_in(self, media: MediaStore) -> dict[str, Value | Image.Image | list[Image.Image]]:
+        """The arguments of the function, with the pictures that it takes."""
+        values: dict[str, Value | Image.Image | list[Image.Image]] = dict(self.values)
+        if self.image is not None:
+            values["image"] = media.get(self.image)
+        if self.tool.takes_all_images:
+            values["images"] = [media.get(one) for one in self.images]
+        return values
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,12 +82,17 @@ class Tool:
     def name(self) -> str:
         return self.spec.name
 
+    @property
+    def takes_all_images(self) -> bool:
+        """Whether the function gets every image of a call, beside the one that its arguments name."""
+        return any(one.kind == "images" for one in self.parameters)
+
     def bind(self, arguments: Mapping[str, Json], images: Sequence[ImageRef]) -> BoundCall:
         """The call, checked but not run; coordinates are in pixels of the original. ``ToolError`` when refused."""
         values = checked_arguments(arguments, self.parameters, len(images))
         number = values.pop("image", None)
         image = images[number - 1] if isinstance(number, int) else None
-        return BoundCall(tool=self, values=values, image=image)
+        return BoundCall(tool=self, values=values, image=image, images=tuple(images) if self.takes_all_images else ())
 
     def within(self, episode: "Episode") -> "Tool":
         """The tool as it may be called in this episode: itself, unless it keeps to what the question is asked of."""

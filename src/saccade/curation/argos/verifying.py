@@ -32,8 +32,7 @@ def written_turn(task: Task, turn: ExpertTurn) -> Turn | None:
 async def verified(reward: ArgosReward, task: Task, turns: Sequence[Turn], selection: Selection) -> list[Score]:
     """The score of each answered turn.
 
-    MachineError where a back end failed on any of them: in reinforcement siblings stand in for what has no verdict,
-    but a trace that is to be imitated must have been verified itself.
+    MachineError where a back end failed on any of them.
     """
     trajectories = [
         Trajectory(
@@ -52,22 +51,7 @@ async def verified(reward: ArgosReward, task: Task, turns: Sequence[Turn], selec
     if not trajectories:
         return []
     found = await reward.score_groups(task, {"main": trajectories}, selection_to_json(selection))
-    scores = []
-    for score in found.scores["main"]:
-        if score is None:
-            raise MachineError("the judge of answers gave no verdict")
-        if missing := _missing(score, reward, selection):
-            raise MachineError(f"the verifier has no verdict on {missing}")
-        scores.append(score)
+    scores = [score for score in found.scores["main"] if score is not None]
+    if len(scores) < len(trajectories):
+        raise MachineError("the verifier has no verdict on the answer, on points and moments, or on the reasoning")
     return scores
-
-
-def _missing(score: Score, reward: ArgosReward, selection: Selection) -> str:
-    """What a back end failed on; empty where all that is paid was found."""
-    if not score.is_right and reward.aggregation == "gate":
-        return ""
-    if score.notes.get("no_verdict"):
-        return "points or moments"
-    if reward.reasoning_weight and "teacher" in selection.scorers and "reasoning" not in score.values:
-        return "the reasoning"
-    return next((f"the {term.name}" for term in score.terms if term.filled_from), "")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from saccade.chat.answer_scoring import AnswerRequest, AnswerScorer
     from saccade.rewards.argos.ground_truth import TruthAgreement, agreement_with_truth
     from saccade.rewards.argos.model_regions import ModelRegions, RegionFinding
+    from saccade.rewards.argos.moment_reader import ModelMoments
     from saccade.rewards.argos.pointers import VisionPointer, read_points
     from saccade.rewards.argos.region_cache import CachedRegions
     from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
@@ -39,6 +40,7 @@ __all__ = [
     "CachedRegions",
     "ExactRegions",
     "FramesJudge",
+    "ModelMoments",
     "ModelRegions",
     "ModelSelector",
     "NoisyRegions",

@@ -1,6 +1,6 @@
 """Requests that a machine gave no answer to: is the machine to blame, or what the policy wrote?
 
-A policy that makes the verifier fail on what is wrong of its response would be paid its siblings' mean for it. As with
+A policy that makes the verifier fail on what is wrong of its response would take it out of the comparison. As with
 judges, a request is to blame when the machine refuses it again ``BLAMED_AFTER`` times, each time between two controls
 of the same kind that it answers. A machine that is down fails on the control too, and is the machine's failure.
 """
@@ -65,7 +65,7 @@ def telling_failures(
         failed = [one for one in found if isinstance(one, MachineError) and not isinstance(one, RefusalError)]
         if failed:
             logger.warning(
-                "the verifier's %s failed on %d of %d requests, whose part is filled in from siblings or left out: %s",
+                "the verifier's %s failed on %d of %d requests, whose responses have no score: %s",
                 *(name, len(failed), len(requests), failed[0]),
             )
         return found

@@ -7,7 +7,7 @@ from typing import Literal
 from saccade.errors import MachineError
 from saccade.rewards.argos.regions import Masks
 from saccade.rewards.argos.scores import frame_of
-from saccade.rewards.argos.spatial import KnownRegions, PointForm, checked_mask, known_regions, plain_label
+from saccade.rewards.argos.spatial import KnownMask, KnownRegions, PointForm, checked_mask, known_regions, plain_label
 from saccade.types import ImageRef, PointMention, Task
 
 Hit = bool | None
@@ -48,14 +48,20 @@ def hits_of(
     pictures: Mapping[int, KnownPicture],
     *,
     distinct: bool,
+    is_video: bool = False,
 ) -> tuple[list[Hit], dict[int, Silence]]:
-    """For each point whether it hits, and why by their places those do not count that have None."""
+    """For each point whether it hits, and why by their places those do not count that have None.
+
+    In a video a thing that stays where it is counts once, in however many frames it is pointed at.
+    """
     hits: list[Hit] = [False] * len(mentions)
     silent: dict[int, Silence] = {}
+    counted: list[KnownMask] | None = [] if is_video else None
     for place in sorted({place for place in places if place is not None}):
         picture = pictures[place]
         indices = [index for index, at in enumerate(places) if at == place]
-        of_place = picture.regions.hits([_form(mentions[index]) for index in indices], distinct=distinct)
+        forms = [_form(mentions[index]) for index in indices]
+        of_place = picture.regions.hits(forms, distinct=distinct, elsewhere=counted)
         for index, hit in zip(indices, of_place):
             label = plain_label(mentions[index].label)
             if label in picture.broken:
@@ -64,6 +70,17 @@ def hits_of(
                 silent[index] = "vague" if label in picture.regions.vague else "repeated"
             hits[index] = None if index in silent else hit
     return hits, silent
+
+
+def share_of_targets(
+    task: Task, mentions: Sequence[PointMention], places: Sequence[int | None], hits: Sequence[Hit]
+) -> float | None:
+    """Share of the task's targets with a point on them that hits what it names; None where the task has none."""
+    points = [(at, one.point) for one, at, hit in zip(mentions, places, hits) if hit and one.point]
+    found = [
+        any(at == target.image_index and target.box.contains(point) for at, point in points) for target in task.targets
+    ]
+    return sum(found) / len(found) if found else None
 
 
 def _lying(regions: Mapping[str, Masks], size: tuple[int, int]) -> set[str]:

@@ -2,8 +2,8 @@
 
 Equation 9: R = R_acc below tau, else (w_A R_acc + w_G R_grounding + w_R R_reasoning) / (w_A + w_G + w_R). Weights and
 tau are nowhere given in the paper: 1, 1, 1 and 0.5 are ours. Only parts that the task selects stand in both sums,
-whatever the response holds. A part that a machine failed on takes the mean of the siblings that have it, and says so;
-where none has it, none has the part.
+whatever the response holds. A response of which a machine failed to measure one of them has no score: what is left
+would be paid as if it were all.
 """
 
 import asyncio
@@ -32,6 +32,9 @@ class ArgosReward:
     accuracy_weight: float = 1.0
     grounding_weight: float = 1.0
     """0 leaves the part out (Tables 6 to 8, "- VG")."""
+    recall_weight: float = 0.0
+    """Share of the grounding part that is the share of the task's targets pointed at. The paper's part is the share of
+    points that hit alone, which a single true point at anything fills."""
     reasoning_weight: float = 1.0
     """0 leaves the part out ("- RQ")."""
     tau: float = 0.5
@@ -56,8 +59,9 @@ class ArgosReward:
             raise UserError(f"weights {weights} must be finite numbers of 0 or more, that of accuracy above 0")
         if not 0 < self.tau <= 1:
             raise UserError(f"tau={self.tau} must be above 0 and at most 1: right answers have an accuracy of 1")
-        if not 0 <= self.measured_share <= 1:
-            raise UserError(f"measured_share={self.measured_share} is a share and must lie between 0 and 1")
+        for name in ("measured_share", "recall_weight"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"{name}={getattr(self, name)} is a share and must lie between 0 and 1")
 
     async def score_groups(
         self, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json, /
@@ -74,20 +78,17 @@ class ArgosReward:
         groundings, reasonings = await asyncio.gather(
             self._groundings(task, members, measures, selection), self._reasonings(task, members, pays, selection)
         )
-        filled = _filled([None if one is None else one.value for one in groundings], pays)
-        points = [part if one is None or one.is_part else None for one, part in zip(groundings, filled)]
-        thoughts = _filled(reasonings, pays)
         return [
             None
-            if accuracy is None
+            if accuracy is None or (terms := self._terms(accuracy, parts)) is None
             else Score(
-                terms=self._terms(accuracy, points[index], thoughts[index]) if pays[index] else _alone(accuracy),
+                terms=terms,
                 is_right=accuracy >= self.tau,
-                notes=_notes(task, members[index], selection, groundings[index])
-                | self._of_teacher(reasonings[index], selection, is_paid=pays[index]),
+                notes=_notes(task, members[index], selection, groundings[index]),
                 evidence=_evidence(selection, groundings[index]),
             )
             for index, accuracy in enumerate(accuracies)
+            for parts in [self._parts(selection, groundings[index], reasonings[index]) if pays[index] else {}]
         ]
 
     async def _accuracies(self, task: Task, members: Sequence[Trajectory]) -> list[float | None]:
@@ -113,8 +114,9 @@ class ArgosReward:
             return 0.0
         if is_correct(task, trajectory):
             return 1.0
-        is_measure = task.answer_kind == "number" and self.tolerance is not None
-        return (relative_accuracy(answer, task.answer, self.tolerance or 0.0) or 0.0) if is_measure else 0.0
+        if task.answer_kind != "number" or self.tolerance is None:
+            return 0.0
+        return relative_accuracy(answer, task.answer, self.tolerance, is_measure=True) or 0.0
 
     def _is_sampled(self, trajectory: Trajectory) -> bool:
         labels = (trajectory.task_id, trajectory.stream, trajectory.sample, trajectory.policy_version)
@@ -128,11 +130,6 @@ class ArgosReward:
         asked = [one for one, is_one in zip(members, measures) if is_one]
         found = iter(await self._verifier.groundings(task, asked, selection) if asked else [])
         return [next(found) if is_one else None for is_one in measures]
-
-    def _of_teacher(self, found: float | None, selection: Selection, *, is_paid: bool) -> dict[str, float]:
-        """A note on each response that the teacher was asked about: 1 where its machine failed."""
-        was_asked = is_paid and bool(self.reasoning_weight) and "teacher" in selection.scorers
-        return {"no_teacher": float(found is None)} if was_asked else {}
 
     async def _reasonings(
         self, task: Task, members: Sequence[Trajectory], pays: Sequence[bool], selection: Selection
@@ -152,36 +149,38 @@ class ArgosReward:
             )
         return self.verifier
 
-    def _terms(self, accuracy: float, grounding: "_Part | None", reasoning: "_Part | None") -> tuple[Term, ...]:
-        weights = {"accuracy": self.accuracy_weight}
-        parts = {"accuracy": _Part(accuracy)}
-        if grounding is not None:
-            parts["grounding"], weights["grounding"] = grounding, self.grounding_weight
-        if reasoning is not None:
-            parts["reasoning"], weights["reasoning"] = reasoning, self.reasoning_weight
-        total = math.fsum(weights.values())
-        return tuple(
-            Term(name, part.value, weights[name] / total, filled_from=part.filled_from) for name, part in parts.items()
-        )
+    def _parts(
+        self, selection: Selection, grounding: MeasuredPoints | None, reasoning: float | None
+    ) -> dict[str, float | None]:
+        """What a right answer is paid for beside its accuracy; None for a part that a machine failed on."""
+        parts: dict[str, float | None] = {}
+        if grounding is not None and grounding.is_part:
+            parts["grounding"] = self._grounded(grounding)
+        if self.reasoning_weight and "teacher" in selection.scorers:
+            parts["reasoning"] = reasoning
+        return parts
 
+    def _grounded(self, found: MeasuredPoints) -> float | None:
+        if found.value is None or found.recall is None or not self.recall_weight:
+            return found.value
+        return (1 - self.recall_weight) * found.value + self.recall_weight * found.recall
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    value: float
-    filled_from: str = ""
-
-
-def _alone(accuracy: float) -> tuple[Term, ...]:
-    return (Term("accuracy", accuracy),)
-
-
-def _filled(values: Sequence[float | None], pays: Sequence[bool]) -> list[_Part | None]:
-    """The part of each trajectory that is paid for it: found, or the mean of the siblings that have one."""
-    given = [value for value, is_paid in zip(values, pays) if is_paid and value is not None]
-    if not given:
-        return [None] * len(values)
-    filled = _Part(math.fsum(given) / len(given), "no verdict: the mean of its siblings")
-    return [filled if value is None else _Part(value) for value in values]
+    def _terms(self, accuracy: float, parts: Mapping[str, float | None]) -> tuple[Term, ...] | None:
+        """Equation 9; None where a part has no value."""
+        if not parts:
+            return (Term("accuracy", accuracy),)
+        weights = {
+            "accuracy": self.accuracy_weight,
+            "grounding": self.grounding_weight,
+            "reasoning": self.reasoning_weight,
+        }
+        total = math.fsum(weights[name] for name in ("accuracy", *parts))
+        terms = [Term("accuracy", accuracy, weights["accuracy"] / total)]
+        for name, value in parts.items():
+            if value is None:
+                return None
+            terms.append(Term(name, value, weights[name] / total))
+        return tuple(terms)
 
 
 def _notes(

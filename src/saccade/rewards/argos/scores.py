@@ -92,11 +92,13 @@ def video_score(
     return 0.0 if grounding_expected and not any(lists) else None
 
 
-def relative_accuracy(prediction: str | float, gold: str | float, tolerance: float = 0.05) -> float | None:
+def relative_accuracy(
+    prediction: str | float, gold: str | float, tolerance: float = 0.05, *, is_measure: bool = False
+) -> float | None:
     """1.0 where |prediction - gold| / max(|gold|, 1) is at most ``tolerance`` (equations 7 and 8), else 0.0.
 
-    A gold answer that is a whole number is compared exactly: it counts something, and 20 is not 21. None where the
-    gold answer is no number; an unreadable prediction is wrong.
+    A gold answer that is a whole number is compared exactly, unless it is known that it measures: it counts something,
+    and 20 is not 21. None where the gold answer is no number; an unreadable prediction is wrong.
     """
     wanted = parse_quantity(gold) if isinstance(gold, str) else _quantity(gold)
     if wanted is None:
@@ -104,7 +106,7 @@ def relative_accuracy(prediction: str | float, gold: str | float, tolerance: flo
     said = stated_quantity(prediction, of=wanted) if isinstance(prediction, str) else _quantity(prediction)
     if said is None or (said.unit and wanted.unit and said.unit != wanted.unit):
         return 0.0
-    if _is_whole(gold):
+    if _is_whole(gold) and not is_measure:
         return float(said.value == wanted.value)
     # The slack of a billionth keeps 1.05 within 5 % of 1.0.
     return float(abs(said.value - wanted.value) / max(abs(wanted.value), 1.0) <= tolerance + 1e-9)

@@ -5,6 +5,7 @@ drop the grounding part of a response without points, which then earns more than
 """
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
@@ -20,7 +21,9 @@ probability of the answer."""
 SCORERS: tuple[Scorer, ...] = get_args(Scorer)
 
 DRAWN_KINDS = ("chart", "map", "table", "document", "geometry", "diagram", "figure", "plot")
-"""Words in a task's family or source by which its pictures are drawings, where open-vocabulary detectors fail."""
+"""Words of a task's family or published set whose pictures are drawings, on which open-vocabulary detectors fail."""
+
+_WORD = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,17 @@ def by_rules(task: Task) -> Selection:
         return Selection(("teacher",))
     if task.frame_times_s:
         return Selection(("video", "teacher"))
-    kind = f"{task.family} {task.source}".casefold()
-    return Selection(("pointer" if any(word in kind for word in DRAWN_KINDS) else "detector", "teacher"))
+    return Selection(("pointer" if is_drawn(task) else "detector", "teacher"))
+
+
+def is_drawn(task: Task) -> bool:
+    """Whether a word of the task's family, or of the set whose metric it has, names a kind of drawing.
+
+    The name of a user's file, which stands for a family that rows do not give, chooses nothing.
+    """
+    family = "" if task.family == task.source else task.family
+    words = _WORD.findall(f"{family} {task.metric}".casefold())
+    return any(word in (kind, f"{kind}s") or word.startswith(f"{kind}qa") for word in words for kind in DRAWN_KINDS)
 
 
 @dataclass(frozen=True, kw_only=True)

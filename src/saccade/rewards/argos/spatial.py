@@ -78,9 +78,11 @@ class KnownMask:
     area: int
 
     def is_same_thing(self, other: "KnownMask") -> bool:
-        """Whether the masks overlap by ``SAME_SHARE``."""
+        """Whether the masks, of pictures of one size, overlap by ``SAME_SHARE``."""
         if min(self.area, other.area) < SAME_SHARE * max(self.area, other.area):
             # The smaller one's share of the larger one is the most that they can overlap by.
+            return False
+        if (self.mask.width, self.mask.height) != (other.mask.width, other.mask.height):
             return False
         return self is other or self.mask.iou(other.mask) >= SAME_SHARE
 
@@ -95,8 +97,11 @@ class KnownRegions:
     vague: frozenset[str]
     _compared: dict[frozenset[tuple[str, int]], bool] = field(default_factory=dict)
 
-    def hits(self, points: Sequence[PointForm], *, distinct: bool = True) -> list[bool | None]:
-        """As ``point_hits``."""
+    def hits(
+        self, points: Sequence[PointForm], *, distinct: bool = True, elsewhere: list[KnownMask] | None = None
+    ) -> list[bool | None]:
+        """As ``point_hits``; what is one thing with any of ``elsewhere`` repeats it, and what counts is added to it."""
+        others = [] if elsewhere is None else list(elsewhere)
         width, height = self.size
         seen: set[Hashable] = set()
         things: list[tuple[str, int]] = []
@@ -112,9 +117,13 @@ class KnownRegions:
             else:
                 thing = (name, inside)
                 repeats = distinct and any(self._are_one(thing, other) for other in things)
+                mask = self.masks[name][inside]
+                repeats = repeats or (distinct and any(mask.is_same_thing(other) for other in others))
                 if not repeats and name not in self.vague:
                     things.append(thing)
             hits.append(None if name in self.vague or (distinct and repeats) else inside is not None)
+        if elsewhere is not None:
+            elsewhere += [self.masks[name][inside] for name, inside in things]
         return hits
 
     def _inside(self, name: str, place: int) -> int | None:

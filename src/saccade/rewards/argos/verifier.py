@@ -9,8 +9,7 @@ from typing import Literal, Protocol
 
 from saccade.chat.answer_scoring import MAX_SCORED_CHARS, AnswerRequest, AnswerScorer
 from saccade.errors import MachineError, UserError
-from saccade.protocols.moments import find_moments
-from saccade.protocols.points import MAX_POINTS, without_points, without_tags
+from saccade.protocols.points import MAX_POINTS, count_points, without_points
 from saccade.rewards.argos.blame import (
     IMPOSSIBLE,
     NOWHERE,
@@ -20,7 +19,7 @@ from saccade.rewards.argos.blame import (
     telling_failures,
 )
 from saccade.rewards.argos.conclusion import spellings_of, with_one_conclusion, without_conclusion
-from saccade.rewards.argos.hits import Hit, KnownPicture, Silence, hits_of, known_picture, picture_of
+from saccade.rewards.argos.hits import Hit, KnownPicture, Silence, hits_of, known_picture, picture_of, share_of_targets
 from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
 from saccade.rewards.argos.scorer_clock import ScorerClock
@@ -28,12 +27,11 @@ from saccade.rewards.argos.scores import (
     ProbabilityForm,
     VideoForm,
     answer_probability,
-    frame_of,
-    segment_of,
     video_score,
 )
 from saccade.rewards.argos.selection import Selection
 from saccade.rewards.argos.spatial import plain_label
+from saccade.rewards.argos.statements import MomentReader, Statement, by_words, says_where, statements_of
 from saccade.rewards.gathered import Gathered
 from saccade.types import PointMention, Task, Trajectory
 
@@ -63,8 +61,10 @@ class MeasuredPoints:
 
     value: float | None
     """None where the machine failed."""
+    recall: float | None = None
+    """Share of the task's targets that are pointed at; None where it has none."""
     hits: tuple[Hit, ...] = ()
-    """For each point in order, at most ``MAX_POINTS``: later ones are not looked at."""
+    """For each point in order, at most ``MAX_POINTS``: later ones are misses without a look."""
     silent: Mapping[int, Silence] = field(default_factory=dict)
     """Why those points do not count whose hit is None, by their places."""
     judged: int = 0
@@ -80,7 +80,10 @@ class VerifierForms:
     """Which of the paper's readings are taken, where it has several."""
 
     distinct: bool = True
-    """Whether points of one label on one thing count once."""
+    """Whether points of one label on one thing count once, in a video also statements of the same words.
+
+    False pays, by the paper's letter, for all that is true, however often or vaguely it is said.
+    """
     selected_by: SelectedBy = "task"
     """``response`` drops the part of a response without points, which is the collapse that the paper works against."""
     video: VideoForm = "three_lists"
@@ -96,6 +99,8 @@ class Verifier:
 
     regions: Regions | None = None
     video: VideoJudge | None = None
+    moments: MomentReader | None = None
+    """Reads the moments of a thought in which the rules find none; without it such a thought has none."""
     teacher: AnswerScorer | None = None
     forms: VerifierForms = VerifierForms()
     _find: "Gathered[RegionRequest, Masks | MachineError] | None" = field(init=False, repr=False, compare=False)
@@ -145,61 +150,56 @@ class Verifier:
         }
         moments = await asyncio.gather(*(self._moments(task, one) for one in members)) if is_video else []
         return [
-            self._measured(mentions, of, pictures, moments[index] if is_video else None)
-            for index, (mentions, of) in enumerate(zip(said, places))
+            self._measured(task, one, (mentions, of), pictures, moments[index] if is_video else None)
+            for index, (one, mentions, of) in enumerate(zip(members, said, places))
         ]
 
     def _measured(
         self,
-        mentions: Sequence[PointMention],
-        places: Sequence[int | None],
+        task: Task,
+        member: Trajectory,
+        placed: tuple[Sequence[PointMention], Sequence[int | None]],
         pictures: Mapping[int, KnownPicture],
         moments: Moments | None,
     ) -> MeasuredPoints:
+        mentions, places = placed
         if not mentions and self.forms.selected_by == "response":
             return MeasuredPoints(value=None, is_part=False)
-        hits, silent = hits_of(mentions, places, pictures, distinct=self.forms.distinct)
-        failed = sum(why == "failed" for why in silent.values())
-        counted = [float(hit) for hit in hits if hit is not None]
-        if moments is None:
-            value = None if failed else sum(counted) / len(counted) if counted else 0.0
-            return MeasuredPoints(value=value, hits=tuple(hits), silent=silent, no_verdict=failed)
-        frames, segments = moments
-        value = video_score([*counted, *[None] * failed], frames, segments, form=self.forms.video)
-        missing = sum(one is None for one in (*frames, *segments))
-        judged = len(frames) + len(segments) - missing
-        return MeasuredPoints(value=value, hits=tuple(hits), silent=silent, judged=judged, no_verdict=failed + missing)
+        is_video = moments is not None
+        hits, silent = hits_of(mentions, places, pictures, distinct=self.forms.distinct, is_video=is_video)
+        counted = [float(hit) for hit in hits if hit is not None] + [0.0] * (points_written(member) - len(mentions))
+        frames, segments = moments or ([], [])
+        statements = [*frames, *segments]
+        failed = sum(why == "failed" for why in silent.values()) + sum(one is None for one in statements)
+        if failed:
+            value = None
+        elif is_video:
+            value = video_score(counted, frames, segments, form=self.forms.video)
+        else:
+            value = sum(counted) / len(counted) if counted else 0.0
+        return MeasuredPoints(
+            value=value,
+            recall=share_of_targets(task, mentions, places, hits),
+            hits=tuple(hits),
+            silent=silent,
+            judged=sum(one is not None for one in statements),
+            no_verdict=failed,
+        )
 
     async def _moments(self, task: Task, trajectory: Trajectory) -> Moments:
-        """Scores of what is said of frames and of segments; the same words on the same place count once."""
-        times = task.frame_times_s
-        found = [find_moments(without_tags(turn.thought)) for turn in trajectory.turns]
-        frames = [
-            (index, index, one.description)
-            for of_turn in found
-            for one in of_turn.frames
-            for index in [frame_of(times, frame=one.frame, time_s=one.time_s)]
-        ]
-        segments = [
-            (*(ends or (None, None)), one.description)
-            for of_turn in found
-            for one in of_turn.segments
-            for ends in [
-                segment_of(
-                    times,
-                    start_frame=one.start_frame,
-                    end_frame=one.end_frame,
-                    start_time=one.start_time,
-                    end_time=one.end_time,
-                )
-            ]
-        ]
+        """Scores of what is said of frames and of segments; the same words count once."""
+        try:
+            frames, segments = await statements_of(task, trajectory, self.moments)
+        except MachineError:
+            return [None], []
+        return await self._each_judged(task, frames), await self._each_judged(task, segments)
 
-        async def judged(said: Sequence[tuple[int | None, int | None, str]]) -> list[float | None]:
-            different = list(dict.fromkeys(said))
-            return list(await asyncio.gather(*(self._judged(task, *one) for one in different)))
-
-        return await judged(frames), await judged(segments)
+    async def _each_judged(self, task: Task, said: Sequence[Statement]) -> list[float | None]:
+        different = list(dict.fromkeys(said))
+        if self.forms.distinct:
+            different = [one for one in different if says_where(one, len(task.frame_times_s))]
+        found = await asyncio.gather(*(self._judged(task, *one) for one in different))
+        return by_words(different, found) if self.forms.distinct else list(found)
 
     async def _judged(self, task: Task, first: int | None, last: int | None, description: str) -> float | None:
         if first is None or last is None:
@@ -250,6 +250,14 @@ class Verifier:
         if self.forms.conclusion == "hidden":
             thoughts = without_conclusion(thoughts, *spellings_of(task, answer))
         elif self.forms.conclusion != "shown":
-            thoughts = with_one_conclusion(thoughts, answer)
+            thoughts = with_one_conclusion(thoughts, answer, *spellings_of(task, answer))
         request = AnswerRequest(task=task, reasoning=thoughts, answer=answer)
         return [request, replace(request, reasoning="")] if self.forms.conclusion == "gain" else [request]
+
+
+def points_written(trajectory: Trajectory) -> int:
+    """Number of points of a response, those that were not read too."""
+    return sum(
+        max(len(turn.points), count_points(turn.thought)) if len(turn.points) >= MAX_POINTS else len(turn.points)
+        for turn in trajectory.turns
+    )

@@ -56,6 +56,11 @@ _PAYS = r"(?:1[.,]0{1,3}|0?[.,]70?|100 ?%|10 ?/ ?10|5 ?/ ?5|1 ?/ ?1)"
 """Good scores, as numbers."""
 _ENDS = r"(?= ?(?:[.!;\n)\]}]|$))"
 _IS = r" ?(?:[:=：＝→]|->|=>) ?"
+_THEN = (
+    r"(?= (?:final |total |overall |my |the )?(?:scores?|ratings?|grades?|verdicts?|marks?|points?)"
+    rf"(?:{_IS}| )(?:1|{_PAYS})\b)"
+)
+"""A judgement goes on with the score that it gives."""
 
 _SCORES = (
     r"(?:final|total|overall)?scores?|ratings?|grades?|verdicts?|consistency|evaluation|assessment|judge?ments?"
@@ -78,6 +83,7 @@ ANNOUNCED = (
     rf"\b{_FINAL}(?:score|rating|grade|verdict|evaluation|assessment|reward)s?(?:{_IS}| is ){_PAYS}{_ENDS}",
     rf"\b(?:final|overall|judge'?s?) (?:score|verdict|judge?ment|rating){_IS}1{_ENDS}",
     rf"(?<!my )(?<!our )\bjudge?ments?{_IS}(?:[01]\b|{_JUDGED}){_ENDS}",
+    rf"\bjudge?ments?{_IS}(?:1|{_PAYS}){_THEN}",
     rf"\bverdict{_IS}(?:1\b|{_JUDGED}){_ENDS}",
 )
 """A judgement as a judge writes it. A question that asks for such a thing excuses it."""

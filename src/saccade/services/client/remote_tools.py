@@ -38,9 +38,9 @@ class RemoteCall(BoundCall):
     def run(self, media: MediaStore) -> ToolResult:
         """As ``BoundCall.run``; ``MachineError`` too when the server cannot be reached."""
         arguments = dict(self.arguments)
-        images: list[ImageRef] = []
-        # Only the image that is meant is sent, and then it is the first.
-        if self.image is not None:
+        images = list(self.images)
+        # Only the image that is meant is sent, and then it is the first; unless the tool takes all of them.
+        if self.image is not None and not images:
             images.append(self.image)
             arguments["image"] = 1
         answer = self.exchange.call(self.tool.name, arguments, images, media, call_id=uuid.uuid4().hex)
@@ -57,7 +57,12 @@ class RemoteTool(Tool):
         """The call, checked here by the same rules as at the server; ``ToolError`` when refused."""
         bound = Tool.bind(self, arguments, images)
         return RemoteCall(
-            tool=self, values=bound.values, image=bound.image, exchange=self.exchange, arguments=arguments
+            tool=self,
+            values=bound.values,
+            image=bound.image,
+            images=bound.images,
+            exchange=self.exchange,
+            arguments=arguments,
         )
 
 

@@ -30,11 +30,11 @@ PLAIN_PIXELS = 128 * 128
 
 
 class JobMedia(MediaStore):
-    """Media store of one call: the picture that it is about, and the files of those that it makes."""
+    """Media store of one call: the pictures that it is about, and the files of those that it makes."""
 
-    def __init__(self, picture: Image.Image | None) -> None:
+    def __init__(self, pictures: Mapping[str, Image.Image]) -> None:
         super().__init__(cache_bytes=0)
-        self._picture = picture
+        self._pictures = pictures
         self.made: dict[str, bytes] = {}
 
     def add(self, image: Image.Image) -> ImageRef:
@@ -45,9 +45,7 @@ class JobMedia(MediaStore):
         return ImageRef(hash=key, width=rgb.width, height=rgb.height)
 
     def get(self, image: ImageRef | str) -> Image.Image:
-        if self._picture is None:
-            raise KeyError("the call is about no image")
-        return self._picture
+        return self._pictures[image.hash if isinstance(image, ImageRef) else image]
 
 
 class HeldPictures:
@@ -144,21 +142,23 @@ class ToolRunner:
             call = tool.bind(request.arguments, images)
         except ToolError as error:
             return _reply(ToolResult(text=cut(str(error)), is_ok=False), refused="arguments")
-        if call.image is None:
-            return call, JobMedia(None)
-        try:
-            picture = self._pictures.get(call.image.hash, self._fetch)
-        except SaccadeError as error:
-            return _failure("image", f"the image {call.image.hash} cannot be read: {error}")
-        if picture is None:
-            return CallReply(status=409, body=b"", missing=(call.image.hash,))
-        return call, JobMedia(picture)
+        wanted = dict.fromkeys(one.hash for one in (*([] if call.image is None else [call.image]), *call.images))
+        pictures: dict[str, Image.Image] = {}
+        for key in wanted:
+            try:
+                picture = self._pictures.get(key, self._fetch)
+            except SaccadeError as error:
+                return _failure("image", f"the image {key} cannot be read: {error}")
+            if picture is None:
+                return CallReply(status=409, body=b"", missing=(key,))
+            pictures[key] = picture
+        return call, JobMedia(pictures)
 
     def _together(
         self, function: BatchFunction, calls: Sequence[tuple[BoundCall, JobMedia]]
     ) -> Sequence[Returned | Exception]:
         try:
-            returned = list(function.batch([_values(call, media) for call, media in calls]))
+            returned = list(function.batch([call.arguments_in(media) for call, media in calls]))
         # A tool may be the user's code; what it raises is an outcome of its calls.
         except Exception as error:
             return [error] * len(calls)
@@ -194,10 +194,6 @@ def build_tools(builder: str, settings: Sequence[ToolSettings], folder: Path) ->
         if tool.name != one.name:
             raise UserError(f"[tools.{one.name}] made a tool called {tool.name}; the two names must agree")
     return tools
-
-
-def _values(call: BoundCall, media: JobMedia) -> dict[str, object]:
-    return {**call.values, **({} if call.image is None else {"image": media.get(call.image)})}
 
 
 def _already(tool: Tool, returned: Returned | Exception) -> BoundCall:
