@@ -93,12 +93,13 @@ def test_where_no_checkpoint_is_left_the_advice_leads_to_the_same_bytes(
 
 def test_a_removed_reference_is_not_replaced_by_another_policy(run: Path) -> None:
     shutil.rmtree(run / "checkpoints" / "sft-000002")
-    with pytest.raises(UserError, match="checkpoint of stage 'sft' is missing"):
+    with pytest.raises(UserError, match="needs the last checkpoint of stage 'sft', which is missing"):
         Witness().run(run, resume=True)
 
 
 RECORDS: dict[str, Callable[[Path], object]] = {
     "trajectories/rl/step-000001.jsonl": lambda path: flip(path, at=0.4),
+    "trajectories/rl/step-000001.jsonl ": lambda path: flip(path, at=0.001),
     "trajectories/rl/step-000002.jsonl": lambda path: path.unlink(),
     "evaluations/after_sft.jsonl": lambda path: path.write_bytes(path.read_bytes()[:-9]),
     "metrics.jsonl": lambda path: path.write_bytes(path.read_bytes().replace(b'"step": 2, ', b'"step": 2,  ', 1)),

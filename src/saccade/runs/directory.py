@@ -180,7 +180,7 @@ class RunDirectory:
         the same for metrics. What is damaged among the rest is said in the log.
         """
         self.sums.forget_after(position, stages)
-        damages = self.sums.damages()
+        damages = self.sums.damages_on_resume()
         self._damaged = frozenset(damage.file for damage in damages)
         for what in [self.sums.problem] if self.sums.problem else [f"{self.paths.root}/{one}" for one in damages]:
             logger.warning("%s; the run goes on, and what it makes from now on is whole", what)
@@ -191,7 +191,8 @@ class RunDirectory:
                     sync_directory(artefact.parent)
         files = [*(self.paths.root / "trajectories").glob("*/*.jsonl"), *self.paths.evaluations.glob("*.jsonl")]
         for file in files:
-            if position is None or position_of(file).is_after(position, stages):
+            # A damaged one may not say of which step it is; it came before the checkpoint, or it had no checksum now.
+            if position is None or (not self.is_damaged(file) and position_of(file).is_after(position, stages)):
                 with disk_errors(file):
                     for folder in BESIDE_RECORDS:
                         self.paths.beside(file, folder).unlink(missing_ok=True)

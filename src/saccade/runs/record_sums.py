@@ -4,6 +4,7 @@ A step pays nothing: when a checkpoint is written, the files that are new since 
 others that are written again and again have their line before they are replaced.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,11 @@ _GROWING = "metrics.jsonl"
 _MEDIA = "media"
 _FOLDERS = (*("trajectories", "evaluations", "samples", "signals", "clocks", "derived", "nonfinite", "recipe"), _MEDIA)
 
+_MOST_PICTURES, _MOST_PICTURE_BYTES = 50_000, 2 << 30
+"""They are read in two seconds."""
+
+logger = logging.getLogger(__name__)
+
 
 class RecordSums:
     """The checksums of one run, for the process that writes it; reading them alone changes nothing."""
@@ -52,6 +58,14 @@ class RecordSums:
     def damages(self, names: Sequence[str] | None = None) -> list[Damage]:
         """Files, among these or all, that are not as they were written."""
         return damages_of(self.root, [one for one in self.sums if names is None or one.file in names])
+
+    def damages_on_resume(self) -> list[Damage]:
+        """As ``damages``, but for pictures of gigabytes, which would be waited for; whatever uses one compares it."""
+        pictures = [one for one in self.sums if one.file.startswith(f"{_MEDIA}/")]
+        if len(pictures) <= _MOST_PICTURES and sum(one.bytes for one in pictures) <= _MOST_PICTURE_BYTES:
+            return self.damages()
+        logger.info("the %d pictures of the run are not compared with their checksums now", len(pictures))
+        return damages_of(self.root, [one for one in self.sums if not one.file.startswith(f"{_MEDIA}/")])
 
     def uncovered(self) -> list[str]:
         """Records that have no checksum yet."""
