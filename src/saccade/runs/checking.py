@@ -8,7 +8,7 @@ from saccade.atomic import write_bytes_atomic
 from saccade.checksums import CHECKSUMS, Damage, FileSum, damages_of, files_below, read_sums, sum_of, sums_file
 from saccade.errors import UserError
 from saccade.runs import line_sums
-from saccade.runs.directory import locked
+from saccade.runs.directory import locked, refuse_links
 from saccade.runs.record_sums import RecordSums
 
 _RUN = "run.json"
@@ -53,6 +53,7 @@ def accept(path: Path) -> None:
     if not (path / _RUN).exists():
         write_bytes_atomic(path / CHECKSUMS, sums_file(path))
         return
+    refuse_links(path)
     with locked(path):
         _accept_run(path)
         for checkpoint in folders[1:]:
