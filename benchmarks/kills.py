@@ -26,8 +26,8 @@ from pathlib import Path
 
 from saccade.runs.metrics import without_times
 
-TOLD_ANEW = ("log.txt", "run.json", "report.html", "report.json", ".lock", "requests.jsonl")
-"""Files that hold times, dates or the number of processes."""
+TOLD_ANEW = ("log.txt", "run.json", "report.html", "report.json", ".lock", "requests.jsonl", "saccade_checksums.jsonl")
+"""Files that hold times, dates, the number of processes, or checksums of these."""
 
 MOST_RUNS = 8
 
@@ -107,7 +107,7 @@ def contents(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        is_timing = path.name.endswith(".times.jsonl") or "clocks" in path.parts
+        is_timing = path.name.endswith(".times.jsonl") or {"clocks", "line_sums"} & {*path.parts}
         if not path.is_file() or is_timing or path.name in TOLD_ANEW or "tensorboard" in path.parts:
             continue
         raw = untimed(path)

@@ -48,8 +48,13 @@ def write_text_atomic(path: Path, text: str) -> None:
 
 
 def write_json_atomic(path: Path, value: Mapping[str, Json]) -> None:
+    """As ``json_bytes`` has it."""
+    write_bytes_atomic(path, json_bytes(value))
+
+
+def json_bytes(value: Mapping[str, Json]) -> bytes:
     """Indented strict JSON; NaN and infinite numbers are a ValueError."""
-    write_text_atomic(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
 
 
 def sync_directory(path: Path) -> None:

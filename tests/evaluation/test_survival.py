@@ -1,6 +1,7 @@
 """An evaluation at a server: kept at once, resumed to the same bytes, failures apart, samples shared between runs."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -187,6 +188,8 @@ def test_a_sample_under_the_key_of_another_question_is_played_again_and_refused_
         # The first question's sample stands for the second one's.
         lines[1] = {**lines[0], "key": lines[1]["key"]}
         journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        # Somebody who forges a sample forges its checksum.
+        shutil.rmtree(forged / "line_sums")
         asked = len(server.received)
         with pytest.raises(UserError, match="belongs to another request"):
             measure(other, server.url, keeping=Keeping(reuse=(forged,)))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, write_bytes_atomic, write_json_atomic
+from saccade.checksums import CHECKSUMS
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.runs.directory import RunDirectory
@@ -91,16 +92,21 @@ def test_resume_with_other_settings_shows_them_and_changes_nothing(tmp_path: Pat
 
 
 def test_a_damaged_run_file_is_named(tmp_path: Path) -> None:
-    create(tmp_path / "a").close()
-    (tmp_path / "a" / "settings.json").write_text("{")
+    path = tmp_path / "a"
+    create(path).close()
+    (path / "settings.json").write_text("{")
+    with pytest.raises(UserError, match=r"settings.json is damaged .*Delete it, and --resume goes on"):
+        create(path, resume=True)
+    # As of a run that an earlier version wrote.
+    (path / CHECKSUMS).unlink()
     with pytest.raises(UserError, match=r"settings.json cannot be read"):
-        create(tmp_path / "a", resume=True)
-    (tmp_path / "a" / "settings.json").write_text("[]")
+        create(path, resume=True)
+    (path / "settings.json").write_text("[]")
     with pytest.raises(UserError, match=r"settings.json must hold a JSON object, not list"):
-        create(tmp_path / "a", resume=True)
-    (tmp_path / "a" / "settings.json").unlink()
-    with pytest.raises(UserError, match=r"holds no run: there is no settings.json"):
-        create(tmp_path / "a", resume=True)
+        create(path, resume=True)
+    (path / "settings.json").unlink()
+    create(path, resume=True).close()
+    assert (path / "settings.json").is_file()
 
 
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -162,7 +168,7 @@ def test_rewind_deletes_what_is_newer_than_the_checkpoint(tmp_path: Path) -> Non
             for path in (run.paths.trajectories(position), run.paths.evaluation(f"{position.stage}-{position.step}")):
                 write_records(path, position, [], media=MediaStore(), media_directory=run.paths.media)
         run.rewind(Position(stage="rl", step=1), ("sft", "rl"))
-        files = sorted(str(file.relative_to(run.paths.root)) for file in run.paths.root.rglob("*.jsonl"))
+        files = sorted(str(file.relative_to(run.paths.root)) for file in run.paths.root.glob("*/**/*.jsonl"))
         assert files == [
             "evaluations/rl-1.jsonl",
             "evaluations/sft-1.jsonl",
@@ -172,7 +178,7 @@ def test_rewind_deletes_what_is_newer_than_the_checkpoint(tmp_path: Path) -> Non
             "trajectories/sft/step-000002.jsonl",
         ]
         run.rewind(None, ("sft", "rl"))
-        assert list(run.paths.root.rglob("*.jsonl")) == []
+        assert list(run.paths.root.glob("*/**/*.jsonl")) == []
 
 
 def test_what_is_logged_while_a_run_is_open_goes_to_its_log(tmp_path: Path) -> None:

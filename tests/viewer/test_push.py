@@ -16,6 +16,7 @@ from PIL import Image
 from viewer_fake_run import hostile_attempt, make_run
 
 import saccade.models
+from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
 from saccade.cli import run_command
 from saccade.media.store import MediaStore
 from saccade.runs.position import Position
@@ -42,6 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (checkpoint / "trainer").mkdir()
     (checkpoint / "trainer" / "position.json").write_text('{"stage": "rl", "step": 30}')
     (checkpoint / "trainer" / "optimizer.pt").write_bytes(b"large")
+    (checkpoint / CHECKSUMS).write_bytes(sums_file(checkpoint))
     (root / "config.yaml").write_text("# A title\nrun:\n  model: /home/somebody/base\n  seed: 0\nrl:\n  steps: 30\n")
     return root
 
@@ -60,6 +62,7 @@ def python(code: str, env: dict[str, str], folder: Path) -> str:
 
 COMMANDS = """
 import contextlib, io, json, os, sys
+from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
 from saccade.cli import run_command
 said = []
 for token, command in json.loads(sys.stdin.read() if len(sys.argv) < 2 else sys.argv[1]):
@@ -91,7 +94,8 @@ def test_a_run_is_pushed_in_one_commit_and_opened_by_others(hub: FakeHub, run: P
     assert repo.messages == ["A run of Saccade"]  # The second push had nothing new.
     assert sum(one.startswith("PUT /blobs/") for one in hub.asked) == 2
     files = hub.state.files("model", REPO)
-    assert set(files) == {*(file.name for file in BASE.iterdir()), "README.md", "trajectory.png", "config.yaml"}
+    added = {"README.md", "trajectory.png", "config.yaml", CHECKSUMS}
+    assert set(files) == {*(file.name for file in BASE.iterdir()), *added}
     assert files["model.safetensors"] == (BASE / "model.safetensors").read_bytes()
     assert files["config.yaml"] == b"# A title\nrun:\n  model: base\n  seed: 0\nrl:\n  steps: 30\n"
     opened = (
@@ -100,6 +104,19 @@ def test_a_run_is_pushed_in_one_commit_and_opened_by_others(hub: FakeHub, run: P
     told = python(f"{opened}; print(h.snapshot_download('me/looker'), type(m).__name__)", env, tmp_path).split()
     assert told[1] == "Qwen3VLForConditionalGeneration"
     assert {one.name for one in Path(told[0]).iterdir()} >= set(files)
+    assert damage_in(Path(told[0])) is None
+    assert [one.file for one in read_sums(Path(told[0]))] == sorted(file.name for file in BASE.iterdir())
+
+
+def test_an_adapter_that_is_pushed_has_the_checksum_of_its_new_configuration(run: Path, tmp_path: Path) -> None:
+    copied, written = shutil.copytree(run, tmp_path / "run"), tmp_path / "files"
+    checkpoint = copied / "checkpoints" / "rl-000030"
+    base = "/home/me/hub/models--me--base/snapshots/0123456"
+    (checkpoint / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": base}))
+    (checkpoint / CHECKSUMS).write_bytes(sums_file(checkpoint))
+    assert run_command(["push", str(copied), REPO, "--only-write", str(written)]) == 0
+    assert json.loads((written / "adapter_config.json").read_text())["base_model_name_or_path"] == "me/base"
+    assert damage_in(written) is None
 
 
 def test_the_card_has_figures_with_intervals_settings_and_a_trajectory(run: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ COMMANDS = {
     "bench": "bench:bench",
     "benchmarks": "benchmarks:benchmarks",
     "chat": "chat:chat",
+    "check": "check:check",
     "check-data": "check_data:check_data",
     "compare": "measured:compare",
     "contamination": "contamination:contamination",

@@ -102,3 +102,6 @@ def _check_whole(model: Path) -> None:
         )
     if not (model / "config.json").is_file():
         raise UserError(f"--model {model} is no checkpoint directory: it has no config.json")
+    from saccade.models.checkpoint import refuse_damaged_model
+
+    refuse_damaged_model(model)

@@ -70,6 +70,7 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     import yaml
 
     from saccade.atomic import refuse_link
+    from saccade.checksums import CHECKSUMS
     from saccade.viewer.evidence import collect
     from saccade.viewer.model_card import PICTURE, model_card, short_paths
 
@@ -77,9 +78,10 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     files: dict[str, Path | bytes] = {
         str(file.relative_to(checkpoint)): file
         for file in sorted(checkpoint.rglob("*"))
-        if file.is_file() and file.relative_to(checkpoint).parts[0] != _TRAINER
+        if file.is_file() and file.relative_to(checkpoint).parts[0] not in (_TRAINER, CHECKSUMS)
     }
     files |= _adapter(checkpoint)
+    files |= _checksums(checkpoint, files)
     card = model_card(collect(paths), repo=repo, checkpoint=checkpoint)
     files["README.md"] = card.text.encode()
     if card.picture is not None:
@@ -123,6 +125,19 @@ def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
             "push DIR by `hf upload`, or train from a name on the hub (--model OWNER/NAME)"
         )
     return {file.name: json.dumps({**config, "base_model_name_or_path": name}, indent=2).encode()}
+
+
+def _checksums(checkpoint: Path, files: dict[str, Path | bytes]) -> dict[str, Path | bytes]:
+    """The checksums of what is pushed of a checkpoint; nothing where it has none. UserError for a damaged file."""
+    from saccade.checksums import CHECKSUMS, read_sums, refuse_damaged, sum_of_bytes, whole_file_of
+
+    if not (checkpoint / CHECKSUMS).exists():
+        return {}
+    refuse_damaged(checkpoint, of=files.__contains__)
+    kept = [one for one in read_sums(checkpoint) if one.file in files]
+    changed = {name: content for name, content in files.items() if isinstance(content, bytes)}
+    sums = [sum_of_bytes(changed[one.file], one.file) if one.file in changed else one for one in kept]
+    return {CHECKSUMS: whole_file_of(sums)}
 
 
 def _write(files: dict[str, Path | bytes], folder: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from saccade.atomic import disk_errors
+from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
@@ -23,6 +23,7 @@ from saccade.media.store import MediaStore
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import PlayedSample, SampleCost, SamplePlayer
+from saccade.runs import line_sums
 from saccade.runs.records import images_of
 from saccade.runs.trajectory_json import FORMS
 from saccade.types import Attempt, ImageRef, Json, Message, Task, Trajectory
@@ -77,7 +78,7 @@ class SampleJournal:
     """A journal that this process appends to; ``played`` holds what was in it, by key, the newest of each."""
 
     def __init__(self, path: Path, *, media: MediaStore, media_directory: Path, retry_failed: bool = False) -> None:
-        """Reads what is there. A line that a killed process was in the middle of is cut off.
+        """Reads what is there. A line that is damaged, or that a killed process was in the middle of, is taken out.
 
         ``retry_failed`` leaves samples that the machine failed out. UserError for a line that cannot be read.
         """
@@ -85,20 +86,24 @@ class SampleJournal:
         with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             media_directory.mkdir(parents=True, exist_ok=True)
-        _cut_unfinished(path)
+        _take_out_broken(path)
         self.played = dict(_readable(path, media_directory, retry_failed=retry_failed))
         with disk_errors(path):
             self._file: IO[bytes] = path.open("ab")
+            self._sums: IO[bytes] = line_sums.line_sums_of(path).open("ab", buffering=0)
 
     def add(self, key: str, task: Task, played: PlayedSample) -> PlayedSample:
         """Keeps a sample, its pictures first; it is on the disk when this returns."""
         kept = replace(played, trajectory=without_logprobs(played.trajectory))
-        line = SAMPLES.text(JournalLine(key=key, cost=kept.cost, trajectory=kept.trajectory))
+        text = SAMPLES.text(JournalLine(key=key, cost=kept.cost, trajectory=kept.trajectory))
+        line = f"{text}\n".encode("ascii")
         with disk_errors(self._directory):
             for image in {one.hash: one for one in images_of(Attempt(task=task, trajectory=kept.trajectory))}.values():
                 self._media.export(image, self._directory)
         try:
-            self._file.write(f"{line}\n".encode("ascii"))
+            # First, so that a kill leaves no line without it.
+            self._sums.write(line_sums.line_sum(line))
+            self._file.write(line)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -129,6 +134,7 @@ class SampleJournal:
 
     def close(self) -> None:
         self._file.close()
+        self._sums.close()
 
     def __enter__(self) -> Self:
         return self
@@ -222,11 +228,15 @@ def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[
     """The samples of a journal whose pictures are all there, in its order."""
     if not path.exists():
         return
+    known = line_sums.known_sums(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 # Another run that is still being written.
                 return
+            if known is not None and line_sums.line_sum(line) not in known:
+                logger.warning("%s:%d is damaged; its sample is played again", path, number)
+                continue
             try:
                 key, played = _from_line(line)
             except (ValueError, RecursionError, BrokenRecordError) as error:
@@ -251,11 +261,16 @@ def _shown(trajectory: Trajectory) -> list[ImageRef]:
     return list(shown.values())
 
 
-def _cut_unfinished(path: Path) -> None:
-    if not path.exists():
-        return
+def _take_out_broken(path: Path) -> None:
+    place = line_sums.line_sums_of(path)
     with disk_errors(path):
-        content = path.read_bytes()
-        complete = content.rfind(b"\n") + 1
-        if complete < len(content):
-            os.truncate(path, complete)
+        content = path.read_bytes() if path.exists() else b""
+        known = line_sums.known_sums(path)
+        lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
+        whole = [line for line in lines if known is None or line_sums.line_sum(line) in known]
+        if len(whole) < len(lines):
+            logger.warning("%s: %d damaged samples are played again", path, len(lines) - len(whole))
+        if b"".join(whole) != content:
+            write_bytes_atomic(path, b"".join(whole))
+        place.parent.mkdir(exist_ok=True)
+        write_bytes_atomic(place, line_sums.sums_of_lines(whole))

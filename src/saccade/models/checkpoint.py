@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
+from saccade.checksums import refuse_damaged
 from saccade.codec.bounds import Positive, check_bounds
 from saccade.errors import UserError
 
@@ -30,6 +31,15 @@ def refuse_outside_weights(path: Path) -> None:
         for file in sorted(set(map(str, files.values()))) if isinstance(files, dict) else ():
             if Path(file).name != file:
                 raise UserError(f"{index} names the weights {file}, outside the checkpoint; copy the checkpoint again")
+
+
+TRAINER_PREFIX = "trainer/"
+"""Below it training keeps what it needs to go on, and a model does not."""
+
+
+def refuse_damaged_model(path: Path) -> None:
+    """UserError where a file of the model is not what its checksum says; what is below ``trainer`` may be missing."""
+    refuse_damaged(path, of=lambda name: not name.startswith(TRAINER_PREFIX))
 
 
 def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:

@@ -16,10 +16,17 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+from saccade.atomic import write_bytes_atomic
+from saccade.checksums import CHECKSUMS, sums_file
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings as LoadSettings
-from saccade.models.checkpoint import read_checkpoint_json, refuse_missing_weights, refuse_outside_weights
+from saccade.models.checkpoint import (
+    read_checkpoint_json,
+    refuse_damaged_model,
+    refuse_missing_weights,
+    refuse_outside_weights,
+)
 from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
@@ -144,7 +151,11 @@ what it was trained on. A copy of the policy in another form needs them too."""
 
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
-    """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError."""
+    """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError.
+
+    Files that have a checksum are compared with it first.
+    """
+    refuse_damaged_model(path)
     if not (path / ADAPTER_CONFIG).is_file():
         return _load(path, media, settings, weights=path)
     base = adapter_base(path)
@@ -155,6 +166,7 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
         )
     if (base / ADAPTER_CONFIG).is_file():
         raise UserError(f"{path} is an adapter of {base}, which is an adapter itself; merge that one first")
+    refuse_damaged_model(base)
     # An adapter that others trained may come without them.
     has_parts = all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
     model = _load(path if has_parts else base, media, settings, weights=base)
@@ -268,3 +280,4 @@ def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat1
     for name in (ASKING_RECORD, TRAINED_ON_RECORD):
         if (adapter / name).is_file():
             shutil.copyfile(adapter / name, out / name)
+    write_bytes_atomic(out / CHECKSUMS, sums_file(out))

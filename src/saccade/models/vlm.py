@@ -14,6 +14,7 @@ from torch import Tensor
 from transformers import Cache, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from saccade.checksums import CHECKSUMS
 from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
@@ -235,6 +236,8 @@ class VisionLanguageModel:
             self._save_inputs(directory)
 
     def _save_weights(self, directory: Path, *, base: bool) -> None:
+        # What stood there before is not what will stand there.
+        (directory / CHECKSUMS).unlink(missing_ok=True)
         # Where the weights came from must not show in the files: a resumed run writes the same bytes.
         for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
             config.dtype = self.dtype

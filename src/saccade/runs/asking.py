@@ -8,12 +8,13 @@ process; ``evaluated`` are those in which the recipe measures, ``trained`` those
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 from saccade.atomic import write_json_atomic
+from saccade.checksums import refuse_damaged
 from saccade.codec.bounds import Bounds
 from saccade.codec.codecs import Codec
 from saccade.codec.fields import Fields
@@ -110,6 +111,7 @@ def words_for(protocol: str, tools: Sequence[str], max_turns: int) -> str:
 def read_asking(checkpoint: Path) -> AskingRecord | None:
     """The record of a checkpoint; None where there is none. UserError for one that cannot be read."""
     path = checkpoint / ASKING_RECORD
+    refuse_damaged(checkpoint, of=lambda name: name == ASKING_RECORD)
     if not path.exists():
         return None
     try:
@@ -171,7 +173,9 @@ def read_asked(path: Path) -> AskedRecord:
             raise UserError(f"{path} is of version {version}, and this Saccade reads version {_ASKED}; update Saccade")
         return ASKING.reader(AskedRecord).from_json(fields.values, str(path))
     except BrokenRecordError as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
+        raise UserError(
+            f"{path} cannot be read: {error}; delete it, and nothing is known of earlier evaluations"
+        ) from error
 
 
 @dataclass(kw_only=True)
@@ -180,6 +184,7 @@ class AskedFile:
 
     path: Path
     asked: AskedRecord
+    write: Callable[[Path, Mapping[str, Json]], None] = write_json_atomic
 
     def evaluated(self, name: str, how: AskedIn) -> None:
         self._write(replace(self.asked, evaluations={**self.asked.evaluations, name: how}))
@@ -191,14 +196,20 @@ class AskedFile:
 
     def _write(self, asked: AskedRecord) -> None:
         self.asked = asked
-        write_json_atomic(self.path, asked.as_json())
+        self.write(self.path, asked.as_json())
 
 
-def open_asked(path: Path, *, remarks: tuple[str, ...], streams: Mapping[str, Way]) -> AskedFile:
-    """The file as an earlier process left it, or a new one."""
-    file = AskedFile(path=path, asked=replace(read_asked(path), remarks=remarks, streams=streams))
-    write_json_atomic(path, file.asked.as_json())
-    return file
+def open_asked(
+    path: Path,
+    *,
+    remarks: tuple[str, ...],
+    streams: Mapping[str, Way],
+    write: Callable[[Path, Mapping[str, Json]], None] = write_json_atomic,
+) -> AskedFile:
+    """The file as an earlier process left it, or a new one; ``write`` is what puts it on the disk."""
+    asked = replace(read_asked(path), remarks=remarks, streams=streams)
+    write(path, asked.as_json())
+    return AskedFile(path=path, asked=asked, write=write)
 
 
 ASKING = Codec(

@@ -13,19 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from saccade.atomic import (
-    TEMPORARY_PREFIX,
-    disk_errors,
-    refuse_link,
-    sync_directory,
-    write_bytes_atomic,
-    write_json_atomic,
-)
+from saccade.atomic import TEMPORARY_PREFIX, disk_errors, refuse_link, sync_directory
+from saccade.checksums import CHECKSUMS
 from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
-from saccade.runs import clocks, segments, signals
+from saccade.runs import clocks, line_sums, segments, signals
 from saccade.runs.position import Position
+from saccade.runs.record_sums import RecordSums
 from saccade.runs.records import position_of
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object, versions
 from saccade.types import Json
@@ -40,6 +35,7 @@ _FILES = (
     "report.json",
     "report.html",
     "log.txt",
+    CHECKSUMS,
 )
 _DIRECTORIES = ("tensorboard", "checkpoints", "trajectories", "media", "evaluations", "derived")
 BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
@@ -47,7 +43,7 @@ BESIDE_RECORDS = (segments.DIRECTORY, signals.DIRECTORY, clocks.DIRECTORY)
 _SAMPLES = ("journal", "samples", "benchmarks", "judging", "prices.toml")
 """Made by evaluations alone."""
 _TRACKERS = ("trackers.json", "wandb")
-_OTHERS = ("nonfinite", "recipe", "engine")
+_OTHERS = ("nonfinite", "recipe", "engine", line_sums.FOLDER)
 _OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, *_TRACKERS, *_OTHERS})
 _MAY_BE_LINKS = ("checkpoints", "media")
 """Large folders that may lie on another disk. In the others files are cut off and deleted."""
@@ -71,9 +67,11 @@ class RunDirectory:
     ``with``, to give the lock back.
     """
 
-    def __init__(self, paths: RunPaths, info: RunInfo, lock: IO[str], *, is_resumed: bool) -> None:
+    def __init__(self, paths: RunPaths, info: RunInfo, lock: IO[str], sums: RecordSums, *, is_resumed: bool) -> None:
         self.paths = paths
         self.info = info
+        self.sums = sums
+        self._damaged: frozenset[str] = frozenset()
         self.is_resumed = is_resumed
         self._lock = lock
         self._logger = logging.getLogger("saccade")
@@ -106,21 +104,26 @@ class RunDirectory:
             path.mkdir(parents=True, exist_ok=True)
             found = {entry.name for entry in path.iterdir()} - {_LOCK}
         _refuse_foreign(path, found, resume=resume)
-        _refuse_links(path)
-        lock = _locked(path)
+        refuse_links(path)
+        lock = locked(path)
         try:
+            sums = RecordSums(path)
+            _refuse_damaged(sums)
             info = _started_info(paths, settings, command, title, judge)
             _remove_unfinished(path)
             with disk_errors(path):
                 for name in _DIRECTORIES:
                     (path / name).mkdir(exist_ok=True)
             is_resumed = paths.info.exists()
-            write_json_atomic(paths.settings, settings)
+            if sums.exists:
+                # Without a last line that a kill tore.
+                sums.keep(sums.sums)
+            sums.write_json(paths.settings, settings)
             if config:
-                write_bytes_atomic(paths.config, config.encode())
-            write_json_atomic(paths.info, plain_json(info))
+                sums.write(paths.config, config.encode())
+            sums.write_json(paths.info, plain_json(info))
             with disk_errors(paths.log):
-                return cls(paths, info, lock, is_resumed=is_resumed)
+                return cls(paths, info, lock, sums, is_resumed=is_resumed)
         except BaseException:
             lock.close()
             raise
@@ -128,13 +131,26 @@ class RunDirectory:
     def finish(self, status: Literal["finished", "failed"], error: str = "") -> None:
         """Write down how the run ended; it stays locked until it is closed."""
         self.info = replace(self.info, status=status, ended=_now(), error=error)
-        write_json_atomic(self.paths.info, plain_json(self.info))
+        self.sums.write_json(self.paths.info, plain_json(self.info))
+        self.sums.cover()
 
     def note_restart(self, what: str) -> None:
         """Writes down that a process of the run was lost and replaced."""
         logger.warning("%s", what)
         self.info = replace(self.info, restarts=(*self.info.restarts, f"{_now()} {what}"))
-        write_json_atomic(self.paths.info, plain_json(self.info))
+        self.sums.write_json(self.paths.info, plain_json(self.info))
+
+    def is_damaged(self, path: Path) -> bool:
+        """Whether a file of records was found to be damaged or missing when the run was resumed."""
+        return path.relative_to(self.paths.root).as_posix() in self._damaged
+
+    def refuse_damaged(self, path: Path) -> None:
+        """UserError for a damaged file that the run is about to go by."""
+        if self.is_damaged(path):
+            raise UserError(
+                f"{path} is damaged, and what follows is worked out from it; start anew with another --out, or go on "
+                f"with the file as it is by `saccade check {self.paths.root} --accept`"
+            )
 
     @property
     def has_records(self) -> bool:
@@ -161,8 +177,13 @@ class RunDirectory:
 
         ``stages`` are the names of the plan's stages in order. What a step writes must be written before the
         checkpoint of that step, or this keeps what the resumed run writes again. ``MetricsWriter.open`` does
-        the same for metrics.
+        the same for metrics. What is damaged among the rest is said in the log.
         """
+        self.sums.forget_after(position, stages)
+        damages = self.sums.damages_on_resume()
+        self._damaged = frozenset(damage.file for damage in damages)
+        for what in [self.sums.problem] if self.sums.problem else [f"{self.paths.root}/{one}" for one in damages]:
+            logger.warning("%s; the run goes on, and what it makes from now on is whole", what)
         for artefact in self.paths.derived.glob("*.json"):
             if position is None or Position(stage=artefact.stem, step=1).is_after(position, stages):
                 with disk_errors(artefact):
@@ -170,7 +191,8 @@ class RunDirectory:
                     sync_directory(artefact.parent)
         files = [*(self.paths.root / "trajectories").glob("*/*.jsonl"), *self.paths.evaluations.glob("*.jsonl")]
         for file in files:
-            if position is None or position_of(file).is_after(position, stages):
+            # A damaged one may not say of which step it is; it came before the checkpoint, or it had no checksum now.
+            if position is None or (not self.is_damaged(file) and position_of(file).is_after(position, stages)):
                 with disk_errors(file):
                     for folder in BESIDE_RECORDS:
                         self.paths.beside(file, folder).unlink(missing_ok=True)
@@ -195,6 +217,16 @@ class RunDirectory:
         self.close()
 
 
+def _refuse_damaged(sums: RecordSums) -> None:
+    """UserError for a file that the run is resumed by; what it says does not come again."""
+    for damage in sums.damages(("settings.json", "run.json", "asked.json")):
+        if damage.kind == "damaged":
+            raise UserError(
+                f"{sums.root}/{damage}. Delete it, and --resume goes on with the settings of the command; a "
+                f"change that was meant is accepted by `saccade check {sums.root} --accept`"
+            )
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -211,7 +243,7 @@ def _refuse_foreign(path: Path, found: set[str], *, resume: bool) -> None:
         raise UserError(f"{path} holds no run to resume (it has {', '.join(foreign[:3])}); choose another --out")
 
 
-def _refuse_links(path: Path) -> None:
+def refuse_links(path: Path) -> None:
     """UserError for a link among what a run writes in place, empties or deletes: a copied run may hold any."""
     for name in sorted(_OUR_FILES.difference(_MAY_BE_LINKS)):
         refuse_link(path / name)
@@ -219,7 +251,7 @@ def _refuse_links(path: Path) -> None:
             refuse_link(inside)
 
 
-def _locked(path: Path) -> IO[str]:
+def locked(path: Path) -> IO[str]:
     with disk_errors(path):
         lock = (path / _LOCK).open("a+", encoding="utf-8")
     try:
@@ -261,9 +293,13 @@ def _started_info(
 ) -> RunInfo:
     if not paths.info.exists():
         return RunInfo(status="running", command=tuple(command), started=_now(), versions=versions(), title=title)
-    before, info, now = read_json_object(paths.settings), read_info(paths), _now()
     # Through JSON, so that tuples and lists compare equal.
-    changes = changes_between(before, json.loads(json.dumps(settings)))
+    given = json.loads(json.dumps(settings))
+    if not paths.settings.exists():
+        logger.warning("%s is missing: the run goes on with the settings of this command", paths.settings)
+    before = read_json_object(paths.settings) if paths.settings.exists() else given
+    info, now = read_info(paths), _now()
+    changes = changes_between(before, given)
     try:
         made = judge(changes) if changes else ()
     except UserError as error:

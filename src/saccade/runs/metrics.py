@@ -170,7 +170,9 @@ def _records(path: Path) -> Iterator[tuple[Position, dict[str, float], int]]:
                 position = Position(stage=fields.text("stage"), step=fields.whole("step"))
                 values = {key: fields.number(key) for key in fields.values if key not in ("stage", "step")}
             except (ValueError, RecursionError, BrokenRecordError) as error:
-                raise UserError(f"{path}:{number}: not a metrics record: {error}") from None
+                raise UserError(
+                    f"{path}:{number}: not a metrics record: {error}; delete this line to go on without it"
+                ) from None
             yield position, values, end
 
 

@@ -20,13 +20,16 @@ class Position:
 
         Raises UserError for a stage that the plan does not have.
         """
-        for name in (self.stage, other.stage):
-            if name not in stages:
-                raise UserError(
-                    f"the run on disk has a stage {name!r} that the plan does not have ({', '.join(stages)}); "
-                    "resume with the recipe that it was started with, or choose another --out"
-                )
-        return (stages.index(self.stage), self.step) > (stages.index(other.stage), other.step)
+        return self.place_in(stages) > other.place_in(stages)
+
+    def place_in(self, stages: Sequence[str]) -> tuple[int, int]:
+        """Numbers by which positions of a plan are sorted. Raises UserError for a stage that it does not have."""
+        if self.stage not in stages:
+            raise UserError(
+                f"the run on disk has a stage {self.stage!r} that the plan does not have ({', '.join(stages)}); "
+                "resume with the recipe that it was started with, or choose another --out"
+            )
+        return stages.index(self.stage), self.step
 
 
 _WINDOW_STEPS = 50

@@ -17,6 +17,7 @@ def derive_stage(run: RunState, stage: Derive) -> None:
     """Works the artefact out, or reads what an earlier process of the run has made; later stages can go by it then."""
     path = run.directory.paths.derived / f"{stage.name}.json"
     if is_done(run, Position(stage=stage.name, step=1)):
+        run.directory.refuse_damaged(path)
         stage.into.take(read_json_object(path))
     else:
         stage.into.forget()
@@ -51,6 +52,7 @@ def _attempts(run: RunState, name: str) -> Iterator[Attempt]:
     if not files:
         raise UserError(f"the run has no trajectories of a stage {name!r} to derive anything from")
     for file in files:
+        run.directory.refuse_damaged(file)
         for attempt in read_records(file):
             for image in images_of(attempt):
                 if image.hash not in run.media:

@@ -57,6 +57,9 @@ def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
     path = run.directory.paths.evaluation(stage.name)
     if is_done(run, position):
         # The model has moved on since: what it did then is on disk.
+        if run.directory.is_damaged(path):
+            logger.warning("%s is damaged: the figures of evaluation %r are left out", path, stage.name)
+            return
         _read_summaries(run, stage)
         _tell(stage, lambda: read_records(path))
         return

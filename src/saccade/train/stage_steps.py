@@ -172,6 +172,7 @@ def _checkpoint(
 ) -> None:
     learner.publish()
     run.metrics.sync()
+    run.directory.sums.cover(position)
     directory = run.directory.paths.checkpoints
     # Before the next is written, so that a large model's are never on disk one time more than are kept.
     prune_checkpoints(directory, position, kept=max(1, kept - 1))

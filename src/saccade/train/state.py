@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -20,7 +21,7 @@ from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.players import ChatPlayer, SamplePlayer, TokenPlayer
 from saccade.runs.asking import AskedFile, AskingRecord, open_asked
-from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint
+from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint, whole_checkpoint
 from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
@@ -31,7 +32,7 @@ from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
 from saccade.train.fleet import Fleet, PolicyRollouts, restarts_of
 from saccade.train.leading import Orders
-from saccade.train.plan import EpisodeSpec, Plan, ServedPolicy, Stage
+from saccade.train.plan import EpisodeSpec, Plan, RLStage, ServedPolicy, SFTStage, Stage
 from saccade.train.plan_record import asking_of
 from saccade.train.spread import rollouts_of
 from saccade.train.stage_learner import model_at
@@ -189,10 +190,10 @@ def open_run(
     fleet: Fleet | None = None,
     tracking: TrackingSettings = TrackingSettings(),
 ) -> RunState:
-    """The run as its newest checkpoint left it, with all that came later deleted; or a new one."""
+    """The run as its newest whole checkpoint left it, with all that came later deleted; or a new one."""
     paths = directory.paths
     stages = tuple(stage.name for stage in plan.stages)
-    reached = latest_checkpoint(paths.checkpoints, stages)
+    reached = whole_checkpoint(paths.checkpoints, stages, _goes_by(plan))
     position = None if reached is None else reached.position
     if reached is not None:
         logger.info("continuing from %s", reached.path)
@@ -228,9 +229,19 @@ def open_run(
         reached=reached,
         asking=asking,
         trained=read_trained_on(model.checkpoint),
-        asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained),
+        asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained, write=directory.sums.write_json),
         orders=None if company is None else Orders(company, media),
     )
+
+
+def _goes_by(plan: Plan) -> Mapping[str, str]:
+    """Stages that compare with the policy that they began with, and the stage whose last checkpoint that is."""
+    trained = [stage for stage in plan.stages if isinstance(stage, SFTStage | RLStage) and stage.settings.steps]
+    return {
+        later.name: earlier.name
+        for earlier, later in pairwise(trained)
+        if isinstance(later, RLStage) and later.applied_algorithm.needs_reference
+    }
 
 
 def _followed(metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPaths, stack: ExitStack) -> Trackers:
@@ -272,7 +283,7 @@ def open_served(
         keeping=keeping,
         reached=None,
         trained=TrainedOn(is_complete=False),
-        asked=open_asked(paths.asked, remarks=plan.remarks, streams={}),
+        asked=open_asked(paths.asked, remarks=plan.remarks, streams={}, write=directory.sums.write_json),
     )
 
 
