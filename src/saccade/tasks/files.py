@@ -14,9 +14,11 @@ from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.tasks.rows.answers import choice_texts, golds_of
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError, texts
+from saccade.tasks.rows.grounding import gold_boxes, guessed_frame, written_gold
 from saccade.tasks.rows.images import ImageReader, read_targets
-from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
+from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
 from saccade.tasks.rows.pages import RowScope
+from saccade.tasks.rows.parts import IMAGE_KEYS, RowParts
 from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.rows.text_files import open_text_rows
 from saccade.tasks.rows.videos import ReadVideo, VideoReader, read_event
@@ -233,11 +235,6 @@ def _tasks_of(
             yield TaskRow(source.name, number, row, _task(parts, images, videos, source, number), bool(parts.id))
         except RowError as error:
             yield TaskRow(source.name, number, row, error)
-
-
-def _unknown_layout(row: Row) -> RowError:
-    keys = ", ".join(sorted(str(key) for key in row)[:12]) or "none"
-    return RowError("", f"fits no layout ({', '.join(LAYOUTS)}); its keys are {keys}")
 
 
 def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _FileSource, number: int) -> Task:
