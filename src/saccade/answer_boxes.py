@@ -112,9 +112,13 @@ def _boxes_between_marks(text: str) -> tuple[Box, ...] | None:
     found = [bare] if bare else [*_BOX.finditer(text)] or [*_CORNERS.finditer(text)]
     if not found:
         return None
-    beside = "" if bare else "".join(
-        text[start:end]
-        for start, end in zip([0, *(one.end() for one in found)], [*(one.start() for one in found), len(text)])
+    beside = (
+        ""
+        if bare
+        else "".join(
+            text[start:end]
+            for start, end in zip([0, *(one.end() for one in found)], [*(one.start() for one in found), len(text)])
+        )
     )
     boxes = [_box_of([float(side) for side in one.groups()]) for one in found]
     known = tuple(box for box in boxes if box is not None)

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -52,6 +53,8 @@ _BROKEN = (
     Image.DecompressionBombError,
 )
 """All that Pillow is known to raise on damaged files."""
+
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 _ORIENTATION_TAG = 0x0112
 _TURNS = {
@@ -113,6 +116,15 @@ def decode_image(raw: bytes, where: str, limits: ImageLimits = DEFAULT_LIMITS) -
     return rgb.transpose(_TURNS[orientation]) if orientation in _TURNS else rgb
 
 
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether the file only names a file that Git LFS keeps elsewhere; False where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_LFS_POINTER)) == _LFS_POINTER
+    except OSError:
+        return False
+
+
 def to_rgb(image: Image.Image, where: str) -> Image.Image:
     """A new RGB image without metadata; transparency is laid on white, 16-bit and float greys become 8 bit.
 
@@ -156,6 +168,8 @@ def _open(raw: bytes, where: str) -> ImageFile:
                     return image_file(io.BytesIO(raw))
             except _BROKEN as error:
                 raise MediaError(f"{where}: the image's header is damaged ({error})") from error
+    if raw.startswith(_LFS_POINTER):
+        raise MediaError(f"{where}: a Git LFS pointer and not the image itself; run git lfs pull in its folder")
     raise MediaError(
         f"{where}: not an image that can be read (it begins with {raw[:8]!r}); use PNG, JPEG, WebP, GIF, BMP or TIFF"
     )

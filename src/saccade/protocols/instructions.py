@@ -35,6 +35,7 @@ see. Then finish with <answer>…</answer>."""
 
 ANSWER = "Between <answer> and </answer> write the bare answer: a word, a number or an option's letter, no sentence."
 
+
 def prompt(
     task: Task, tools: Sequence[ToolSpec], view: ViewRule, *, style: Style, max_turns: int | None
 ) -> tuple[Message, ...]:
@@ -46,9 +47,7 @@ def prompt(
     return asked_messages(task, system, view, style=style)
 
 
-def asked_messages(
-    task: Task, system: str, view: ViewRule, *, style: Style, wording: str = ""
-) -> tuple[Message, ...]:
+def asked_messages(task: Task, system: str, view: ViewRule, *, style: Style, wording: str = "") -> tuple[Message, ...]:
     """The system's instructions and the user's images and question, in the task's own words for this ``wording``."""
     return (
         Message(role="system", parts=(system,)),

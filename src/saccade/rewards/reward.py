@@ -118,8 +118,9 @@ def check_scorable(task: Task, trajectory: Trajectory) -> None:
 class OutcomeReward:
     """The outcome reward: ``total = accuracy_weight * accuracy + format_weight * format``, each term 1.0 or 0.0.
 
-    ``accuracy``: the trajectory ended with an answer, and it is right; of boxes their IoU. ``format``: it ended with an answer, and every
-    turn is well-formed. Looks at the model's own turns alone, so nothing that a tool prints can earn it.
+    ``accuracy``: the trajectory ended with an answer, and it is right; of boxes their IoU.
+    ``format``: it ended with an answer, and every turn is well-formed. Looks at the
+    model's own turns alone, so nothing that a tool prints can earn it.
     """
 
     accuracy_weight: float = 1.0

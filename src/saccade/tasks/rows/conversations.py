@@ -4,16 +4,17 @@ The last question is asked, earlier ones and their answers stand before it as te
 of its own (``GOLD_KEYS``), or else it is the last thing that the assistant says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, optional_text
 from saccade.tasks.rows.grounding import with_objects
-from saccade.tasks.rows.messages import RowMessage, messages_of, with_parts_pictures
+from saccade.tasks.rows.messages import RowMessage, joined, messages_of, with_parts_pictures
 from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 from saccade.tasks.rows.problems import gold_of
 from saccade.tasks.rows.texts import IMAGE_MARKER, final_answer, is_worked
 
-MESSAGE_KEYS = ("conversations", "messages", "message", "conversation")
+MESSAGE_KEYS = ("conversations", "messages", "message", "conversation", "dialogue")
 GOLD_KEYS = ("solution", "answer", "ground_truth", "answers")
 """Where a conversation that is to be answered has its right answer."""
 
@@ -54,15 +55,18 @@ def read_trl(row: Row) -> RowParts:
     if (gold := _gold_key(row)) is None:
         if completion is None and row.get("chosen") is not None:
             raise RowError("chosen", "pairs of preferences have no right answer; give one as solution")
-        said = messages_of(completion, "completion") if _holds_messages(completion) else [_said("assistant", completion)]
+        said = (
+            messages_of(completion, "completion") if _holds_messages(completion) else [_said("assistant", completion)]
+        )
         return _asked(row, [*messages, *said], "completion", None)
     return _asked(row, messages, "prompt", gold)
 
 
 def read_alpaca(row: Row) -> RowParts:
-    """``instruction``, ``input``, ``output`` (Alpaca), or ``query`` and ``response`` (ms-swift), with a ``history``."""
-    key = "output" if row.get("instruction") is not None else "response"
-    asked = [text for name in ("instruction", "input", "query") if (text := optional_text(row, name))]
+    """``instruction``, ``input``, ``output`` (Alpaca), ``query`` and ``response`` (ms-swift), with a ``history``, or
+    ``prefix`` and ``suffix``."""
+    key = next((key for key in ("output", "response", "suffix") if row.get(key) is not None), "output")
+    asked = [text for name in ("instruction", "input", "query", "prefix") if (text := optional_text(row, name))]
     earlier: list[RowMessage] = []
     for pair in listed(row.get("history"), "history"):
         texts = listed(pair, "history")
@@ -84,8 +88,9 @@ def _gold_key(row: Row) -> str | None:
 
 def _asked(row: Row, messages: Sequence[RowMessage], key: str, gold: str | None) -> RowParts:
     messages, row, boxes = with_objects(messages, row)
-    turns = [one for one in messages if one.role in ("user", "assistant")]
-    if gold is None and (not turns or turns[-1].role != "assistant" or not (turns[-1].text or turns[-1].value)):
+    asked_in = frozenset(map(id, messages[: _last_asked(messages) + 1]))
+    turns = joined([one for one in messages if one.role in ("user", "assistant")])
+    if gold is None and (not turns or turns[-1].role != "assistant"):
         raise RowError(key, f"does not end with an assistant's answer, and there is none under {', '.join(GOLD_KEYS)}")
     asked = [index for index, one in enumerate(turns) if one.role == "user"]
     if not asked:
@@ -102,16 +107,21 @@ def _asked(row: Row, messages: Sequence[RowMessage], key: str, gold: str | None)
     question = turns[asked[-1]].text
     if earlier:
         question = "\n".join([*earlier, f"Question: {question}"])
-    row, extra = _with_seen_pictures(row, messages, turns[: asked[-1] + 1])
+    row, extra = _with_seen_pictures(row, messages, asked_in)
     notes = [*worked, *extra]
     notes += ["system prompts"] if any(one.role == "system" and one.text for one in messages) else []
     notes += ["calls of tools and their results"] if any(one.role == "tool" for one in messages) else []
     notes += ["replies beside a right answer"] if gold is not None and last.role == "assistant" else []
-    return row_parts(row, question, answer if boxes is None else boxes, gold or key, notes=notes)
+    parts = row_parts(row, question, answer if boxes is None else boxes, gold or key, notes=notes)
+    return parts if boxes is None else replace(parts, answer_key="objects", answer_kind="boxes")
+
+
+def _last_asked(messages: Sequence[RowMessage]) -> int:
+    return max((place for place, one in enumerate(messages) if one.role == "user"), default=-1)
 
 
 def _with_seen_pictures(
-    row: Row, messages: Sequence[RowMessage], kept: Sequence[RowMessage]
+    row: Row, messages: Sequence[RowMessage], asked_in: Collection[int]
 ) -> tuple[Row, tuple[str, ...]]:
     """The row with the pictures of messages that are asked, where markers say which ones those are."""
     images_key, row = with_pictures(row)
@@ -122,7 +132,7 @@ def _with_seen_pictures(
         return row, ()
     seen: list[RowValue] = []
     for one, count in zip(messages, counts):
-        if any(one is other for other in kept):
+        if id(one) in asked_in and one.role in ("user", "assistant"):
             seen += images[:count]
         images = images[count:]
     left = sum(counts) - len(seen)

@@ -13,20 +13,17 @@ _KEYS = {"question", "answer", "answer_kind", "tolerance", "choices", "accepted"
 def ground_truth_in(row: Row) -> Mapping[str, RowValue] | None:
     """The ground truth of an exported question, wherever its form has it; None for any other row."""
     reward = row.get("reward_model")
-    places = (row.get("ground_truth"), row.get("answer"), reward.get("ground_truth") if _is_mapping(reward) else None)
+    inner = reward.get("ground_truth") if isinstance(reward, Mapping) else None
+    places = (row.get("ground_truth"), row.get("answer"), inner)
     for text in places:
         if isinstance(text, str) and text.startswith('{"answer": '):
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError):
                 continue
-            if _is_mapping(value) and value.keys() >= _KEYS:
+            if isinstance(value, Mapping) and value.keys() >= _KEYS:
                 return mapping(value, "ground_truth")
     return None
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def read_exported(row: Row) -> RowParts:

@@ -17,7 +17,8 @@ FRAMES = ("pixels", "0-1", "0-999", "0-1000")
 
 _SCALES = {"0-1": 1.0, "0-999": 999.0, "0-1000": 1000.0}
 _PLACEHOLDER = re.compile(r"<ref-object>|<bbox>")
-_BESIDE = re.compile(r"[\s,;.\[\]()]*")
+_BESIDE = re.compile(r"(?:[\s,;.:\[\](){}\"']|bbox_2d|bbox|label)*+")
+_LEAD = re.compile(r"(?:[^\W\d]+\s+){1,8}(?:is|are|at|:)?:?\s*(?=[\[(<])")
 _PLACE = re.compile(
     r"\b(?:bounding|b-?box\w*|box(?:es)?|coordinates?|locat\w+|regions?|detect\w*|ground\w*|where|positions?)\b",
     re.IGNORECASE,
@@ -33,7 +34,7 @@ def with_objects(messages: Sequence[RowMessage], row: Row) -> tuple[Sequence[Row
     """
     if not row.get("objects") or not any(_PLACEHOLDER.search(one.text) for one in messages):
         return messages, row, None
-    objects = mapping(literal(row["objects"], "objects"), "objects")
+    objects = _objects(literal(row["objects"], "objects"))
     names, boxes = iter(listed(objects.get("ref"), "objects")), iter(listed(objects.get("bbox"), "objects"))
     *before, last = messages
     filled = [replace(one, text=_filled(one.text, names, boxes)) for one in before]
@@ -47,6 +48,16 @@ def with_objects(messages: Sequence[RowMessage], row: Row) -> tuple[Sequence[Row
         raise RowError("objects", "the answer mixes boxes with words; only one of boxes alone can be compared")
     found = [_next(boxes) for _ in range(last.text.count("<bbox>"))]
     return [*filled, last], row, found
+
+
+def _objects(value: RowValue) -> Row:
+    """``ref``, ``bbox``, ``bbox_type``; also from ms-swift's earlier list of ``caption``, ``bbox``, ``bbox_type``."""
+    if not isinstance(value, list):
+        return mapping(value, "objects")
+    items = [mapping(item, "objects") for item in value]
+    boxes = [listed(item.get("bbox"), "objects") for item in items]
+    flat = [box for found in boxes for box in (found if found and isinstance(found[0], list) else [found])]
+    return {"ref": [item.get("caption") for item in items], "bbox": flat, "bbox_type": items[0].get("bbox_type")}
 
 
 def _filled(text: str, names: Iterator[RowValue], boxes: Iterator[RowValue]) -> str:
@@ -68,7 +79,8 @@ def gold_boxes(answer: RowValue, question: str, *, is_said: bool) -> tuple[Box, 
     """
     if isinstance(answer, str):
         text = unwrapped(answer)
-        boxes, has_keys = boxes_in(text), "{" in text
+        lead = _LEAD.match(text)
+        boxes, has_keys = boxes_in(text[lead.end() :] if lead else text), "{" in text
     else:
         boxes, has_keys = boxes_of(answer), _has(answer, dict) or _has(answer, float)
     if boxes is None or is_said:

@@ -8,7 +8,8 @@
 ``sharegpt``          ``conversations`` or ``messages`` (from, value or role, content; a list or JSON text) and
                       ``images`` or ``image``, or pictures in parts of messages, as LLaVA, ms-swift (with ``objects``),
                       MM-Eureka and OpenAI's files have them; the answer at the end, or as ``solution`` or ``answer``
-``alpaca``            ``instruction, input, output``, or ms-swift's ``query, response``; perhaps ``history, system``
+``alpaca``            ``instruction, input, output``, or ms-swift's ``query, response``; perhaps ``history, system``;
+                      or PaliGemma's ``prefix, suffix``
 ``video_r1``          ``problem, solution`` (with ``<answer>``), ``path`` beside ``data_type`` (image, video), and
                       perhaps ``options, problem_type, problem_id, data_source``: Video-R1-260k and its like
 ``exported``          what ``saccade export --family`` writes for verl, EasyR1, TRL, lmms-eval and the hub
@@ -41,10 +42,10 @@ LAYOUTS: Mapping[str, Callable[[Row], RowParts]] = MappingProxyType(
         "plain": read_plain,
         "easyr1": read_easyr1,
         "verl": read_verl,
-        "trl": read_trl,
         "sharegpt": read_sharegpt,
-        "alpaca": read_alpaca,
         "video_r1": read_video_r1,
+        "trl": read_trl,
+        "alpaca": read_alpaca,
         "exported": read_exported,
     }
 )
@@ -56,8 +57,10 @@ def detect(row: Row) -> str | None:
         return "exported"
     if isinstance(row.get("prompt"), list) and ("reward_model" in row or "data_source" in row):
         return "verl"
-    if "problem" in row:
+    if "problem" in row and (row["problem"] or row.get("query") or not holds_conversation(row)):
         return "video_r1" if "solution" in row and row.get("answer") is None else "easyr1"
+    if "question_type" in row and "target_instances" in row:
+        return "easyr1"  # of which ``question`` is not read
     if "question" in row and any(key in row for key in PLAIN_ANSWERS):
         return "plain"
     if holds_conversation(row):
@@ -65,6 +68,8 @@ def detect(row: Row) -> str | None:
     if row.get("prompt") is not None and any(key in row for key in (*GOLD_KEYS, "completion", "chosen")):
         return "trl"
     if ("instruction" in row and "output" in row) or ("query" in row and "response" in row):
+        return "alpaca"
+    if "prefix" in row and "suffix" in row:
         return "alpaca"
     return "plain" if "question" in row else None
 

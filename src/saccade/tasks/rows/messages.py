@@ -1,7 +1,8 @@
 """Messages of a conversation, of any of the forms in use, and the pictures that stand in their parts."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -22,6 +23,9 @@ _ROLES: Mapping[str, Role] = MappingProxyType(
         "developer": "system",
     }
 )
+_NAMED_PICTURE = re.compile(r"(?:Picture \d{1,3}:\s*)?<img>\s*([^<>\n]{1,1000}?)\s*</img>")
+"""Qwen-VL's way to show a picture."""
+
 _IMAGE_TYPES = frozenset(["image", "image_url", "input_image"])
 _IMAGE_KEYS = ("image", "image_url", "path", "url", "bytes", "source", "data", "base64")
 
@@ -55,7 +59,9 @@ def _message(fields: Row, key: str) -> RowMessage:
         role = "tool"
     content = fields.get("content", fields.get("value"))
     if isinstance(content, str) or content is None:
-        return RowMessage(role=role, text=(content or "").strip())
+        text = content or ""
+        named = tuple(_NAMED_PICTURE.findall(text))
+        return RowMessage(role=role, text=_NAMED_PICTURE.sub(IMAGE_MARKER, text).strip(), pictures=named)
     if _is_bare(content):
         return RowMessage(role=role, text=str(content), value=content)
     words: list[str] = []
@@ -94,6 +100,17 @@ def _picture(value: RowValue) -> RowValue:
     if isinstance(value, Mapping):
         return next((value[name] for name in ("url", "data") if value.get(name) is not None), value)
     return value
+
+
+def joined(messages: Sequence[RowMessage]) -> list[RowMessage]:
+    """The messages, with questions that follow each other as one: a text, and then its picture."""
+    found: list[RowMessage] = []
+    for one in messages:
+        if found and one.role == found[-1].role == "user":
+            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{one.text}".strip())
+        else:
+            found.append(one)
+    return found
 
 
 def with_parts_pictures(row: Row, messages: Sequence[RowMessage], images_key: str) -> Row:

@@ -17,17 +17,15 @@ _WANTED: Mapping[str, Sequence[tuple[str, ...]]] = {
 }
 """The keys that layouts cannot do without, the most common layout first."""
 
-_OTHER_NAMES: Mapping[str, frozenset[str]] = {
-    "question": frozenset(
-        "q query questions question_text text prompt instruction input user human problem ask statement prompts".split()
-    ),
-    "answer": frozenset(
-        "a gt label labels target targets response output gold golden gt_answer final_answer correct_answer "
-        "ground_truth groundtruth gpt assistant reply solution completion answer_text correct ans reference".split()
-    ),
-    "conversations": frozenset("conversation dialog dialogue chat turns chats history".split()),
-    "image": frozenset("img picture pic photo imgs img_path image_file image_url image_name photos picture_path".split()),
+_OTHER_NAMES: Mapping[str, str] = {
+    "question": "q query questions question_text text prompt prefix instruction input user human problem statement",
+    "answer": "a gt label labels target targets response output gold golden gt_answer final_answer correct_answer "
+    "correct_choice ground_truth groundtruth gpt assistant reply solution completion suffix answer_text correct ans",
+    "conversations": "dialog chat turns chats history",
+    "image": "img picture pic photo imgs img_path image_file image_url image_name photos picture_path",
 }
+"""What people call the keys, in words between spaces."""
+
 _PICTURE_KEYS = ("image", "images")
 
 
@@ -47,7 +45,7 @@ def renaming(row: Row, *wanted: str) -> dict[str, str]:
     for name in wanted:
         if row.get(name) in (None, "", []):
             other = next((key for key in free if key.casefold() == name), None)
-            other = other or next((key for key in free if key.casefold() in _OTHER_NAMES.get(name, ())), None)
+            other = other or next((key for key in free if key.casefold() in _OTHER_NAMES.get(name, "").split()), None)
             close = difflib.get_close_matches(name, [key.casefold() for key in free], n=1, cutoff=0.8)
             other = other or next((key for key in free if close and key.casefold() == close[0]), None)
             if other is not None:

@@ -1,5 +1,6 @@
 """Parts of a row that all layouts share: pictures, options, targets, and notes of what is left out."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from saccade.tasks.rows.videos import EVENT_KEYS, RowVideo, find_video
 IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file", "pictures")
 
 _NUMBERED_IMAGE = re.compile(r"image_?([1-9])")
+_OPTION_COLUMN = re.compile(r"(?:option|choice)[ _]?([0-9]|[a-h])", re.IGNORECASE)
 _UNREAD = ("objects", "bboxs", "bboxes", "masks", "points")
 """Keys that look like targets, and that no layout reads as such."""
 
@@ -105,10 +107,17 @@ def with_pictures(row: Row) -> tuple[str, Row]:
     value = row[key]
     if isinstance(value, str) and value.startswith("[") and value.rstrip().endswith("]"):
         try:
-            value = literal(value, key)
-        except RowError:
-            return key, row
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = _python_list(value, key)
     return key, {**row, key: value} if isinstance(value, list) else row
+
+
+def _python_list(text: str, key: str) -> RowValue:
+    try:
+        return literal(text, key)
+    except RowError:
+        return text
 
 
 def pictures(images: Sequence[RowValue], video: RowVideo | None) -> int:
@@ -117,10 +126,13 @@ def pictures(images: Sequence[RowValue], video: RowVideo | None) -> int:
 
 
 def _options(row: Row) -> RowValue:
-    """``choices`` or ``options``, else the columns A, B, C, …, from the first on as far as they go."""
+    """``choices`` or ``options``, else the columns A, B, C, … or ``option0``, …, as far as they go."""
     for key in ("choices", "options"):
         if row.get(key) is not None:
             return row[key]
+    named = sorted((match[1].casefold(), key) for key in row if (match := _OPTION_COLUMN.fullmatch(key)))
+    if len(named) > 1:
+        return [row[key] for _, key in named]
     letters = [chr(ord("A") + place) for place in range(26)]
     ends = next((place for place, letter in enumerate(letters) if row.get(letter) in (None, "")), len(letters))
     return [row[letter] for letter in letters[:ends]] if ends > 1 else None
