@@ -6,7 +6,7 @@ an answer that says                                  what becomes of it
 ``[x1, y1, x2, y2]``, ``(…)``, four bare numbers     a box; also within ``<box>``, ``<bbox>`` or ``<|box_start|>``
 ``[[…], […]]``, ``[…], […]``, ``(x1, y1), (x2, y2)``  several boxes; the last form, Qwen2-VL's, is one
 JSON or a Python literal with ``bbox_2d``, ``bbox``,  the same, also in a fence; labels and confidences are passed
-``box`` or ``Position``                              over
+``box`` or ``Position``; names in ``<ref>``             over
 words, any other count of numbers, NaN, infinity,    no boxes, and never right
 more than ``MAX_BOXES`` boxes or ``MAX_CHARACTERS``
 ===================================================  ==============================================================
@@ -26,7 +26,9 @@ MAX_NUMBER = 1e9
 CORNER_KEYS = ("bbox_2d", "bbox", "box", "Position", "position")
 
 _FENCE = re.compile(r"\A```[a-z]*|```\Z")
-_TAG = re.compile(r"</?(?:bbox|box)>|<\|box_(?:start|end)\|>")
+_TAG = re.compile(
+    r"</?(?:bbox|box)>|<\|box_(?:start|end)\|>|<ref>[^<>]*</ref>|<\|object_ref_start\|>[^<>]*<\|object_ref_end\|>"
+)
 # Not \d, which takes the digits of every script. Bounded: each match is linear in its text.
 _NUMBER = r"([+-]?[0-9]{1,12}(?:\.[0-9]{1,12})?)"
 _COMMA = " ?, ?"

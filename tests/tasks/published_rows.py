@@ -64,8 +64,12 @@ AUDITED: dict[str, Published] = {
         "choice",
         left_out="thoughts",
     ),
-    "vlm-r1": Published({"image": "a.png", "conversations": llava("<image>How many?", "0")}, "How many?", "0", "integer"),
-    "vlm-r1 number": Published({"image": "a.png", "conversations": llava("<image>How many?", 3)}, "How many?", "3", "integer"),
+    "vlm-r1": Published(
+        {"image": "a.png", "conversations": llava("<image>How many?", "0")}, "How many?", "0", "integer"
+    ),
+    "vlm-r1 number": Published(
+        {"image": "a.png", "conversations": llava("<image>How many?", 3)}, "How many?", "3", "integer"
+    ),
     "vlm-r1 rec": Published(
         {"image": "a.png", "problem": None, "conversations": llava(f"<image>{REC}", [24.0, 16.0, 48.0, 40.0])},
         REC,
@@ -79,7 +83,10 @@ AUDITED: dict[str, Published] = {
         "boxes",
     ),
     "llama-factory": Published(
-        {"messages": [*chat("<image>Who?", "Kane."), *chat("What are they doing?", "Celebrating.")], "images": ["a.png"]},
+        {
+            "messages": [*chat("<image>Who?", "Kane."), *chat("What are they doing?", "Celebrating.")],
+            "images": ["a.png"],
+        },
         "Question: [image 1]Who?\nAnswer: Kane.\nQuestion: What are they doing?",
         "Celebrating.",
     ),
@@ -114,10 +121,16 @@ AUDITED: dict[str, Published] = {
         left_out="tools",
     ),
     "ms-swift query": Published({"query": f"<image>{COLOUR}", "response": "red", "images": ["a.png"]}, COLOUR, "red"),
-    "alpaca": Published({"instruction": f"<image>{COLOUR}", "input": "", "output": "red", "images": ["a.png"]}, COLOUR, "red"),
+    "alpaca": Published(
+        {"instruction": f"<image>{COLOUR}", "input": "", "output": "red", "images": ["a.png"]}, COLOUR, "red"
+    ),
     "trl prompt": Published({"prompt": chat(COLOUR, None), "images": ["a.png"], "solution": "red"}, COLOUR, "red"),
     "trl grpo": Published(
-        {"prompt": chat(part(text=None), None), "image": {"bytes": PNG, "path": None}, "solution": "<answer>red</answer>"},
+        {
+            "prompt": chat(part(text=None), None),
+            "image": {"bytes": PNG, "path": None},
+            "solution": "<answer>red</answer>",
+        },
         COLOUR,
         "red",
     ),
@@ -127,7 +140,9 @@ AUDITED: dict[str, Published] = {
         "red",
     ),
     "trl messages": Published(
-        {"messages": chat(part(text=None), [{"type": "text", "text": "red"}]), "images": [{"bytes": PNG}]}, COLOUR, "red"
+        {"messages": chat(part(text=None), [{"type": "text", "text": "red"}]), "images": [{"bytes": PNG}]},
+        COLOUR,
+        "red",
     ),
     "verl geo3k": Published(
         {
@@ -162,7 +177,12 @@ AUDITED: dict[str, Published] = {
         "choice",
     ),
     "mmk12": Published(
-        {"id": "1", "question": "Find $\\angle A$. <image>", "answer": "$60^\\circ$", "image": {"bytes": PNG, "path": None}},
+        {
+            "id": "1",
+            "question": "Find $\\angle A$. <image>",
+            "answer": "$60^\\circ$",
+            "image": {"bytes": PNG, "path": None},
+        },
         "Find $\\angle A$.",
         "60^\\circ",
         "math",
@@ -170,7 +190,9 @@ AUDITED: dict[str, Published] = {
     "mm-eureka": Published(
         {"id": "1", "conversations": json.dumps(chat(part(image="a.png"), None)), "answer": "red"}, COLOUR, "red"
     ),
-    "openrlhf-m": Published({"message": json.dumps(chat(part(image="file://{folder}/a.png"), None)), "answer": "red"}, COLOUR, "red"),
+    "openrlhf-m": Published(
+        {"message": json.dumps(chat(part(image="file://{folder}/a.png"), None)), "answer": "red"}, COLOUR, "red"
+    ),
     "visual-rft": Published(
         {
             "image": {"bytes": PNG, "path": None},
@@ -181,8 +203,15 @@ AUDITED: dict[str, Published] = {
         str(BOX),
         "boxes",
     ),
-    "r1-v clevr": Published({"image": {"bytes": PNG}, "problem": "How many?", "solution": "<answer> 4 </answer>"}, "How many?", "4", "integer"),
-    "llava": Published({"id": "1", "image": "a.png", "conversations": llava(f"<image>\n{COLOUR}", "red")}, COLOUR, "red"),
+    "r1-v clevr": Published(
+        {"image": {"bytes": PNG}, "problem": "How many?", "solution": "<answer> 4 </answer>"},
+        "How many?",
+        "4",
+        "integer",
+    ),
+    "llava": Published(
+        {"id": "1", "image": "a.png", "conversations": llava(f"<image>\n{COLOUR}", "red")}, COLOUR, "red"
+    ),
     "llama-factory tools": Published(
         {
             "conversations": [
@@ -212,7 +241,9 @@ AUDITED: dict[str, Published] = {
         "choice",
         images=2,
     ),
-    "text alone": Published({"images": [], "problem": "What is 2+2?", "answer": "4"}, "What is 2+2?", "4", "integer", images=0),
+    "text alone": Published(
+        {"images": [], "problem": "What is 2+2?", "answer": "4"}, "What is 2+2?", "4", "integer", images=0
+    ),
     "llava-cot": Published(
         {
             "image": "a.png",
@@ -230,7 +261,15 @@ AUDITED: dict[str, Published] = {
         "red",
         left_out="thoughts",
     ),
-    "openai file": Published({"messages": chat([{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": COLOUR}], "red")}, COLOUR, "red"),
+    "openai file": Published(
+        {
+            "messages": chat(
+                [{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": COLOUR}], "red"
+            )
+        },
+        COLOUR,
+        "red",
+    ),
     "thyme": Published(
         {"question": f"<image>{COLOUR}", "response": "<think>x</think><answer>red</answer>", "image": [BASE64]},
         COLOUR,
@@ -241,20 +280,38 @@ AUDITED: dict[str, Published] = {
 """Layouts that were tried one after the other before any of these rules was written."""
 
 FOUND: dict[str, Published] = {
-    "box as list": Published({"question": "Where is the dot?", "answer": BOX, "image": "a.png"}, "Where is the dot?", str(BOX), "boxes"),
-    "box by kind": Published({"question": "the dot", "answer": str(BOX), "answer_kind": "boxes", "image": "a.png"}, "the dot", str(BOX), "boxes"),
+    "box as list": Published(
+        {"question": "Where is the dot?", "answer": BOX, "image": "a.png"}, "Where is the dot?", str(BOX), "boxes"
+    ),
+    "box by kind": Published(
+        {"question": "the dot", "answer": str(BOX), "answer_kind": "boxes", "image": "a.png"},
+        "the dot",
+        str(BOX),
+        "boxes",
+    ),
     "box of shares": Published(
-        {"question": "Where is it?", "answer": [0.25, 0.25, 0.5, 0.625], "image": "a.png"}, "Where is it?", str(BOX), "boxes"
+        {"question": "Where is it?", "answer": [0.25, 0.25, 0.5, 0.625], "image": "a.png"},
+        "Where is it?",
+        str(BOX),
+        "boxes",
     ),
     "qwen2.5-vl grounding": Published(
-        {"image": "a.png", "conversations": llava("<image>\nLocate the dot, output the bbox in JSON.", '{\n"bbox_2d": [24, 16, 48, 40]\n}')},
+        {
+            "image": "a.png",
+            "conversations": llava(
+                "<image>\nLocate the dot, output the bbox in JSON.", '{\n"bbox_2d": [24, 16, 48, 40]\n}'
+            ),
+        },
         "Locate the dot, output the bbox in JSON.",
         str(BOX),
         "boxes",
     ),
     "ms-swift qwen3-vl grounding": Published(
         {
-            "messages": chat("<image>Find <ref-object>", '[\n\t{"bbox_2d": <bbox>, "label": "<ref-object>"}\n\t{"bbox_2d": <bbox>, "label": "<ref-object>"}\n]'),
+            "messages": chat(
+                "<image>Find <ref-object>",
+                '[\n\t{"bbox_2d": <bbox>, "label": "<ref-object>"}\n\t{"bbox_2d": <bbox>, "label": "<ref-object>"}\n]',
+            ),
             "images": ["a.png"],
             "objects": {"ref": ["sheep", "sheep", "sheep"], "bbox": [BOX, OTHER]},
         },
@@ -267,37 +324,72 @@ FOUND: dict[str, Published] = {
             "query": "Find <ref-object>",
             "response": "<bbox>",
             "images": ["a.png"],
-            "objects": json.dumps([{"caption": "guy in red", "bbox": [BOX, OTHER][:1], "bbox_type": "real", "image": 0}]),
+            "objects": json.dumps(
+                [{"caption": "guy in red", "bbox": [BOX, OTHER][:1], "bbox_type": "real", "image": 0}]
+            ),
         },
         "Find guy in red",
         str(BOX),
         "boxes",
     ),
     "internlm-xcomposer": Published(
-        {"id": "1", "image": ["a.png"], "conversations": [{"from": "user", "value": "Can you guide me to the location of the dot?"}, {"from": "assistant", "value": "The bounding box is [24, 16, 48, 40]"}]},
+        {
+            "id": "1",
+            "image": ["a.png"],
+            "conversations": [
+                {"from": "user", "value": "Can you guide me to the location of the dot?"},
+                {"from": "assistant", "value": "The bounding box is [24, 16, 48, 40]"},
+            ],
+        },
         "Can you guide me to the location of the dot?",
         str(BOX),
         "boxes",
     ),
     "qwen-vl": Published(
-        {"id": "1", "conversations": [{"from": "user", "value": f"Picture 1: <img>a.png</img>\n{COLOUR}"}, {"from": "assistant", "value": "red"}]},
+        {
+            "id": "1",
+            "conversations": [
+                {"from": "user", "value": f"Picture 1: <img>a.png</img>\n{COLOUR}"},
+                {"from": "assistant", "value": "red"},
+            ],
+        },
         COLOUR,
         "red",
     ),
     "paligemma": Published({"image": "a.png", "prefix": COLOUR, "suffix": "red"}, COLOUR, "red"),
     "torchtune": Published({"dialogue": llava(COLOUR, "red"), "image_path": "a.png"}, COLOUR, "red"),
     "openai, picture second": Published(
-        {"messages": [{"role": "user", "content": COLOUR}, *chat([{"type": "image_url", "image_url": {"url": "a.png"}}], "red")]},
+        {
+            "messages": [
+                {"role": "user", "content": COLOUR},
+                *chat([{"type": "image_url", "image_url": {"url": "a.png"}}], "red"),
+            ]
+        },
         COLOUR,
         "red",
     ),
     "openai, data url": Published(
-        {"messages": chat([{"type": "text", "text": COLOUR}, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}}], "red")},
+        {
+            "messages": chat(
+                [
+                    {"type": "text", "text": COLOUR},
+                    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}},
+                ],
+                "red",
+            )
+        },
         COLOUR,
         "red",
     ),
     "q-bench2": Published(
-        {"image1": {"bytes": PNG}, "image2": {"bytes": PNG}, "question": "Which is sharper?", "option0": "first", "option1": "second", "answer": "A"},
+        {
+            "image1": {"bytes": PNG},
+            "image2": {"bytes": PNG},
+            "question": "Which is sharper?",
+            "option0": "first",
+            "option1": "second",
+            "answer": "A",
+        },
         "Which is sharper?",
         "A",
         "choice",
@@ -305,14 +397,30 @@ FOUND: dict[str, Published] = {
         choices=("first", "second"),
     ),
     "pmc-vqa": Published(
-        {"image": {"bytes": PNG}, "question": COLOUR, "answer": "red", "choice a": "red", "choice b": "green", "answer label": "A"},
+        {
+            "image": {"bytes": PNG},
+            "question": COLOUR,
+            "answer": "red",
+            "choice a": "red",
+            "choice b": "green",
+            "answer label": "A",
+        },
         COLOUR,
         "red",
         "choice",
         choices=("red", "green"),
     ),
     "geommbench": Published(
-        {"index": 1, "question": COLOUR, "answer": "B", "A": "red", "B": "green", "C": None, "D": None, "image": {"bytes": PNG}},
+        {
+            "index": 1,
+            "question": COLOUR,
+            "answer": "B",
+            "A": "red",
+            "B": "green",
+            "C": None,
+            "D": None,
+            "image": {"bytes": PNG},
+        },
         COLOUR,
         "B",
         "choice",
@@ -365,7 +473,13 @@ HELD_BACK: dict[str, Published] = {
     "skyrl geometry3k": Published(
         {
             "data_source": "geometry3k",
-            "prompt": chat([{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}}, {"type": "text", "text": "Find x."}], None),
+            "prompt": chat(
+                [
+                    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}},
+                    {"type": "text", "text": "Find x."},
+                ],
+                None,
+            ),
             "env_class": "geometry3k",
             "reward_spec": {"method": "rule", "ground_truth": "20"},
             "extra_info": {"split": "train", "index": 3},
@@ -386,12 +500,23 @@ HELD_BACK: dict[str, Published] = {
         "red",
     ),
     "unsloth": Published(
-        {"messages": chat([{"type": "text", "text": COLOUR}, {"type": "image", "image": {"bytes": PNG, "path": None}}], [{"type": "text", "text": "red", "image": None}])},
+        {
+            "messages": chat(
+                [{"type": "text", "text": COLOUR}, {"type": "image", "image": {"bytes": PNG, "path": None}}],
+                [{"type": "text", "text": "red", "image": None}],
+            )
+        },
         COLOUR,
         "red",
     ),
     "axolotl": Published(
-        {"messages": chat([{"type": "image", "url": "a.png"}, {"type": "text", "text": COLOUR}], [{"type": "text", "text": "red"}])}, COLOUR, "red"
+        {
+            "messages": chat(
+                [{"type": "image", "url": "a.png"}, {"type": "text", "text": COLOUR}], [{"type": "text", "text": "red"}]
+            )
+        },
+        COLOUR,
+        "red",
     ),
     "internvl grounding": Published(
         {
@@ -399,16 +524,26 @@ HELD_BACK: dict[str, Published] = {
             "image": "a.png",
             "width": 96,
             "height": 64,
-            "conversations": llava("<image>\nPlease provide the bounding box of <ref>the dot</ref>.", "<ref>the dot</ref><box>[[250, 250, 500, 625]]</box>"),
+            "conversations": llava(
+                "<image>\nPlease provide the bounding box of <ref>the dot</ref>.",
+                "<ref>the dot</ref><box>[[250, 250, 500, 625]]</box>",
+            ),
         },
         "Please provide the bounding box of <ref>the dot</ref>.",
         str(BOX),
         "boxes",
     ),
-    "cauldron": Published({"images": [{"bytes": PNG, "path": None}], "texts": [{"user": COLOUR, "assistant": "red", "source": "VQAv2"}]}, COLOUR, "red"),
+    "cauldron": Published(
+        {"images": [{"bytes": PNG, "path": None}], "texts": [{"user": COLOUR, "assistant": "red", "source": "VQAv2"}]},
+        COLOUR,
+        "red",
+    ),
     "slime": Published({"prompt": chat(f"<image>{COLOUR}", None), "label": "red", "images": ["a.png"]}, COLOUR, "red"),
     "radvlm": Published(
-        {"image": "a.png", "conversations": llava("<image>\nWhere is the dot? Give a bounding box.", "[0.25, 0.25, 0.50, 0.625]")},
+        {
+            "image": "a.png",
+            "conversations": llava("<image>\nWhere is the dot? Give a bounding box.", "[0.25, 0.25, 0.50, 0.625]"),
+        },
         "Where is the dot? Give a bounding box.",
         str(BOX),
         "boxes",
@@ -429,30 +564,44 @@ HELD_BACK: dict[str, Published] = {
         choices=("red", "green"),
     ),
     "llava-onevision": Published(
-        {"id": "1", "image": {"bytes": PNG, "path": None}, "conversations": llava(f"<image>\n{COLOUR}", "red"), "data_source": "x"}, COLOUR, "red"
+        {
+            "id": "1",
+            "image": {"bytes": PNG, "path": None},
+            "conversations": llava(f"<image>\n{COLOUR}", "red"),
+            "data_source": "x",
+        },
+        COLOUR,
+        "red",
     ),
     "seed-bench": Published(
-        {"question": COLOUR, "choice_a": "red", "choice_b": "green", "choice_c": "blue", "choice_d": "grey", "answer": "A", "image": [{"bytes": PNG}], "data_type": "image"},
+        {
+            "question": COLOUR,
+            "choice_a": "red",
+            "choice_b": "green",
+            "choice_c": "blue",
+            "choice_d": "grey",
+            "answer": "A",
+            "image": [{"bytes": PNG}],
+            "data_type": "image",
+        },
         COLOUR,
         "A",
         "choice",
         choices=("red", "green", "blue", "grey"),
     ),
     "egm": Published(
-        {"id": 1, "image": "a.png", "height": 64, "width": 96, "conversations": llava("<image>\nLocate the dot.", '```json\n[\n\t{"bbox_2d": [24, 16, 48, 40], "label": "the dot"}\n]\n```')},
+        {
+            "id": 1,
+            "image": "a.png",
+            "height": 64,
+            "width": 96,
+            "conversations": llava(
+                "<image>\nLocate the dot.", '```json\n[\n\t{"bbox_2d": [24, 16, 48, 40], "label": "the dot"}\n]\n```'
+            ),
+        },
         "Locate the dot.",
         str(BOX),
         "boxes",
-    ),
-    "tvg": Published(
-        {
-            "image": {"bytes": PNG},
-            "prompt": {"box": chat(COLOUR, None), "point": chat(COLOUR, None)},
-            "reward_model": {"ground_truth": "red"},
-            "extra_info": {"dataset_name": "tallyqa", "question": COLOUR},
-        },
-        COLOUR,
-        "red",
     ),
 }
 """Rows of cards and documents that were written down once the readers were done, and read at the first try."""

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from tests.tasks.published_rows import AUDITED, BASE64, FOUND, HELD_BACK, PNG, Published
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
-from tests.tasks.published_rows import AUDITED, BASE64, FOUND, HELD_BACK, PNG, Published
 
 
 def png() -> bytes:
@@ -61,18 +61,26 @@ def test_a_published_row_is_read_as_it_is_meant(
     read = (task.question, task.answer, task.answer_kind, len(task.images), task.choices)
     assert read == (one.question, one.answer, one.kind, one.images, one.choices)
     said = [record.getMessage() for record in caplog.records if "left out:" in record.getMessage()]
-    assert len(said) == bool(one.left_out) and one.left_out in "".join(said)
+    assert len(said) == bool(one.left_out)
+    assert one.left_out in "".join(said)
     assert ("taken to be in" in caplog.text) == (one.kind == "boxes" and "objects" not in one.row)
 
 
 @pytest.mark.parametrize(
     ("row", "hint"),
     [
-        ({"q": "?", "gold": "red", "img": "a.png"}, "rename `q` to `question`, rename `gold` to `answer`, rename `img` to `image`"),
+        (
+            {"q": "?", "gold": "red", "img": "a.png"},
+            "rename `q` to `question`, rename `gold` to `answer`, rename `img` to `image`",
+        ),
         ({"Question": "?", "Answer": "red"}, "rename `Question` to `question`, rename `Answer` to `answer`"),
         ({"question": "?", "label": "red"}, "answer: there is no answer; rename `label` to `answer`"),
+        (
+            {"prompt": {"box": [], "point": []}, "image": "a.png"},
+            "the nearest layout is trl (prompt, solution, and images): add `solution`",
+        ),
         ({"prompt": "?", "chosen": "a", "rejected": "b"}, "pairs of preferences have no right answer"),
-        ({"chats": [], "image": "a.png"}, "rename `chats` to `conversations`"),
+        ({"chats": [{"role": "user"}], "image": "a.png"}, "rename `chats` to `conversations`"),
     ],
 )
 def test_a_refusal_names_the_renaming_that_would_fit(tmp_path: Path, row: dict[str, object], hint: str) -> None:
@@ -82,7 +90,14 @@ def test_a_refusal_names_the_renaming_that_would_fit(tmp_path: Path, row: dict[s
 
 
 def test_an_answer_that_mixes_boxes_with_words_is_refused(tmp_path: Path) -> None:
-    messages = [{"role": "user", "content": "<image>Open it"}, {"role": "assistant", "content": "click(start_box='<bbox>')"}]
-    row: dict[str, object] = {"messages": messages, "images": ["a.png"], "objects": {"ref": [], "bbox": [[61, 22, 70, 30]]}}
+    messages = [
+        {"role": "user", "content": "<image>Open it"},
+        {"role": "assistant", "content": "click(start_box='<bbox>')"},
+    ]
+    row: dict[str, object] = {
+        "messages": messages,
+        "images": ["a.png"],
+        "objects": {"ref": [], "bbox": [[61, 22, 70, 30]]},
+    }
     with pytest.raises(UserError, match="objects: the answer mixes boxes with words"):
         read_tasks(write(tmp_path, row), media=MediaStore())

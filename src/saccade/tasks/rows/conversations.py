@@ -14,7 +14,7 @@ from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 from saccade.tasks.rows.problems import gold_of
 from saccade.tasks.rows.texts import IMAGE_MARKER, final_answer, is_worked
 
-MESSAGE_KEYS = ("conversations", "messages", "message", "conversation", "dialogue")
+MESSAGE_KEYS = ("conversations", "messages", "message", "conversation", "dialogue", "texts")
 GOLD_KEYS = ("solution", "answer", "ground_truth", "answers")
 """Where a conversation that is to be answered has its right answer."""
 
@@ -34,7 +34,8 @@ def message_key(row: Row) -> str:
 
 
 def _holds_messages(value: RowValue) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("[{"))
+    is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return is_list or (isinstance(value, str) and value.lstrip().startswith("[{"))
 
 
 def holds_conversation(row: Row) -> bool:
@@ -52,7 +53,8 @@ def read_trl(row: Row) -> RowParts:
     prompt = row.get("prompt")
     messages = messages_of(prompt, "prompt") if _holds_messages(prompt) else [_said("user", prompt)]
     completion = row.get("completion")
-    if (gold := _gold_key(row)) is None:
+    gold = _gold_key(row) or ("label" if completion is None and row.get("label") is not None else None)
+    if gold is None:
         if completion is None and row.get("chosen") is not None:
             raise RowError("chosen", "pairs of preferences have no right answer; give one as solution")
         said = (

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from saccade.tasks.rows.fields import Row, RowValue, mapping
+from saccade.tasks.rows.fields import Row, RowError, RowValue, mapping
 from saccade.tasks.rows.messages import messages_of, with_parts_pictures
 from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 
@@ -28,7 +28,9 @@ def ground_truth_in(row: Row) -> Mapping[str, RowValue] | None:
 
 def read_exported(row: Row) -> RowParts:
     """The question as it was exported; its instructions are another trainer's prompt, and left out."""
-    gold = ground_truth_in(row) or {}
+    gold = ground_truth_in(row)
+    if gold is None:
+        raise RowError("ground_truth", "is none of an exported question")
     extra = row.get("extra_info")
     asked = {"difficulty": row.get("difficulty"), **(extra if isinstance(extra, Mapping) else {})}
     key, row = with_pictures(row)

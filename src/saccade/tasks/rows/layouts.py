@@ -4,7 +4,7 @@
 ``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``; so are
                       TreeVGR-RL-37K and, with ``query, question, question_type`` too, iVGR-RL-51K
 ``verl``              ``prompt`` (messages), ``images, reward_model.ground_truth``, ``extra_info, data_source``
-``trl``               ``prompt`` (messages or text) and ``solution``, ``answer``, ``ground_truth`` or ``completion``
+``trl``               ``prompt`` (messages or text) and ``solution``, ``answer``, ``label``, ``completion``
 ``sharegpt``          ``conversations`` or ``messages`` (from, value or role, content; a list or JSON text) and
                       ``images`` or ``image``, or pictures in parts of messages, as LLaVA, ms-swift (with ``objects``),
                       MM-Eureka and OpenAI's files have them; the answer at the end, or as ``solution`` or ``answer``
@@ -55,7 +55,7 @@ def detect(row: Row) -> str | None:
     """The layout that the row's keys speak of, or None."""
     if ground_truth_in(row) is not None:
         return "exported"
-    if isinstance(row.get("prompt"), list) and ("reward_model" in row or "data_source" in row):
+    if isinstance(row.get("prompt"), list) and ("reward_model" in row or "reward_spec" in row or "data_source" in row):
         return "verl"
     if "problem" in row and (row["problem"] or row.get("query") or not holds_conversation(row)):
         return "video_r1" if "solution" in row and row.get("answer") is None else "easyr1"
@@ -65,7 +65,7 @@ def detect(row: Row) -> str | None:
         return "plain"
     if holds_conversation(row):
         return "sharegpt"
-    if row.get("prompt") is not None and any(key in row for key in (*GOLD_KEYS, "completion", "chosen")):
+    if row.get("prompt") is not None and any(key in row for key in (*GOLD_KEYS, "completion", "label", "chosen")):
         return "trl"
     if ("instruction" in row and "output" in row) or ("query" in row and "response" in row):
         return "alpaca"

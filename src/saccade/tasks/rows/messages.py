@@ -26,7 +26,7 @@ _ROLES: Mapping[str, Role] = MappingProxyType(
 _NAMED_PICTURE = re.compile(r"(?:Picture \d{1,3}:\s*)?<img>\s*([^<>\n]{1,1000}?)\s*</img>")
 """Qwen-VL's way to show a picture."""
 
-_IMAGE_TYPES = frozenset(["image", "image_url", "input_image"])
+_IMAGE_TYPES = ("image", "image_url", "input_image")
 _IMAGE_KEYS = ("image", "image_url", "path", "url", "bytes", "source", "data", "base64")
 
 
@@ -49,7 +49,14 @@ def messages_of(value: RowValue, key: str) -> list[RowMessage]:
     value = literal(value, key) if isinstance(value, str) else value
     if not isinstance(value, list):
         raise RowError(key, f"must be a list of messages, not {kind_of(value)}")
-    return [_message(mapping(message, key), key) for message in value]
+    return [_message(fields, key) for message in value for fields in _turns(mapping(message, key))]
+
+
+def _turns(fields: Row) -> list[Row]:
+    """The message, or the two of a pair ``{"user": …, "assistant": …}``."""
+    if "user" not in fields or "assistant" not in fields:
+        return [fields]
+    return [{"role": role, "content": fields[role]} for role in ("user", "assistant")]
 
 
 def _message(fields: Row, key: str) -> RowMessage:

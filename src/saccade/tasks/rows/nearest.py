@@ -10,8 +10,8 @@ SHOWN = 12
 _WANTED: Mapping[str, Sequence[tuple[str, ...]]] = {
     "plain": [("question",), ("answer",)],
     "easyr1": [("problem",), ("answer",)],
-    "verl": [("prompt",), ("reward_model",)],
     "trl": [("prompt",), ("solution",)],
+    "verl": [("prompt",), ("reward_model",)],
     "sharegpt": [("conversations", "messages")],
     "alpaca": [("instruction", "query"), ("output", "response")],
 }

@@ -9,6 +9,7 @@ VIDEO_MARKER = "<video>"
 MAX_QUESTION_CHARACTERS = 100_000
 
 _ANSWER = re.compile(r"<(answer|CONCLUSION)>(.*?)</\1>", re.DOTALL)
+_NUMBERED_MARKER = re.compile(r"<image ([1-9])>")
 _QWEN_MARKER = "<|vision_start|><|image_pad|><|vision_end|>"
 
 
@@ -35,6 +36,9 @@ def without_markers(question: str, images: int, key: str = "question", *, has_vi
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise RowError(key, f"has {len(question)} characters, more than {MAX_QUESTION_CHARACTERS}")
     question = question.replace(_QWEN_MARKER, IMAGE_MARKER)
+    numbers = [int(number) for number in _NUMBERED_MARKER.findall(question)]
+    if images and numbers == list(range(1, images + 1)):
+        question = _NUMBERED_MARKER.sub(IMAGE_MARKER, question)
     markers = (VIDEO_MARKER, IMAGE_MARKER) if has_video and not images else (VIDEO_MARKER,)
     count = sum(question.count(marker) for marker in markers)
     if has_video and count > 1:

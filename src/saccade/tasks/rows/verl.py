@@ -1,9 +1,9 @@
-"""Rows of verl: a prompt in messages, the right answer in ``reward_model``."""
+"""Rows of verl: a prompt in messages, the right answer in ``reward_model`` (SkyRL: ``reward_spec``)."""
 
 import re
 from dataclasses import replace
 
-from saccade.tasks.rows.fields import Row, RowError, mapping, optional_text
+from saccade.tasks.rows.fields import Row, RowError, RowValue, literal, mapping, optional_text
 from saccade.tasks.rows.messages import messages_of, with_parts_pictures
 from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 
@@ -21,18 +21,23 @@ def read_verl(row: Row) -> RowParts:
     if len(questions) != 1 or any(one.role == "assistant" for one in messages):
         raise RowError("prompt", f"must hold one user message and no answer; it has {len(questions)} user messages")
     extra = row.get("extra_info")
-    extra = mapping(extra, "extra_info") if extra is not None else {}
+    extra = mapping(literal(extra, "extra_info"), "extra_info") if extra else {}
     question, notes = _without_rules(questions[0], extra.get("question"))
     notes += ["system prompts"] if any(one.role == "system" and one.text for one in messages) else []
-    gold = mapping(row.get("reward_model"), "reward_model").get("ground_truth")
+    key = "reward_spec" if row.get("reward_model") is None and row.get("reward_spec") is not None else "reward_model"
+    gold = mapping(literal(row.get(key), key) if _is_json(row.get(key)) else row.get(key), key).get("ground_truth")
     images_key, row = with_pictures(row)
     row = with_parts_pictures(row, messages, images_key)
-    parts = row_parts(row, question, gold, "reward_model.ground_truth", notes=notes)
+    parts = row_parts(row, question, gold, f"{key}.ground_truth", notes=notes)
     if parts.id is not None or extra.get("index") is None:
         return parts
     # The index alone would be the same in the train and the test file.
     place = [optional_text(row, "data_source"), optional_text(extra, "split"), optional_text(extra, "index")]
     return replace(parts, id="/".join(word for word in place if word))
+
+
+def _is_json(value: RowValue) -> bool:
+    return isinstance(value, str) and value.lstrip().startswith("{")
 
 
 def _without_rules(prompt: str, bare: object) -> tuple[str, list[str]]:
