@@ -10,7 +10,7 @@ from saccade.geometry import Box, Mask, Point
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-AnswerKind = Literal["exact", "choice", "integer", "number", "math", "list", "text", "sentence", "judge"]
+AnswerKind = Literal["exact", "choice", "integer", "number", "math", "boxes", "list", "text", "sentence", "judge"]
 """How an answer is compared with the right one: ``saccade.rewards.answers.kinds``."""
 
 TrajectoryStatus = Literal["answered", "turn_limit", "token_limit", "failed"]
@@ -102,6 +102,8 @@ class Task:
     """Options of a multiple-choice question, in the order of the letters A, B, C..."""
     tolerance: float = 0.0
     """Relative tolerance of a ``number`` answer."""
+    min_iou: float = 0.5
+    """IoU from which on a ``boxes`` answer is right. Its boxes are in pixels of the original of the first image."""
     targets: tuple[Target, ...] = ()
     frame_times_s: tuple[float, ...] = ()
     """For a video: the time of each image, in seconds. Empty for still images."""

@@ -169,7 +169,7 @@ def test_verl_prompt_in_parts(tmp_path: Path) -> None:
         ({"prompt": [{"role": "system", "content": "x"}]}, "prompt: must hold one user message"),
         ({"prompt": [{"role": "user", "content": "a"}] * 2}, "prompt: must hold one user message"),
         ({"prompt": ["a"]}, "prompt: must be an object with keys, not str"),
-        ({"prompt": [{"role": "user", "content": [{"video": "x"}]}]}, "prompt: a message holds a part that is neither"),
+        ({"prompt": [{"role": "user", "content": [{"audio": "x"}]}]}, "prompt: a message holds a part that is neither"),
         ({"extra_info": [1]}, "extra_info: must be an object with keys, not list"),
     ],
 )
@@ -287,7 +287,7 @@ def test_unknown_layout_name_is_refused_with_the_known_ones(tmp_path: Path) -> N
         read_tasks(tmp_path / "x.jsonl", media=MediaStore(), layout="llava")
 
 
-def test_layout_holds_for_the_whole_file(tmp_path: Path) -> None:
+def test_each_row_is_read_by_its_own_layout(tmp_path: Path) -> None:
     Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
     rows = [
         {"answer": "no layout yet", "image": "a.png"},
@@ -297,8 +297,12 @@ def test_layout_holds_for_the_whole_file(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     skipped = read_tasks(tmp_path / "rows.json", media=MediaStore(), skip_bad_rows=True).skipped
     assert [(bad.row, bad.key, bad.why) for bad in skipped] == [
-        (1, "", "fits no layout (plain, easyr1, verl, sharegpt, video_r1); its keys are answer, image"),
-        (3, "problem", "is missing or empty"),
+        (
+            1,
+            "",
+            "fits no layout (plain, easyr1, verl, sharegpt, video_r1, trl, alpaca, exported); its keys are answer, "
+            "image; the nearest layout is plain (question, answer, and images): add `question`",
+        ),
     ]
 
 

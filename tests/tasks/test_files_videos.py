@@ -179,7 +179,7 @@ def test_a_repeated_file_is_decoded_once(folder: Path) -> None:
         ({"data_type": "video"}, "data_type: is video, but the row has none; give videos, video"),
         ({"question": "<video> When?"}, "videos: the text has a <video> marker, but the row has no video"),
         ({"question": "<video><video>?", "video": "clip.mp4"}, "question: has 2 markers of videos"),
-        ({"problem": "?", "answer": None, "solution": "4"}, "solution: holds no <answer>...</answer>"),
+        ({"problem": "?", "answer": None, "solution": "so " * 80}, "solution: holds no <answer>...</answer>"),
     ],
 )  # fmt: skip
 def test_a_row_that_cannot_be_read_says_why(folder: Path, row: Mapping[str, object], why: str) -> None:

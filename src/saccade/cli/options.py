@@ -78,7 +78,7 @@ max_frames = click.option(
 )
 answer_kind = click.option(
     "--answer-kind",
-    type=click.Choice(["exact", "choice", "integer", "number", "math", "list", "text", "sentence", "judge"]),
+    type=click.Choice(["exact", "choice", "integer", "number", "math", "boxes", "list", "text", "sentence", "judge"]),
     help="How answers of --data are compared, for rows without an answer_kind; by default by what each looks like.",
 )
 skip_bad_rows = click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")

@@ -11,7 +11,8 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.seeding import generator_for
-from saccade.tasks.files import BadRow, read_tasks
+from saccade.tasks.files import read_tasks
+from saccade.tasks.rows.tasks import BadRow
 from saccade.types import AnswerKind, Task
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from saccade.answer_boxes import boxes_in, written_boxes
 from saccade.errors import UserError
+from saccade.geometry import Box
 from saccade.protocols.tagged import parse
 from saccade.quantities import NUMBER_WORDS
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
@@ -129,6 +131,10 @@ def near_misses(task: Task) -> Iterator[str]:
         gold = task.answer.strip("()[]. ").casefold()
         letters = [chr(ord("A") + place) for place in range(len(texts))]
         yield from (letter for letter, text in zip(letters, texts) if gold not in (letter.casefold(), text.casefold()))
+        return
+    if task.answer_kind == "boxes":
+        moved = [Box(box.x2, box.y1, 2 * box.x2 - box.x1, box.y2) for box in boxes_in(task.answer) or ()]
+        yield from (written_boxes(moved), written_boxes([*moved, *moved])) if moved else ()
         return
     number = _NUMBER.search(task.answer)
     if number:

@@ -23,9 +23,10 @@ from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.markup import read_call
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
-from saccade.tasks.files import BadRow, check_bad_rows, read_tasks
+from saccade.tasks.files import check_bad_rows, read_tasks
 from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, listed, mapping
 from saccade.tasks.rows.fields import kind_of as type_name
+from saccade.tasks.rows.tasks import BadRow
 from saccade.tasks.rows.text_files import json_lines
 from saccade.tasks.rows.videos import NO_BOUND
 from saccade.types import Answer, Example, ExpertTurn, Json, Malformed, Task, ToolCall

@@ -38,6 +38,8 @@ def question_row(task: Task, images: Sequence[str]) -> dict[str, Json]:
         row["choices"] = list(task.choices)
     if task.metric:
         row["metric"] = task.metric
+    if task.answer_kind == "boxes":
+        row |= {"min_iou": task.min_iou, "box_frame": "pixels"}
     if task.tolerance:
         row["tolerance"] = task.tolerance
     if task.targets:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, TypedDict
 
 import gymnasium
@@ -16,6 +17,7 @@ from saccade.envs.spaces import Picture, RgbImages, TaskSource, UnicodeText, che
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
+from saccade.protocols.box_answers import answer_to_model, answer_to_original
 from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.points import points_to_original
@@ -220,6 +222,8 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
     def write_turn(self, turn: ExpertTurn) -> str:
         """An expert's turn as the model of this episode should write it; ``UserError`` where it cannot."""
         specs = [tool.spec for tool in self.tools]
+        if isinstance(turn.action, Answer):
+            turn = replace(turn, action=answer_to_model(turn.action, self.task, self.view))
         return self.protocol.write(in_model_frame(turn, specs, self.task.images, self._images, self.view))
 
     def render(self) -> Picture | None:
@@ -267,6 +271,8 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
         """The action in original pixels, the tool's result if one ran, and what the model is shown."""
         if isinstance(action, ToolCall):
             action = in_original_pixels(action, self._opened.tools, self._images, self.view)
+        if isinstance(action, Answer):
+            action = answer_to_original(action, self.task, self.view)
         if is_last or isinstance(action, Answer):
             return action, None, None
         if isinstance(action, Malformed):

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from saccade.answer_boxes import boxes_in
 from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
 from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
@@ -105,6 +106,8 @@ def can_be_read(task: Task, answer: str) -> bool:
                 multiple_choice(answer, one, task.choices) or value_choice(answer, one, task.choices) for one in letters
             )
             return any(names) if letters else bool(answer.strip())
+        case "boxes":
+            return boxes_in(answer) is not None
         case _:
             return bool(answer.strip())
 

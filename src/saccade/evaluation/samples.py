@@ -117,7 +117,9 @@ def question_hash(task: Task) -> str:
 def grading_hash(task: Task) -> str:
     """A hash of what decides whether an answer to the question is right."""
     metric = task.metric if task.metric in METRICS else None
-    graded: Json = [task.answer, list(task.accepted), task.answer_kind, task.tolerance, metric]
+    graded: list[Json] = [task.answer, list(task.accepted), task.answer_kind, task.tolerance, metric]
+    if task.answer_kind == "boxes":
+        graded.append(task.min_iou)
     return hashlib.sha256(json.dumps(graded).encode("ascii")).hexdigest()[:16]
 
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from PIL import Image
 from PIL.ImageFile import ImageFile
@@ -32,6 +33,8 @@ _BROKEN = (
     Image.DecompressionBombError,
 )
 """All that Pillow is known to raise on damaged files."""
+
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 _ORIENTATION_TAG = 0x0112
 _TURNS = {
@@ -101,6 +104,15 @@ def _decoded(opened: ImageFile, raw: bytes, where: str, limits: ImageLimits) -> 
     return rgb.transpose(_TURNS[orientation]) if orientation in _TURNS else rgb
 
 
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether the file only names a file that Git LFS keeps elsewhere; False where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_LFS_POINTER)) == _LFS_POINTER
+    except OSError:
+        return False
+
+
 def to_rgb(image: Image.Image, where: str, *, is_own: bool = False) -> Image.Image:
     """An RGB image without metadata; transparency is laid on white, 16-bit and float greys become 8 bit.
 
@@ -127,6 +139,10 @@ def _opened(raw: bytes, where: str) -> ImageFile:
         with _warnings_silenced():
             return opened_picture(raw)
     except UnknownFormatError:
+        if raw.startswith(_LFS_POINTER):
+            raise MediaError(
+                f"{where}: a Git LFS pointer and not the image itself; run git lfs pull in its folder"
+            ) from None
         raise MediaError(
             f"{where}: not an image that can be read (it begins with {raw[:8]!r}); use PNG, JPEG, WebP, GIF, BMP or"
             " TIFF"

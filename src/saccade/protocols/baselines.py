@@ -65,7 +65,7 @@ def baseline_protocol(name: BaselineName, *, style: Style = "full") -> ChatProto
     full, brief = "\n\n".join([_OPENING, *sections]), name.replace("_", " ")
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
-        return asked_messages(task, brief if style == "brief" else full, style=style)
+        return asked_messages(task, brief if style == "brief" else full, view, style=style)
 
     def parse_turn(text: str) -> ParsedTurn:
         return _parse_vanilla(text) if is_vanilla else parse(text, offers_tools=False)

@@ -65,7 +65,7 @@ def prompt(
 
     return (
         Message(role="system", parts=(_full_instructions(tools, view, max_turns),)),
-        Message(role="user", parts=question_parts(task, style, label=label)),
+        Message(role="user", parts=question_parts(task, style, label=label, view=view)),
     )
 
 

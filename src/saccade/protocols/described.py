@@ -78,7 +78,7 @@ def described_protocol(*, style: Style = "full") -> ChatProtocol:
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         full = "\n\n".join([OPENING, TURN, THINK, _DESCRIPTION, ANSWER])
-        return asked_messages(task, "describe" if style == "brief" else full, style=style, wording=DESCRIBED)
+        return asked_messages(task, "describe" if style == "brief" else full, view, style=style, wording=DESCRIBED)
 
     return blocks_protocol(name=DESCRIBED, prompt=prompt, parse=_parse, style=style)
 

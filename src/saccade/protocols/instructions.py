@@ -13,6 +13,7 @@ from typing import Literal
 
 from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
+from saccade.protocols.box_answers import COORDINATES, form_of_boxes
 from saccade.protocols.markup import defused
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
@@ -34,11 +35,6 @@ see. Then finish with <answer>…</answer>."""
 
 ANSWER = "Between <answer> and </answer> write the bare answer: a word, a number or an option's letter, no sentence."
 
-_COORDINATES = {
-    "absolute": "in pixels of the image as you see it",
-    "relative_1000": "from 0 to 1000 in each direction, whatever the image's size",
-}
-
 
 def prompt(
     task: Task, tools: Sequence[ToolSpec], view: ViewRule, *, style: Style, max_turns: int | None
@@ -48,14 +44,14 @@ def prompt(
         system = "tools: " + " ".join(tool.name for tool in tools) if tools else "no tools"
     else:
         system = _full_instructions(tools, view, max_turns)
-    return asked_messages(task, system, style=style)
+    return asked_messages(task, system, view, style=style)
 
 
-def asked_messages(task: Task, system: str, *, style: Style, wording: str = "") -> tuple[Message, ...]:
+def asked_messages(task: Task, system: str, view: ViewRule, *, style: Style, wording: str = "") -> tuple[Message, ...]:
     """The system's instructions and the user's images and question, in the task's own words for this ``wording``."""
     return (
         Message(role="system", parts=(system,)),
-        Message(role="user", parts=question_parts(task, style, wording)),
+        Message(role="user", parts=question_parts(task, style, wording, view=view)),
     )
 
 
@@ -101,7 +97,7 @@ def coordinates(view: ViewRule) -> str:
     """The instructions' section on how points and boxes are written."""
     return (
         f"# Coordinates\nA point is [x, y] and a box is [x1, y1, x2, y2] (left, top, right, bottom), "
-        f"{_COORDINATES[view.convention]}; x grows to the right, y downwards."
+        f"{COORDINATES[view.convention]}; x grows to the right, y downwards."
     )
 
 
@@ -146,14 +142,19 @@ def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbere
 
 
 def question_parts(
-    task: Task, style: Style, wording: str = "", label: Callable[[int], str] | None = None
+    task: Task,
+    style: Style,
+    wording: str = "",
+    label: Callable[[int], str] | None = None,
+    *,
+    view: ViewRule | None = None,
 ) -> tuple[str | ImageRef, ...]:
     """The images and the question with its options, as the user's message has them.
 
     Inside the words an image has no number before it, but for a ``label`` that is given: tools count the images in the
     order in which they are seen either way.
     """
-    text = question_text(task, style, wording)
+    text = question_text(task, style, wording, view=view)
     parts = interleaved_parts(text.removeprefix("\n"), task.images) if task.is_interleaved else None
     if parts is None:
         return (*image_parts(task, style, label or _numbered), text)
@@ -164,11 +165,13 @@ def question_parts(
     return tuple(itertools.chain.from_iterable(labelled))
 
 
-def question_text(task: Task, style: Style, wording: str = "") -> str:
-    """The question, its options where it does not name them; role tokens in it are defused."""
+def question_text(task: Task, style: Style, wording: str = "", *, view: ViewRule | None = None) -> str:
+    """The question, its options where it does not name them, the form of boxes; role tokens in it are defused."""
     question = task.wordings.get(wording, task.question)
     lines = [question]
     if not all(choice in question for choice in task.choices):
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
+    if task.answer_kind == "boxes":
+        lines.append(form_of_boxes(view, images=len(task.images), is_brief=style == "brief"))
     text = _ROLE_TOKEN.sub("< ", "\n".join(lines))
     return text if style == "brief" or not task.images else f"\n{text}"

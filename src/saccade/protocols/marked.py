@@ -61,7 +61,7 @@ def marked_protocol(
             system = "\n\n".join([OPENING, tool_schemas(offered), *sections])
         else:
             system = "\n\n".join([OPENING, ONE_TURN, marks.section, coordinates(view), ANSWER])
-        return asked_messages(task, system, style=style, wording=marks.wording)
+        return asked_messages(task, system, view, style=style, wording=marks.wording)
 
     def parse_turn(text: str) -> ParsedTurn:
         return read(parse(text, offers_tools=offers_tools), text)

@@ -80,7 +80,7 @@ def toolchain_protocol(*, toolbox: ToolboxSource, style: Style = "full") -> Chat
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         system = _instructions(opened_toolbox(toolbox), style)
-        return asked_messages(task, system, style=style, wording=TOOLCHAIN)
+        return asked_messages(task, system, view, style=style, wording=TOOLCHAIN)
 
     def parse(text: str) -> ParsedTurn:
         # How many pages the question has is known where a chain is rewarded, not here.

@@ -61,7 +61,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
 
     def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
         system = "words" if style == "brief" else "\n\n".join([OPENING, ONE_TURN, _WORDS, ANSWER])
-        return asked_messages(task, system, style=style, wording=TEXTUAL)
+        return asked_messages(task, system, view, style=style, wording=TEXTUAL)
 
     def parse_turn(text: str) -> ParsedTurn:
         parsed = parse(text, offers_tools=False)

@@ -19,7 +19,7 @@ from typing import Literal, assert_never, get_args
 
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
-from saccade.rewards.reward import check_scorable, is_correct, keeps_format
+from saccade.rewards.reward import check_scorable, earned_accuracy, keeps_format
 from saccade.types import BoxMention, Score, Task, Term, Trajectory
 
 
@@ -124,7 +124,7 @@ class GroundingReward:
     def judged(self, task: Task, trajectory: Trajectory, accuracy: float | None) -> Score:
         """The score with an accuracy that was found elsewhere; None lets the rules decide."""
         check_scorable(task, trajectory)
-        right = float(is_correct(task, trajectory)) if accuracy is None else accuracy
+        right = earned_accuracy(task, trajectory) if accuracy is None else accuracy
         terms = [
             Term("format", float(keeps_format(trajectory)), self.format_weight),
             Term("accuracy", right, self.accuracy_weight),

@@ -22,7 +22,7 @@ from saccade.rewards.judges.consistency import (
     thoughts_of,
     updated,
 )
-from saccade.rewards.reward import AccuracyJudge, GroupScores, is_correct, keeps_format
+from saccade.rewards.reward import AccuracyJudge, GroupScores, earned_accuracy, keeps_format
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 Accuracies = Sequence[float | None]
@@ -100,7 +100,7 @@ class IvgrReward:
     async def _right(self, task: Task, groups: Mapping[str, Sequence[Trajectory]]) -> Mapping[str, Accuracies]:
         judge = self.accuracy
         if judge is None:
-            return {name: [float(is_correct(task, one)) for one in members] for name, members in groups.items()}
+            return {name: [earned_accuracy(task, one) for one in members] for name, members in groups.items()}
         answers = {name: [_final_answer(one) for one in members] for name, members in groups.items()}
         # What several answered, in whatever stream, is judged once.
         different = list(dict.fromkeys(one for given in answers.values() for one in given if one is not None))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from saccade.media.resize import ViewRule
+from saccade.protocols.box_answers import answer_to_original
 from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.points import points_to_original
 from saccade.protocols.protocol import ChatProtocol
@@ -20,16 +21,17 @@ def response_of(
     turns: list[Turn] = []
     for index, text in enumerate(texts):
         parsed = protocol.parse(text)
-        boxes, points = parsed.boxes, parsed.points
+        boxes, points, action = parsed.boxes, parsed.points, parsed.action
         if view is not None:
             boxes = mentions_to_original(boxes, task.images, view)
             points = points_to_original(points, task.images, view)
+            action = answer_to_original(action, task, view) if isinstance(action, Answer) else action
         turns.append(
             Turn(
                 index=index,
                 text=text,
                 thought=parsed.thought,
-                action=parsed.action,
+                action=action,
                 is_well_formed=parsed.is_well_formed,
                 boxes=boxes,
                 points=points,

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in
-from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.rewards.answers.metrics_by_set import answer_is_right, credit
 from saccade.types import Json, Score, Task, Term, Trajectory
 
 RuleReward = Callable[[Task, Trajectory], Score]
@@ -86,6 +86,13 @@ def is_correct(task: Task, trajectory: Trajectory) -> bool:
     return trajectory.status == "answered" and answer_is_right(task, trajectory.answer)
 
 
+def earned_accuracy(task: Task, trajectory: Trajectory) -> float:
+    """1.0 or 0.0 by ``is_correct``; of an answer that is boxes their IoU with the right ones."""
+    if task.answer_kind == "boxes":
+        return credit(task, trajectory.answer) if trajectory.status == "answered" else 0.0
+    return float(is_correct(task, trajectory))
+
+
 def keeps_format(trajectory: Trajectory) -> bool:
     """Whether the trajectory ended with an answer and every turn is well-formed."""
     return trajectory.status == "answered" and all(turn.is_well_formed for turn in trajectory.turns)
@@ -111,8 +118,9 @@ def check_scorable(task: Task, trajectory: Trajectory) -> None:
 class OutcomeReward:
     """The outcome reward: ``total = accuracy_weight * accuracy + format_weight * format``, each term 1.0 or 0.0.
 
-    ``accuracy``: the trajectory ended with an answer, and it is right. ``format``: it ended with an answer, and every
-    turn is well-formed. Looks at the model's own turns alone, so nothing that a tool prints can earn it.
+    ``accuracy``: the trajectory ended with an answer, and it is right; of boxes their IoU.
+    ``format``: it ended with an answer, and every turn is well-formed. Looks at the
+    model's own turns alone, so nothing that a tool prints can earn it.
     """
 
     accuracy_weight: float = 1.0
@@ -126,13 +134,12 @@ class OutcomeReward:
     def __call__(self, task: Task, trajectory: Trajectory) -> Score:
         """``ValueError`` for a ``failed`` trajectory, and for one of another task."""
         check_scorable(task, trajectory)
-        is_right = is_correct(task, trajectory)
         return Score(
             terms=(
-                Term("accuracy", float(is_right), self.accuracy_weight),
+                Term("accuracy", earned_accuracy(task, trajectory), self.accuracy_weight),
                 Term("format", float(keeps_format(trajectory)), self.format_weight),
             ),
-            is_right=is_right,
+            is_right=is_correct(task, trajectory),
         )
 
 

@@ -16,7 +16,7 @@ TASK_FORMS: dict[type, Form] = {
     Task: Form(
         keys={"is_interleaved": "interleaved"},
         sparse=(
-            *("metric", "objects", "wordings", "accepted", "buckets", "is_interleaved"),
+            *("metric", "min_iou", "objects", "wordings", "accepted", "buckets", "is_interleaved"),
             *("corpus", "document", "gold_pages", "shown_pages"),
         ),
     ),

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from saccade.tasks.datasets.duplicates import drop_duplicates
     from saccade.tasks.datasets.reading import read_data_set
     from saccade.tasks.datasets.table import DATA_SETS
-    from saccade.tasks.files import BadRow, TaskFile, read_tasks
+    from saccade.tasks.files import TaskFile, read_tasks
     from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES, READING_FAMILIES, generate, vocabulary_texts
     from saccade.tasks.question_sources import drawn_questions
+    from saccade.tasks.rows.tasks import BadRow
     from saccade.tasks.tail_patch import TailPatch
 else:
     __getattr__, __dir__ = names_on_use(__name__)

@@ -1,26 +1,26 @@
 """Tasks from the user's own files, checked row by row before any work starts."""
 
-import hashlib
 import itertools
-import json
 import logging
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.errors import UserError
+from saccade.media.decode import is_lfs_pointer
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.rows.answers import choice_texts, golds_of
-from saccade.tasks.rows.fields import NumberedRow, Row, RowError, texts
-from saccade.tasks.rows.images import ImageReader, read_targets
-from saccade.tasks.rows.layouts import IMAGE_KEYS, LAYOUTS, RowParts, detect
-from saccade.tasks.rows.pages import RowScope
+from saccade.tasks.rows.fields import NumberedRow, RowError
+from saccade.tasks.rows.images import ImageReader
+from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
+from saccade.tasks.rows.parts import IMAGE_KEYS
 from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
-from saccade.tasks.rows.text_files import open_text_rows
-from saccade.tasks.rows.videos import ReadVideo, VideoReader, read_event
-from saccade.types import AnswerKind, ImageRef, Task
+from saccade.tasks.rows.tasks import BadRow, TaskRow, task_of
+from saccade.tasks.rows.text_files import TEXT_KINDS, kind_of_file, open_text_rows
+from saccade.tasks.rows.videos import VideoReader
+from saccade.types import AnswerKind, Task
 
 logger = logging.getLogger(__name__)
 
@@ -28,23 +28,9 @@ ROWS_IN_DETAIL = 20
 HUB_PREFIX = "hf:"
 _HUB_COPY = re.compile(r"/datasets--[^/]+/snapshots/[0-9a-f]{7,40}(?:/|$)")
 """In the path of a data set that was fetched from a hub."""
-FILE_KINDS = (".jsonl", ".json", ".parquet", ".csv")
+FILE_KINDS = (*TEXT_KINDS, ".parquet")
 NO_TASKS = ("dataset_info.json", "dataset_infos.json")
 """Files about data sets that lie beside them in a folder."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BadRow:
-    """An unusable row of a file; ``key`` is empty when the whole row is meant."""
-
-    file: str
-    row: int
-    """Counted from 1: the line in JSONL and CSV, else the row."""
-    key: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, row {self.row}: {f'{self.key}: ' if self.key else ''}{self.why}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,24 +39,6 @@ class TaskFile:
 
     tasks: tuple[Task, ...]
     skipped: tuple[BadRow, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """A row of a file beside its task."""
-
-    file: str
-    number: int
-    row: Row | None
-    """None where there is nothing to be read."""
-    task: Task | RowError
-    """The row's task, or why there is none."""
-    has_own_id: bool = True
-    """False where the task's id is a hash of what it asks."""
-
-    def refused(self, error: RowError) -> BadRow:
-        """The row as one that cannot be used."""
-        return BadRow(file=self.file, row=self.number, key=error.key, why=error.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +68,7 @@ def read_tasks(
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
-    ``layout`` is ``auto`` (decided per file by the first row that fits one) or a key of ``LAYOUTS``. Relative image
+    ``layout`` is ``auto`` (decided for each row by its keys) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
     a hash of what it asks, with a number where a row is repeated. ``answer_kind`` is the kind of answers of rows that
     name none; without it, it is inferred from the answer. Every image is decoded once here; of a video at most
@@ -112,6 +80,8 @@ def read_tasks(
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
     repeated = 0
+    left_out: dict[str, Counter[str]] = {}
+    frames: dict[str, Counter[str]] = {}
     for read in task_rows(
         path, media=media, layout=layout, image_root=image_root, max_frames=max_frames, answer_kind=answer_kind
     ):
@@ -126,7 +96,10 @@ def read_tasks(
         else:
             first_seen[result.id] = f"{read.file}, row {read.number}"
             tasks.append(result)
+            left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
+            frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
+    _say_what_was_understood(left_out, frames)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
@@ -196,20 +169,31 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]
     else:
         files = [path]
     for file in files:
-        yield _FileSource(str(file), file.stem, _rows_of(file), image_root or file.parent)
+        yield _FileSource(
+            str(file),
+            _stem(file),
+            _rows_of(file),
+            image_root or file.parent,
+        )
+
+
+def _stem(file: Path) -> str:
+    return Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
 
 
 def task_files(folder: Path) -> list[Path]:
     """Files of a folder that hold tasks, by their names."""
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in FILE_KINDS and file.name not in NO_TASKS)
+    return sorted(file for file in folder.iterdir() if kind_of_file(file) in FILE_KINDS and file.name not in NO_TASKS)
 
 
 def _rows_of(file: Path) -> Iterator[NumberedRow]:
     if not file.is_file():
         raise UserError(f"{file}: there is no such file; give a file, a folder or hf:name[:split]")
-    if file.suffix.lower() not in FILE_KINDS:
+    if kind_of_file(file) not in FILE_KINDS:
         raise UserError(f"{file}: cannot tell the kind of file; it must end in {', '.join(FILE_KINDS)}")
-    return parquet_rows(file) if file.suffix.lower() == ".parquet" else open_text_rows(file)
+    if is_lfs_pointer(file):
+        raise UserError(f"{file}: is a Git LFS pointer and not the file itself; run git lfs pull in its folder")
+    return parquet_rows(file) if kind_of_file(file) == ".parquet" else open_text_rows(file)
 
 
 def _tasks_of(
@@ -223,63 +207,38 @@ def _tasks_of(
         if isinstance(row, RowError):
             yield TaskRow(source.name, number, None, row)
             continue
-        found = found or detect(row)
+        found = found if layout != "auto" else detect(row) or found
         if found is None:
-            yield TaskRow(source.name, number, row, _unknown_layout(row))
+            yield TaskRow(source.name, number, row, unknown_layout(row))
             continue
         try:
             parts = LAYOUTS[found](row)
             parts = replace(parts, answer_kind=parts.answer_kind or kind)
-            yield TaskRow(source.name, number, row, _task(parts, images, videos, source, number), bool(parts.id))
+            where = f"{source.name}, row {number}"
+            task, guessed = task_of(parts, images, videos, where=where, stem=source.stem)
         except RowError as error:
-            yield TaskRow(source.name, number, row, error)
+            yield TaskRow(source.name, number, row, with_renaming(error, row))
+        else:
+            yield TaskRow(source.name, number, row, task, bool(parts.id), parts.notes, guessed)
 
 
-def _unknown_layout(row: Row) -> RowError:
-    keys = ", ".join(sorted(str(key) for key in row)[:12]) or "none"
-    return RowError("", f"fits no layout ({', '.join(LAYOUTS)}); its keys are {keys}")
+def _say_what_was_understood(left_out: Mapping[str, Counter[str]], frames: Mapping[str, Counter[str]]) -> None:
+    """A line for each file about what of its rows is left out, and one about the frame of boxes that name none.
 
-
-def _task(parts: RowParts, images: ImageReader, videos: VideoReader, source: _FileSource, number: int) -> Task:
-    choices = choice_texts(parts.choices)
-    kind, accepted = golds_of(
-        parts.answer, parts.accepted, parts.answer_kind, choices, parts.question, key=parts.answer_key
-    )
-    answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
-    where = f"{source.name}, row {number}"
-    if parts.video is None:
-        refs = tuple(
-            images.read(value, parts.images_key, f"{where}, image {place}")
-            for place, value in enumerate(parts.images, start=1)
-        )
-        shown = ReadVideo(images=refs, times_s=(), by_row=refs)
-    else:
-        shown = videos.read(parts.video, where)
-    scope = parts.scope
-    scope.check_shown(shown.images)
-    return Task(
-        id=parts.id or _content_id(parts.question, answer, choices, shown.images, scope),
-        family=parts.family or source.stem,
-        question=parts.question,
-        answer=answer,
-        answer_kind=kind,
-        images=shown.images,
-        choices=choices,
-        tolerance=parts.tolerance or 0.0,
-        targets=read_targets(parts.targets, parts.targets_key, shown.by_row),
-        difficulty=0.5 if parts.difficulty is None else parts.difficulty,
-        source=source.stem,
-        metric=parts.metric or "",
-        wordings=parts.wordings,
-        accepted=accepted if are_several else (),
-        frame_times_s=shown.times_s,
-        event_s=read_event(parts.event, parts.event_key, shown.times_s),
-        buckets=texts(parts.buckets, "buckets"),
-        corpus=scope.corpus,
-        document=scope.document,
-        gold_pages=scope.gold_pages,
-        shown_pages=scope.shown_pages,
-    )
+    UserError where the rows of one file look as if they had several frames.
+    """
+    for file, counts in left_out.items():
+        if counts:
+            words = ", ".join(f"{what} ({rows} rows)" for what, rows in counts.most_common())
+            logger.warning("%s: left out: %s", file, words)
+    for file, found in frames.items():
+        if len(found) > 1:
+            seen = " and ".join(f"{rows} rows like {frame}" for frame, rows in found.most_common())
+            raise UserError(f"{file}: boxes look in {seen}; say which frame is meant by box_frame in the rows")
+        for frame, rows in found.items():
+            logger.warning(
+                "%s: the boxes of %d answers are taken to be in %s; box_frame in the rows says it", file, rows, frame
+            )
 
 
 def _is_text_alone(task: Task) -> bool:
@@ -290,12 +249,3 @@ def _is_text_alone(task: Task) -> bool:
 def _free_id(content_id: str, taken: Collection[str]) -> str:
     """The id of a row that repeats an earlier one, by how often it came before: ``…-2``, ``…-3``."""
     return next(name for count in itertools.count(2) if (name := f"{content_id}-{count}") not in taken)
-
-
-def _content_id(
-    question: str, answer: str, choices: tuple[str, ...], images: tuple[ImageRef, ...], scope: RowScope
-) -> str:
-    """The same on every machine and in every file: it depends on what is asked about which pixels or pages alone."""
-    where = [scope.content] if scope.content else []
-    content = json.dumps([question, answer, choices, [image.hash for image in images], *where])
-    return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -17,10 +17,11 @@ from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import parse
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.tasks.files import BadRow, TaskRow, check_bad_rows, task_rows
+from saccade.tasks.files import check_bad_rows, task_rows
+from saccade.tasks.rows.conversations import conversation
 from saccade.tasks.rows.fields import Row, RowError, optional_text, short
 from saccade.tasks.rows.images import inside
-from saccade.tasks.rows.texts import conversation
+from saccade.tasks.rows.tasks import BadRow, TaskRow
 from saccade.types import Answer, BoxMention, Example, ExpertTurn, ImageRef, Json, Malformed, Task
 
 StreamName = Literal["grounded", "textual"]

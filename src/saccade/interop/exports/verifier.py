@@ -36,6 +36,7 @@ def ground_truth_of(task: Task) -> str:
             "answer": task.answer,
             "answer_kind": task.answer_kind,
             "tolerance": task.tolerance,
+            **({"min_iou": task.min_iou} if task.answer_kind == "boxes" else {}),
             "choices": list(task.choices),
             "accepted": list(task.accepted),
             "metric": task.metric,
@@ -77,6 +78,7 @@ def _task(ground_truth: str) -> Task:
             images=(),
             choices=tuple(read["choices"]),
             tolerance=float(read["tolerance"]),
+            min_iou=float(read.get("min_iou", 0.5)),
             metric=str(read.get("metric", read.get("source", ""))),
             accepted=tuple(read["accepted"]),
         )

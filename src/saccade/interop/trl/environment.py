@@ -86,8 +86,8 @@ class TrlEnvironment:
         self._opened.open(episode_of(task, media=self._media, view=settings.view, seed=seed))
         self._task, self._images, self._results, self._failure = task, task.images, (), ""
         if not settings.shows_images:
-            return question_text(task, "full").strip()
-        return [self._block(part) for part in question_parts(task, "full")]
+            return question_text(task, "full", view=settings.view).strip()
+        return [self._block(part) for part in question_parts(task, "full", view=settings.view)]
 
     @property
     def task(self) -> Task:

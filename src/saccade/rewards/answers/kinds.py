@@ -8,6 +8,7 @@ choice      names the option, by its letter or its whole text
 integer     is the whole number, in digits or words, alone or as a count
 number      is the number within the task's relative tolerance
 math        has the same value, or is the same formula: fractions, roots, pi, letters, tuples, in LaTeX or plain text
+boxes       has as many boxes as the gold, each over one of them with the task's ``min_iou`` or more
 list        has all the items and no other, in any order
 text        has the same words in the same order, articles apart
 sentence    has the same words with content in the same order; no number, direction, colour or denial may differ
@@ -15,6 +16,7 @@ judge       a judge finds right; without one, the same as ``sentence``
 ==========  ===========================================================================================================
 """
 
+from saccade.rewards.answers.boxes import same_boxes
 from saccade.rewards.answers.lists import same_list
 from saccade.rewards.answers.options_in_text import options_in
 from saccade.rewards.answers.rules import (
@@ -47,6 +49,8 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
             return relative_numeric(answer, task.answer, task.tolerance)
         case "math":
             return math_equal(answer, task.answer)
+        case "boxes":
+            return same_boxes(answer, task.answer, task.min_iou)
         case "list":
             return same_list(answer, task.answer)
         case "text":

@@ -31,6 +31,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from saccade.quantities import parse_integer
+from saccade.rewards.answers.boxes import box_credit
 from saccade.rewards.answers.expressions import evaluate
 from saccade.rewards.answers.kinds import right_by_kind
 from saccade.rewards.answers.rules import (
@@ -63,7 +64,12 @@ _DECIMALS = re.compile(r"-?\d*\.(\d+)")
 
 
 def credit(task: Task, answer: str | None) -> float:
-    """The credit that the task's data set gives for the answer, between 0 and 1; no answer is worth nothing."""
+    """The credit that the task's data set gives for the answer, between 0 and 1; no answer is worth nothing.
+
+    Boxes are worth their IoU, whatever the task's ``min_iou``.
+    """
+    if answer is not None and task.answer_kind == "boxes":
+        return max(box_credit(answer, gold) for gold in golds(task))
     if answer is None or len(answer) > max(MAX_ANSWER_CHARACTERS, 2 * len(task.answer)):
         return 0.0
     metric = METRICS.get(task.metric)
@@ -83,7 +89,7 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     """
     if answer is None:
         return False
-    metric = METRICS.get(task.metric)
+    metric = METRICS.get(task.metric) if task.answer_kind != "boxes" else None
     if metric is None:
         return _right_by_kind_of_any(task, answer)
     if metric in (_anls, _span):

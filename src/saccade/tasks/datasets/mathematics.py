@@ -14,9 +14,9 @@ from saccade.tasks.datasets.dataset import (
     without_image_marks,
 )
 from saccade.tasks.rows.answers import answer_text, choice_texts
+from saccade.tasks.rows.conversations import conversation
 from saccade.tasks.rows.fields import Row, RowError, as_number, optional_text, required_text, short
 from saccade.tasks.rows.golds import infer_kind
-from saccade.tasks.rows.texts import conversation
 from saccade.types import AnswerKind
 
 MAX_ANSWER_WORDS = 20

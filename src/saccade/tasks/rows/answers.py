@@ -141,6 +141,10 @@ def _option_of(answer: str, choices: tuple[str, ...]) -> int | str:
     if letter and (not choices or ord(letter[1].upper()) - ord("A") < len(choices)):
         return ord(letter[1].upper()) - ord("A")
     texts = [choice.casefold() for choice in choices]
+    marked = _OWN_LETTER.match(answer)
+    place = ord(marked[1].upper()) - ord("A") if marked else len(texts)
+    if marked and place < len(texts) and answer[marked.end() :].casefold() == texts[place]:
+        return place
     return texts.index(answer.casefold()) if answer.casefold() in texts else answer.casefold()
 
 

@@ -15,6 +15,10 @@ from saccade.types import ImageRef, Target
 EDGE_SLACK_PX = 1.0
 """A box may reach this far over the image's edge, as rounding makes it, and is then cut off there."""
 
+_BASE64_STARTS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR")
+"""How the base64 of a JPEG, PNG, GIF and WebP begins."""
+SHORTEST_BASE64 = 64
+
 BOX_KEYS = ("bbox", "box", "bbox_2d")
 LABEL_KEYS = ("label", "name")
 
@@ -58,6 +62,8 @@ class ImageReader:
     def _named(self, text: str, key: str, where: str) -> ImageRef:
         if text.startswith("data:"):
             return self._media.add_encoded(_data_url(text, key), where)
+        if text.startswith(_BASE64_STARTS) and len(text) > SHORTEST_BASE64:
+            return self._media.add_encoded(_base64(text, key), where)
         path = self.path_of(text, key)
         if path not in self._known:
             self._known[path] = self._media.add_file(path)
@@ -116,14 +122,18 @@ def _folders_in(root: Path) -> list[Path]:
     return [entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
 
 
+def _base64(text: str, key: str, what: str = "the text") -> bytes:
+    try:
+        return base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RowError(key, f"{what} is not base64 ({error})") from error
+
+
 def _data_url(text: str, key: str) -> bytes:
     head, comma, body = text.partition(",")
     if not comma or not head.startswith("data:image/") or not head.endswith(";base64"):
         raise RowError(key, f"a data URL must begin with data:image/...;base64, and not with {head[:40]!r}")
-    try:
-        return base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise RowError(key, f"the data URL is not base64 ({error})") from error
+    return _base64(body, key, "the data URL")
 
 
 def read_targets(value: RowValue, key: str, images: Sequence[ImageRef | None]) -> tuple[Target, ...]:

@@ -1,35 +1,65 @@
-"""Rows of text files, read one at a time: JSON lines, CSV, and JSON with its rows in a list, under a key or by id."""
+"""Rows of text files, read one at a time: JSON lines, CSV, and JSON with its rows in a list, under a key or by id.
+
+Each of them may be packed with gzip.
+"""
 
 import csv
+import gzip
 import json
-from collections.abc import Callable, Iterator
+import logging
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import NoReturn, TextIO, cast
+from typing import TextIO, cast
 
 from saccade.errors import UserError
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
+from saccade.tasks.rows.json_reader import READ_CHARACTERS, JsonReader, refuse_constant
 
 RowsOfFile = Callable[[Path], Iterator[NumberedRow]]
 
-READ_CHARACTERS = 1 << 16
+MAX_CELL_CHARACTERS = 1 << 28
+
+ROW_KEYS = ("data", "train", "rows", "examples", "instances", "questions", "test", "validation", "val", "dev")
+"""Under them an object that is a whole file holds its rows."""
+
+logger = logging.getLogger(__name__)
 
 ID_KEY = "pid"
 """Under it a row that was found by its id has the id."""
 
 
+def kind_of_file(path: Path) -> str:
+    """The ending of a file's name that says how it is read, without ``.gz``."""
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
+
+
 def open_text_rows(path: Path) -> Iterator[NumberedRow]:
-    """Rows of a ``.jsonl``, ``.json`` or ``.csv`` file; ``UserError`` when it cannot be opened."""
-    read = {".jsonl": json_lines, ".json": json_array, ".csv": comma_separated}[path.suffix.lower()]
+    """Rows of a file of one of ``TEXT_KINDS``; ``UserError`` when it cannot be opened or unpacked."""
     try:
         path.open("rb").close()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    return read(path)
+    return _unpacked(path, _READERS[kind_of_file(path)](path))
+
+
+def _unpacked(path: Path, rows: Iterator[NumberedRow]) -> Iterator[NumberedRow]:
+    try:
+        yield from rows
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be unpacked ({error})") from error
+
+
+def _opened(path: Path, *, newline: str | None = None) -> TextIO:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
+    return path.open(encoding="utf-8-sig", newline=newline)
 
 
 def json_lines(path: Path) -> Iterator[NumberedRow]:
     """One JSON object per line; empty lines are passed over but counted."""
-    with path.open("rb") as file:
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
@@ -40,11 +70,12 @@ def json_lines(path: Path) -> Iterator[NumberedRow]:
 def json_array(path: Path) -> Iterator[NumberedRow]:
     """The objects of one JSON array, or objects that simply follow each other; held one at a time.
 
-    After a syntax error nothing more can be read: the last row given is the error.
+    An object that holds its rows under a key, as ``{"data": […]}`` or ``{"train": […]}``, is those rows. After a syntax
+    error nothing more can be read: the last row given is the error.
     """
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(parse_constant=refuse_constant)
     number, rest = 0, ""
-    with path.open(encoding="utf-8-sig") as file:
+    with _opened(path) as file:
         while True:
             number += 1
             try:
@@ -55,12 +86,38 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
             except (ValueError, RecursionError) as error:
                 yield NumberedRow(number, _broken(error))
                 return
-            yield NumberedRow(number, _as_row(value))
+            lists = _lists_of_rows(value) if number == 1 else {}
+            if lists:
+                yield from _rows_in(lists, path)
+            else:
+                yield NumberedRow(number, _as_row(value))
+
+
+def _lists_of_rows(value: object) -> dict[str, list[object]]:
+    """The lists of rows under the usual keys of a file's object."""
+    fields = value if isinstance(value, dict) else {}
+    found = {key: fields[key] for key in ROW_KEYS if isinstance(fields.get(key), list) and fields[key]}
+    return {key: rows for key, rows in found.items() if all(isinstance(row, dict) for row in rows)}
+
+
+def _rows_in(lists: Mapping[str, list[object]], path: Path) -> Iterator[NumberedRow]:
+    """Those of the only list, or of ``train``."""
+    key = "train" if "train" in lists else next(iter(lists))
+    others = [name for name in lists if name != key]
+    if others and key != "train":
+        yield NumberedRow(1, RowError("", f"has rows under {', '.join(lists)}; give a file with one of these lists"))
+        return
+    if others:
+        logger.warning("%s: rows under %r are read, and those under %s are not", path, key, ", ".join(others))
+    for number, row in enumerate(lists[key], start=1):
+        yield NumberedRow(number, _as_row(row))
 
 
 def comma_separated(path: Path, delimiter: str = ",") -> Iterator[NumberedRow]:
     """Rows of a CSV file whose first line names the columns; numbered by line, empty cells left out."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    # A cell may hold a picture.
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    with _opened(path, newline="") as file:
         reader = csv.DictReader(file, restkey="", delimiter=delimiter)
         while True:
             try:
@@ -84,8 +141,8 @@ def rows_under(key: str) -> RowsOfFile:
     """
 
     def rows(path: Path) -> Iterator[NumberedRow]:
-        with path.open(encoding="utf-8-sig") as file:
-            reader = _JsonReader(file)
+        with _opened(path) as file:
+            reader = JsonReader(file)
             number = 0
             try:
                 if _goes_to_list(reader, key):
@@ -103,8 +160,8 @@ def rows_under(key: str) -> RowsOfFile:
 
 def rows_by_id(path: Path) -> Iterator[NumberedRow]:
     """The values of an object whose keys are ids, each with its id as ``pid``."""
-    with path.open(encoding="utf-8-sig") as file:
-        reader = _JsonReader(file)
+    with _opened(path) as file:
+        reader = JsonReader(file)
         number = 0
         try:
             for name in reader.names():
@@ -126,7 +183,7 @@ def one_row(path: Path) -> Iterator[NumberedRow]:
 
 def _object_in(line: bytes) -> Row | RowError:
     try:
-        return _as_row(json.loads(line.decode(), parse_constant=_refuse_constant))
+        return _as_row(json.loads(line.decode(), parse_constant=refuse_constant))
     except (ValueError, RecursionError) as error:
         return RowError("", f"is not JSON ({error})")
 
@@ -135,10 +192,6 @@ def _as_row(value: object) -> Row | RowError:
     if isinstance(value, dict):
         return cast(Row, value)
     return RowError("", f"is not an object with keys but {type(value).__name__}")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
 
 
 def _skip_separators(rest: str, file: TextIO, *, is_start: bool) -> str:
@@ -167,73 +220,7 @@ def _decode_next(decoder: json.JSONDecoder, rest: str, file: TextIO) -> tuple[ob
             return value, rest[end:]
 
 
-class _JsonReader:
-    """One walk over a JSON text that need not fit into memory; ``ValueError`` where it is no JSON."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-        self._rest = ""
-        self._decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-
-    def peek(self) -> str:
-        """The next character that is no white space; empty at the end."""
-        while True:
-            self._rest = self._rest.lstrip(" \t\r\n")
-            if self._rest:
-                return self._rest[0]
-            self._rest = self._file.read(READ_CHARACTERS)
-            if not self._rest:
-                return ""
-
-    def value(self) -> object:
-        """The value that comes next, whole."""
-        self.peek()
-        while True:
-            try:
-                value, end = self._decoder.raw_decode(self._rest)
-            except json.JSONDecodeError:
-                # At least doubled, so that a long value is not decoded again and again.
-                more = self._file.read(max(READ_CHARACTERS, len(self._rest)))
-                if not more:
-                    raise
-                self._rest += more
-                continue
-            if end < len(self._rest) or not (more := self._file.read(READ_CHARACTERS)):
-                self._rest = self._rest[end:]
-                return value
-            # A number at the end of what was read may go on.
-            self._rest += more
-
-    def names(self) -> Iterator[str]:
-        """The keys of the object that comes next; the caller takes each value before the next key."""
-        self._take("{")
-        while self.peek() != "}":
-            name = self.value()
-            if not isinstance(name, str):
-                raise ValueError(f"{name!r} is no key")
-            self._take(":")
-            yield name
-            if self.peek() != "}":
-                self._take(",")
-        self._take("}")
-
-    def items(self) -> Iterator[object]:
-        """The values of the list that comes next."""
-        self._take("[")
-        while self.peek() != "]":
-            yield self.value()
-            if self.peek() != "]":
-                self._take(",")
-        self._take("]")
-
-    def _take(self, wanted: str) -> None:
-        found = self.peek()
-        if found != wanted:
-            raise ValueError(f"{wanted!r} should stand where {found or 'the end'!r} is")
-        self._rest = self._rest[1:]
-
-
-def _goes_to_list(reader: _JsonReader, key: str) -> bool:
+def _goes_to_list(reader: JsonReader, key: str) -> bool:
     """Whether the reader now stands at the list under the key, or at the file's own."""
     if reader.peek() == "[":
         return True
@@ -246,3 +233,12 @@ def _goes_to_list(reader: _JsonReader, key: str) -> bool:
 
 def _broken(error: Exception) -> RowError:
     return RowError("", f"is not JSON ({error}); nothing after it can be read")
+
+
+_READERS: Mapping[str, RowsOfFile] = {
+    ".jsonl": json_lines,
+    ".json": json_array,
+    ".csv": comma_separated,
+    ".tsv": partial(comma_separated, delimiter="\t"),
+}
+TEXT_KINDS = tuple(_READERS)

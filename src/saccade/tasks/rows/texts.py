@@ -1,61 +1,26 @@
-"""Texts of a row: messages of a conversation, the answer at its end, and markers where pictures stand."""
+"""Texts of a row: the answer at the end of a reply, and markers where pictures stand."""
 
 import re
 
-from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, kind_of, listed, mapping
+from saccade.tasks.rows.fields import RowError, is_encodable
 
 IMAGE_MARKER = "<image>"
 VIDEO_MARKER = "<video>"
 MAX_QUESTION_CHARACTERS = 100_000
 
-_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
-_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_ANSWER = re.compile(r"<(answer|CONCLUSION)>(.*?)</\1>", re.DOTALL)
+_NUMBERED_MARKER = re.compile(r"<image ([1-9])>")
+_QWEN_MARKER = "<|vision_start|><|image_pad|><|vision_end|>"
 
 
-def conversation(row: Row) -> tuple[str, list[tuple[str, str]]]:
-    """The key of a conversation, and (role, text) of its messages up to the assistant's last; no system message."""
-    key, role_key, text_key = "messages", "role", "content"
-    if "conversations" in row:
-        key, role_key, text_key = "conversations", "from", "value"
-    turns = [
-        turn for turn in messages_of(row.get(key), key, role_key=role_key, text_key=text_key) if turn[0] != "system"
-    ]
-    if not turns or turns[-1][0] != "assistant":
-        raise RowError(key, "does not end with an assistant's answer")
-    return key, turns
-
-
-def messages_of(value: RowValue, key: str, *, role_key: str, text_key: str) -> list[tuple[str, str]]:
-    """(role, text) of each message; messages of tools are left out."""
-    if not isinstance(value, list):
-        raise RowError(key, f"must be a list of messages, not {kind_of(value)}")
-    turns = []
-    for message in value:
-        fields = mapping(message, key)
-        role = _ROLES.get(str(fields.get(role_key)))
-        if role is not None:
-            turns.append((role, _text_of(fields.get(text_key), key)))
-    return turns
-
-
-def _text_of(content: RowValue, key: str) -> str:
-    """A message's text; of a list of parts, texts as they are, images and videos as markers."""
-    if isinstance(content, str):
-        return content.strip()
-    words = []
-    for part in listed(content, key):
-        fields = mapping(part, key)
-        if fields.get("type") in ("image", "video"):
-            words.append(IMAGE_MARKER if fields["type"] == "image" else VIDEO_MARKER)
-        elif isinstance(text := fields.get("text"), str):
-            words.append(text)
-        else:
-            raise RowError(key, f"a message holds a part that is neither text nor image: {sorted(fields)}")
-    return "".join(words).strip()
+def is_worked(text: str) -> bool:
+    """Whether a reply has a thought before its answer, or other parts beside it."""
+    return "</think>" in text or (_ANSWER.search(text) is not None and _ANSWER.fullmatch(text.strip()) is None)
 
 
 def final_answer(text: str, key: str) -> str:
-    tagged = _ANSWER.findall(text)
+    """The inside of ``<answer>``, or of LLaVA-CoT's ``<CONCLUSION>``; else what stands after a thought."""
+    tagged = [inside for _, inside in _ANSWER.findall(text)]
     if len(tagged) > 1:
         raise RowError(key, f"the last message holds {len(tagged)} <answer> blocks; leave one")
     return str(tagged[0] if tagged else text.rpartition("</think>")[2]).strip()
@@ -70,6 +35,10 @@ def without_markers(question: str, images: int, key: str = "question", *, has_vi
         raise RowError(key, "holds half a surrogate pair, which is no text")
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise RowError(key, f"has {len(question)} characters, more than {MAX_QUESTION_CHARACTERS}")
+    question = question.replace(_QWEN_MARKER, IMAGE_MARKER)
+    numbers = [int(number) for number in _NUMBERED_MARKER.findall(question)]
+    if images and numbers == list(range(1, images + 1)):
+        question = _NUMBERED_MARKER.sub(IMAGE_MARKER, question)
     markers = (VIDEO_MARKER, IMAGE_MARKER) if has_video and not images else (VIDEO_MARKER,)
     count = sum(question.count(marker) for marker in markers)
     if has_video and count > 1:
