@@ -149,7 +149,9 @@ def search(
 
 def page_encoder(where: str | None, pages: "PageStore") -> "PageEncoder":
     """The encoder that is named, or the one that made the index."""
-    where = where or pages.header.where
+    from saccade.vision_models.page_encoders import noted_place
+
+    where = where or noted_place(pages.header.where, pages.paths.header)
     if not where:
         raise UserError(f"{pages.paths.root} does not say where its encoder is; name it with --encoder CHECKPOINT")
     return _encoder(where)

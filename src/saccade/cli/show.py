@@ -153,14 +153,14 @@ def explain_pages(run: Path, where: str) -> int:
     from saccade.viewer.evidence import collect
     from saccade.viewer.example_sections import shown_attempts
     from saccade.viewer.why_record import why_found, write_why
-    from saccade.vision_models.page_encoders import open_page_encoder
+    from saccade.vision_models.page_encoders import noted_place, open_page_encoder
 
     paths, media = RunPaths(root=run), MediaStore()
     evidence = collect(paths)
     attempts = shown_attempts(evidence)
     for image in {image for attempt in attempts for image in images_of(attempt)}:
         media.add_file(paths.media / f"{image.hash}.png")
-    encoder = open_page_encoder(_encoder_of(evidence.settings) if where == RUN else where)
+    encoder = open_page_encoder(noted_place(_encoder_of(evidence.settings), paths.settings) if where == RUN else where)
     record = why_found(attempts, encoder, media)
     write_why(paths, record)
     return len({question for question, _ in record.matches})

@@ -7,19 +7,16 @@ the question already names them all. Images of an interleaved question stand whe
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
-from saccade.protocols.markup import defused
+from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 Style = Literal["brief", "full"]
 """``brief`` spends a few tokens, for a model that learns the format by example; ``full`` explains it all."""
-
-_ROLE_TOKEN = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad))")
 
 FORMAT_WITH_TOOLS = """# Turns
 Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
@@ -54,7 +51,8 @@ def prompt(
 def asked_messages(task: Task, system: str, *, style: Style, wording: str = "") -> tuple[Message, ...]:
     """The system's instructions and the user's images and question, in the task's own words for this ``wording``."""
     return (
-        Message(role="system", parts=(system,)),
+        # Tools of others describe themselves in it.
+        Message(role="system", parts=(without_role_tokens(system),)),
         Message(role="user", parts=question_parts(task, style, wording)),
     )
 
@@ -170,5 +168,5 @@ def question_text(task: Task, style: Style, wording: str = "") -> str:
     lines = [question]
     if not all(choice in question for choice in task.choices):
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
-    text = _ROLE_TOKEN.sub("< ", "\n".join(lines))
+    text = without_role_tokens("\n".join(lines))
     return text if style == "brief" or not task.images else f"\n{text}"
