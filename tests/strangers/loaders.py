@@ -85,7 +85,9 @@ def _vision_parts(path: Path, _: Path) -> None:
     from saccade.errors import UserError
     from saccade.models.checkpoint import LoadSettings
     from saccade.vision_models.checkpoints import load_pixels, load_tokenizer, load_weights
+    from saccade.vision_models.kinds import kind_of
 
+    kind_of(path)
     for part in (lambda: load_tokenizer(path), lambda: load_pixels(path, CLIPImageProcessor)):
         try:
             part()

@@ -94,6 +94,7 @@ NATIVE = frozenset(
         "viewer/store/searching.py",
         "viewer/store/sources.py",
         "curation/rows.py",
+        "vision_models/sentence_encoders.py",
         "runs/directory.py",
         "viewer/verdicts.py",
     ]
@@ -148,6 +149,7 @@ OTHERS: dict[str, str] = {
     "recipes/argos_back_ends.py": "opens a back end, which is no file",
     "recipes/environment_play.py": "opens an environment, which is no file",
     "rewards/argos/region_cache.py": "reads regions that it kept itself, by hash",
+    "runs/own_origins.py": "reads hashes in the user's own state, which no checkpoint writes",
     "runs/progress.py": "opens the null device alone",
     "runs/trackers/following.py": "imports a tracker of its own table",
     "sandbox/displays.py": "opens pictures inside of the sandbox",

@@ -13,10 +13,6 @@ SOURCE = Path(__file__).parents[2] / "src" / "saccade"
 _CALLS = frozenset(
     [
         "open",
-        "open_plain",
-        "open_plain_text",
-        "plain_bytes",
-        "plain_text",
         "fdopen",
         "read_text",
         "read_bytes",
@@ -60,14 +56,21 @@ _BUILT_IN = ("exec", "eval", "compile", "__import__")
 def opening_modules() -> Iterator[tuple[str, str]]:
     """Modules that call something that opens a file or loads code, with one of its names."""
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and (name := _opening(node.func)):
+        tree = ast.parse(path.read_text("utf-8"))
+        own = {one.name for node in ast.walk(tree) if _is_of_plain_files(node) for one in node.names}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and (name := _opening(node.func, own)):
                 yield str(path.relative_to(SOURCE)), name
 
 
-def _opening(called: ast.expr) -> str:
+def _is_of_plain_files(node: ast.AST) -> bool:
+    """Whether it imports functions that open files and never wait."""
+    return isinstance(node, ast.ImportFrom) and node.module == "saccade.plain_files"
+
+
+def _opening(called: ast.expr, own: set[str]) -> str:
     if isinstance(called, ast.Name):
-        known = called.id in _CALLS or called.id in _BUILT_IN or "" in _OF.get(called.id, ())
+        known = called.id in own or called.id in _CALLS or called.id in _BUILT_IN or "" in _OF.get(called.id, ())
         return called.id if known else ""
     if isinstance(called, ast.Attribute):
         of = ast.unparse(called.value)

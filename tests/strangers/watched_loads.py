@@ -22,7 +22,7 @@ from watching import Watch
 
 from strangers import SECRET
 
-_LIMIT_S = 60
+_LIMIT_S = 20
 
 
 class OutOfTimeError(BaseException):
@@ -55,7 +55,8 @@ def read_all(name: str, said: dict[str, str], root: Path) -> dict[str, object]:
     loader, own = LOADERS[name], root / "own" / name.replace(" ", "_")
     for folder in ("tmp", "cache", "out"):
         (own / folder).mkdir(parents=True)
-    os.environ.update(said["environment"], TMPDIR=str(own / "tmp"), XDG_CACHE_HOME=str(own / "cache"))
+    state = {"TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "XDG_STATE_HOME": "state"}
+    os.environ.update(said["environment"], **{name: str(own / folder) for name, folder in state.items()})
     import tempfile
 
     tempfile.tempdir = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli.index import noted_place
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 
@@ -153,7 +154,7 @@ def explain_pages(run: Path, where: str) -> int:
     from saccade.viewer.evidence import collect
     from saccade.viewer.example_sections import shown_attempts
     from saccade.viewer.why_record import why_found, write_why
-    from saccade.vision_models.page_encoders import noted_place, open_page_encoder
+    from saccade.vision_models.page_encoders import open_page_encoder
 
     paths, media = RunPaths(root=run), MediaStore()
     evidence = collect(paths)

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import torch
@@ -41,15 +40,6 @@ def open_page_encoder(where: str, settings: LoadSettings = LoadSettings()) -> Pa
 
         return ServedEncoder(where)
     return load_page_encoder(Path(where), settings)
-
-
-def noted_place(where: str, noted_in: Path) -> str:
-    """Where a file says that an encoder is; UserError for a server beyond this machine, which only the user names."""
-    if "://" in where and urlsplit(where).hostname not in ("127.0.0.1", "localhost", "::1"):
-        raise UserError(
-            f"{noted_in} says that its encoder is a server, {where!r}; to send it questions and pages, name it yourself"
-        )
-    return where
 
 
 def load_page_encoder(path: Path, settings: LoadSettings = LoadSettings()) -> PageEncoder:
