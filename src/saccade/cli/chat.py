@@ -11,6 +11,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import existing, open_in_browser
 from saccade.cli.options import PATH
+from saccade.cli.shown import shown
 from saccade.errors import UserError
 from saccade.protocols import PROTOCOLS
 
@@ -82,7 +83,7 @@ def chat(
         offers_all=True,
         allowed=allowed,
     )
-    click.echo(f"saccade: {policy.in_words}", err=True)
+    click.echo(shown(f"saccade: {policy.in_words}"), err=True)
     kept = out or Path("runs") / f"chat-{datetime.now():%Y%m%d-%H%M%S}"
 
     def ready(address: str) -> None:

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from saccade.cli.commands import saccade
+from saccade.cli.shown import shown, shown_on, shown_output
 from saccade.errors import SaccadeError, UserError
 
 USER_ERROR, MACHINE_ERROR, INTERRUPTED = 2, 3, 130
@@ -29,9 +30,10 @@ def _interrupt(signum: int, frame: object) -> NoReturn:
 def run_command(arguments: list[str]) -> int:
     """Run one command; the exit status. Messages go to stderr, tracebacks only with ``SACCADE_TRACEBACK=1``."""
     try:
-        status = saccade.main(args=arguments, prog_name="saccade", standalone_mode=False, obj=arguments)
+        with shown_output():
+            status = saccade.main(args=arguments, prog_name="saccade", standalone_mode=False, obj=arguments)
     except click.ClickException as error:
-        error.show()
+        error.show(shown_on(sys.stderr))
         return USER_ERROR
     except UserError as error:
         return _failed(str(error), USER_ERROR)
@@ -62,7 +64,7 @@ def _refused(error: OSError) -> int:
 def _failed(message: str, status: int) -> int:
     if os.environ.get("SACCADE_TRACEBACK") == "1":
         traceback.print_exc()
-    click.echo(f"saccade: {message}", err=True)
+    click.echo(f"saccade: {shown(message)}", err=True)
     return status
 
 

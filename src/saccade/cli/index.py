@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -147,9 +148,18 @@ def search(
         click.echo(f"Why: {why}")
 
 
+def noted_place(where: str, noted_in: Path) -> str:
+    """Where a file says that an encoder is; UserError for a server beyond this machine, which only the user names."""
+    if "://" in where and urlsplit(where).hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise UserError(
+            f"{noted_in} says that its encoder is a server, {where!r}; to send it questions and pages, name it yourself"
+        )
+    return where
+
+
 def page_encoder(where: str | None, pages: "PageStore") -> "PageEncoder":
     """The encoder that is named, or the one that made the index."""
-    where = where or pages.header.where
+    where = where or noted_place(pages.header.where, pages.paths.header)
     if not where:
         raise UserError(f"{pages.paths.root} does not say where its encoder is; name it with --encoder CHECKPOINT")
     return _encoder(where)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli.shown import shown
 from saccade.errors import MachineError, SaccadeError, UserError
 
 if TYPE_CHECKING:
@@ -96,6 +97,6 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            click.echo(self.format(record), err=True)
+            click.echo(shown(self.format(record)), err=True)
         except (OSError, ValueError):
             self.setLevel(logging.CRITICAL + 1)

@@ -87,6 +87,7 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     if card.picture is not None:
         files[PICTURE] = card.picture
     if paths.config.is_file():
+        refuse_link(paths.config)
         text = paths.config.read_text("utf-8")
         head = "".join(line + "\n" for line in text.splitlines() if line.startswith("#"))
         settings = short_paths(yaml.safe_load(text))

@@ -11,6 +11,7 @@ from saccade.cli import options
 from saccade.cli.evaluate import served_or_none
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH
+from saccade.cli.shown import shown
 from saccade.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def serve_agent(
             overrides=overrides,
             allowed=allowed,
         )
-        click.echo(f"saccade: {policy.in_words}", err=True)
+        click.echo(shown(f"saccade: {policy.in_words}"), err=True)
         for resource in policy.resources:
             entered.enter_context(resource)
         serve(

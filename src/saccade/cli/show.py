@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli.index import noted_place
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 
@@ -160,7 +161,7 @@ def explain_pages(run: Path, where: str) -> int:
     attempts = shown_attempts(evidence)
     for image in {image for attempt in attempts for image in images_of(attempt)}:
         media.add_file(paths.media / f"{image.hash}.png")
-    encoder = open_page_encoder(_encoder_of(evidence.settings) if where == RUN else where)
+    encoder = open_page_encoder(noted_place(_encoder_of(evidence.settings), paths.settings) if where == RUN else where)
     record = why_found(attempts, encoder, media)
     write_why(paths, record)
     return len({question for question, _ in record.matches})

@@ -3,6 +3,7 @@
 import ast
 import difflib
 import hashlib
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from saccade.types import Json
 
 DIFF_LINES = 60
 _SHORT = 12
+_HEX = re.compile(r"[0-9a-f]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +55,8 @@ class RecipeSource:
 
     def difference(self, directory: Path, sha256: str) -> str:
         """The changed lines from the version that a run saved below ``directory`` to this one."""
+        if not _HEX.fullmatch(sha256):
+            return f"({sha256[:80]!r} is no hash of a source)"
         folder = directory / sha256[:_SHORT]
         before = {str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
         if not before:

@@ -3,12 +3,13 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import regex
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _NAME = "default"
+_MATCH_S = 10.0
+"""Time in which an expression must match the path of a layer; those that do take microseconds."""
 _NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "lora_bias", "use_qalora")
 """Fields of an adapter's configuration that change what it computes."""
 _PREFIX = "base_model.model."
@@ -76,7 +79,7 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
 
     The adapter has fp32 weights whatever the base has. UserError when ``targets`` names no linear layer.
     """
-    names = [name for name, module in model.hf.named_modules() if re.fullmatch(settings.targets, name)]
+    names = _matched(settings.targets, [name for name, _ in model.hf.named_modules()])
     wrong = [name for name in names if not isinstance(model.hf.get_submodule(name), nn.Linear)]
     if wrong or not names:
         linear = [name for name, module in model.hf.named_modules() if isinstance(module, nn.Linear)]
@@ -84,9 +87,19 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
         raise UserError(f"lora.targets={settings.targets!r} {found}; a linear layer of this model is {linear[-2]}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        _inject(model.hf, settings)
+        _inject(model.hf, settings, names)
     model.adapter = Adapter(settings=settings, base=model.source)
     mark_start(model)
+
+
+def _matched(targets: str, names: Sequence[str]) -> list[str]:
+    """The names that the expression matches; UserError where one takes for ever, as that of a stranger may."""
+    try:
+        return [name for name in names if regex.fullmatch(targets, name, timeout=_MATCH_S)]
+    except TimeoutError:
+        raise UserError(f"lora.targets={targets!r} is not matched within {_MATCH_S:g} s; write it simpler") from None
+    except regex.error as error:
+        raise UserError(f"lora.targets={targets!r} is no regular expression: {error}") from error
 
 
 def adapter_parameters(model: "VisionLanguageModel") -> dict[str, nn.Parameter]:
@@ -203,8 +216,10 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     mark_start(model)
 
 
-def _inject(hf: "PreTrainedModel", settings: LoraSettings) -> None:
+def _inject(hf: "PreTrainedModel", settings: LoraSettings, names: Sequence[str]) -> None:
     config = _config(settings)
+    # The layers themselves, and not the expression, which PEFT would match without a limit.
+    config.target_modules = set(names)
     from peft import inject_adapter_in_model
 
     hf.requires_grad_(False)

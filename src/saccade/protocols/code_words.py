@@ -7,7 +7,7 @@ from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols import instructions
 from saccade.protocols.instructions import ANSWER, Style, coordinates, image_numbers, question_parts
-from saccade.protocols.markup import defused
+from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import Json, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 PYTHON_TOOL = "execute_python_code"
@@ -64,7 +64,7 @@ def prompt(
         return f"Image {index + 1} ({_input_variable(index)}, {image.width} x {image.height} pixels{note}): "
 
     return (
-        Message(role="system", parts=(_full_instructions(tools, view, max_turns),)),
+        Message(role="system", parts=(without_role_tokens(_full_instructions(tools, view, max_turns)),)),
         Message(role="user", parts=question_parts(task, style, label=label, view=view)),
     )
 

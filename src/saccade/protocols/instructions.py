@@ -7,20 +7,17 @@ the question already names them all. Images of an interleaved question stand whe
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_answers import COORDINATES, form_of_boxes
-from saccade.protocols.markup import defused
+from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 Style = Literal["brief", "full"]
 """``brief`` spends a few tokens, for a model that learns the format by example; ``full`` explains it all."""
-
-_ROLE_TOKEN = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad))")
 
 FORMAT_WITH_TOOLS = """# Turns
 Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
@@ -50,7 +47,8 @@ def prompt(
 def asked_messages(task: Task, system: str, view: ViewRule, *, style: Style, wording: str = "") -> tuple[Message, ...]:
     """The system's instructions and the user's images and question, in the task's own words for this ``wording``."""
     return (
-        Message(role="system", parts=(system,)),
+        # Tools of others describe themselves in it.
+        Message(role="system", parts=(without_role_tokens(system),)),
         Message(role="user", parts=question_parts(task, style, wording, view=view)),
     )
 
@@ -173,5 +171,5 @@ def question_text(task: Task, style: Style, wording: str = "", *, view: ViewRule
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
     if task.answer_kind == "boxes":
         lines.append(form_of_boxes(view, images=len(task.images), is_brief=style == "brief"))
-    text = _ROLE_TOKEN.sub("< ", "\n".join(lines))
+    text = without_role_tokens("\n".join(lines))
     return text if style == "brief" or not task.images else f"\n{text}"

@@ -14,6 +14,7 @@ _ROLE_TOKEN = r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_p
 _POSING = re.compile(
     r"<(?=/?(?:think|description|code|tool_call|answer|tool_response|interpreter|img|IMG_CONTEXT)>|\|)"
 )
+_ROLE_OPENED = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad|\w+\|>)|/?(?:img|IMG_CONTEXT)>)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,6 +99,11 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def without_role_tokens(text: str) -> str:
+    """The text with a space put into every role token, so that no question, schema or rule can pose as a turn."""
+    return _ROLE_OPENED.sub("< ", text)
 
 
 def defused(text: str) -> str:

@@ -11,6 +11,7 @@ the end of its last whole line.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 
 FORMAT = 1
+_PICTURE = re.compile(r"\w[\w.-]*")
 Precision = Literal["int8", "fp16"]
 TYPES: Mapping[Precision, type[np.int8] | type[np.float16]] = {"int8": np.int8, "fp16": np.float16}
 
@@ -117,6 +119,9 @@ class IndexPaths:
         return self.root / "pictures"
 
     def picture(self, name: str) -> Path:
+        """UserError for a name that is a path: an index may come from anybody."""
+        if not _PICTURE.fullmatch(name):
+            raise UserError(f"{self.journal} names the picture {name[:80]!r}, which is none of this index")
         return self.pictures / name[:2] / name
 
 

@@ -7,7 +7,15 @@ from saccade.codec.forms import Form
 from saccade.geometry import Box, Point
 from saccade.types import PAGE_PATTERN, ImageRef, Json, Page, SceneObject, Task
 
+
+def _check_image(image: ImageRef) -> None:
+    """Its picture lies under this name, and a record may come from anywhere."""
+    if "/" in image.hash or "\0" in image.hash:
+        raise ValueError(f"{image.hash[:80]!r} is the hash of no picture")
+
+
 TASK_FORMS: dict[type, Form] = {
+    ImageRef: Form(check=_check_image),
     Box: Form(is_list=True),
     Point: Form(is_list=True),
     Page: Form(read_text=Page.read, pattern=(PAGE_PATTERN, "a page, DOCUMENT#NUMBER")),

@@ -67,6 +67,8 @@ def _told(path: Path) -> dict[str, Json]:
         raise UserError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(told, dict) or not {"benchmark", "evaluation"} <= set(told):
         raise UserError(f"{path}: is no record of a benchmark; benchmark and evaluation are missing")
+    if Path(str(told["evaluation"])).name != told["evaluation"]:
+        raise UserError(f"{path}: evaluation must be the name of one of this run, not {told['evaluation']!r}")
     return told
 
 

@@ -15,6 +15,7 @@ from saccade.interop.environments.world import (
     WorldSource,
     episode_of_task,
 )
+from saccade.protocols.markup import without_role_tokens
 from saccade.rewards.environment import REWARD, SUCCESS
 from saccade.types import ExpertTurn, Json, Malformed, Message, Observation, Task, ToolCall, ToolResult, Turn
 
@@ -200,12 +201,12 @@ class WorldEnv:
                 drawn = picture.copy()
                 drawn.thumbnail((most, most))
             pictures.append(self._media.add(drawn))
-        return Observation(text=shown.text, images=tuple(pictures))
+        return Observation(text=without_role_tokens(shown.text), images=tuple(pictures))
 
     def _opening(self, observation: Observation, later: "list[Turn] | tuple[()]") -> Message:
         """The message that opens a context: rules, then what was shown, and the turns that are kept, in order."""
         rules = self._settings.rules or whole_characters(self._opened().rules)
-        said = f"{rules} {asked_form(self._settings.form)}".strip()
+        said = without_role_tokens(f"{rules} {asked_form(self._settings.form)}".strip())
         if self._actions:
             said += f" So far {len(self.turns)} turns were taken; these are the last observations."
         parts: list[str | object] = [said, *observation.images, *([observation.text] if observation.text else [])]

@@ -1,5 +1,6 @@
 """Rows of Arrow tables: parquet files and Hugging Face ``datasets``."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -108,10 +109,11 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
         raise UserError(f"the data set {name!r} was saved to disk and has no configs; leave out {config!r}")
     try:
         if is_saved:
+            _refuse_saved_elsewhere(Path(name))
             loaded = datasets.load_from_disk(name)
         else:
             loaded = datasets.load_dataset(name, config, split=split)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         wanted = f"{name}:{config}" if config else name
         part = f"the split {split!r} of " if split is not None and not is_saved else ""
         raise UserError(f"{part}the data set {wanted!r} cannot be loaded ({error})") from error
@@ -125,3 +127,14 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
         raise UserError(f"the data set {name!r} has no split {wanted_split!r}; choose one of {', '.join(loaded)}")
     chosen: _Dataset = loaded[wanted_split]
     return chosen
+
+
+def _refuse_saved_elsewhere(folder: Path) -> None:
+    """UserError for a saved data set whose record names files that are not beside it. ValueError for a damaged one."""
+    for record in (folder / "state.json", *folder.glob("*/state.json")):
+        said = json.loads(record.read_bytes()) if record.is_file() else None
+        files = said.get("_data_files") if isinstance(said, dict) else None
+        for file in files if isinstance(files, list) else ():
+            name = str(file.get("filename") if isinstance(file, dict) else file)
+            if Path(name).name != name:
+                raise UserError(f"{record} names the file {name[:200]!r}, outside of the data set")
