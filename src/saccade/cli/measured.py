@@ -9,6 +9,7 @@ import click
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.plain_files import plain_bytes
 
 if TYPE_CHECKING:
     from saccade.evaluation.figures import EvaluationFigures
@@ -104,7 +105,7 @@ def keep_prices(run: Path, prices: Path) -> None:
     from saccade.viewer.figures_section import PRICES
     from saccade.viewer.report import write_report
 
-    write_bytes_atomic(run / PRICES, prices.read_bytes())
+    write_bytes_atomic(run / PRICES, plain_bytes(prices))
     write_report(RunPaths(root=run))
 
 

@@ -1,6 +1,7 @@
 """``saccade push``: a checkpoint of a run as a repository on a Hugging Face hub, with its model card."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import click
 
 from saccade.cli.options import PATH
 from saccade.errors import UserError
+from saccade.plain_files import check_plain, plain_text
 
 if TYPE_CHECKING:
     from saccade.runs.runinfo import RunPaths
@@ -83,7 +85,7 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     if card.picture is not None:
         files[PICTURE] = card.picture
     if paths.config.is_file():
-        text = paths.config.read_text("utf-8")
+        text = plain_text(paths.config)
         head = "".join(line + "\n" for line in text.splitlines() if line.startswith("#"))
         settings = short_paths(yaml.safe_load(text))
         files["config.yaml"] = (head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).encode()
@@ -101,7 +103,7 @@ def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
     file = checkpoint / "adapter_config.json"
     if not file.is_file():
         return {}
-    config = json.loads(file.read_text("utf-8"))
+    config = json.loads(plain_text(file))
     base = str(config.get("base_model_name_or_path", ""))
     name = hub_base(base)
     if name is None:
@@ -118,4 +120,7 @@ def _write(files: dict[str, Path | bytes], folder: Path) -> None:
     for name, content in files.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
+        if isinstance(content, bytes):
+            place.write_bytes(content)
+        else:
+            shutil.copyfile(check_plain(content), place)

@@ -27,6 +27,7 @@ from saccade.config.fleet import split_overrides
 from saccade.config.settings import Override, to_json
 from saccade.config.tracking import split_tracking
 from saccade.errors import UserError
+from saccade.plain_files import plain_bytes
 from saccade.types import Json
 
 _RUN = "run"
@@ -110,7 +111,7 @@ def _composed(path: Path) -> yaml.MappingNode | None:
             raise UserError(
                 f"--config {path}: the file is larger than {_MAX_BYTES} bytes; settings take a few thousand"
             )
-        content = path.read_bytes()
+        content = plain_bytes(path)
     try:
         root = yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:

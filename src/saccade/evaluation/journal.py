@@ -20,6 +20,7 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
+from saccade.plain_files import ANY_BYTES, check_plain_below, open_plain, plain_bytes
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import PlayedSample, SampleCost, SamplePlayer
@@ -85,6 +86,7 @@ class SampleJournal:
         with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             media_directory.mkdir(parents=True, exist_ok=True)
+        check_plain_below(path.parent)
         _cut_unfinished(path)
         self.played = dict(_readable(path, media_directory, retry_failed=retry_failed))
         with disk_errors(path):
@@ -222,7 +224,7 @@ def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[
     """The samples of a journal whose pictures are all there, in its order."""
     if not path.exists():
         return
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 # Another run that is still being written.
@@ -255,7 +257,7 @@ def _cut_unfinished(path: Path) -> None:
     if not path.exists():
         return
     with disk_errors(path):
-        content = path.read_bytes()
+        content = plain_bytes(path, ANY_BYTES)
         complete = content.rfind(b"\n") + 1
         if complete < len(content):
             os.truncate(path, complete)

@@ -19,6 +19,7 @@ from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
+from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.types import Json
 
 FOLDER = "samples"
@@ -114,7 +115,7 @@ def sample_files(run: Path) -> dict[str, Path]:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return plain_bytes(path, ANY_BYTES)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
 

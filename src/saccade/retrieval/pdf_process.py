@@ -17,6 +17,7 @@ import pypdfium2.raw as pdfium
 
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.media.resize import MAX_ASPECT_RATIO
+from saccade.plain_files import check_plain
 
 MEMORY_BYTES = 4 << 30
 _POINTS_PER_INCH = 72
@@ -60,7 +61,7 @@ def _opened(path: str) -> pypdfium2.PdfDocument:
     """The document; ValueError for one without pages, which PDFium opens, and pypdfium2 then takes for the last error
     of whatever document came before."""
     try:
-        return pypdfium2.PdfDocument(Path(path))
+        return pypdfium2.PdfDocument(check_plain(Path(path)))
     except pypdfium2.PdfiumError as error:
         document = pdfium.FPDF_LoadDocument(os.fsencode(path) + b"\0", None)
         if not document:

@@ -17,6 +17,7 @@ from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_
 from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
+from saccade.plain_files import check_plain_below
 from saccade.runs import clocks, segments, signals
 from saccade.runs.position import Position
 from saccade.runs.records import position_of
@@ -97,6 +98,7 @@ class RunDirectory:
             path.mkdir(parents=True, exist_ok=True)
             found = {entry.name for entry in path.iterdir()} - {_LOCK}
         _refuse_foreign(path, found, resume=resume)
+        check_plain_below(path)
         lock = _locked(path)
         try:
             info = _started_info(paths, settings, command, title, judge)

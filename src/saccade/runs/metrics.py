@@ -19,6 +19,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.metric_names import TIME_PREFIX, WALL_S
+from saccade.plain_files import open_plain
 from saccade.runs.position import Position
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _kept(path: Path, keep_until: Position | None, stages: Sequence[str]) -> tup
 def _records(path: Path) -> Iterator[tuple[Position, dict[str, float], int]]:
     """Each record with its position and the offset of its end in bytes."""
     try:
-        file = path.open("rb")
+        file = open_plain(path)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     end = 0

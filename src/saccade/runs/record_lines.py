@@ -16,6 +16,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.text import parsed
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.runs.record_heads import trajectory_head
 from saccade.runs.record_places import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
@@ -63,7 +64,7 @@ class RecordScan:
     def lines(self) -> Iterator[ScannedLine]:
         """The trajectories that can be read. UserError when the file cannot be opened or is of another version."""
         try:
-            file = self.path.open("rb", buffering=_BUFFER_BYTES)
+            file = open_plain(self.path, buffer_bytes=_BUFFER_BYTES)
         except OSError as error:
             raise UserError(f"{self.path} cannot be read: {error.strerror}") from error
         tasks: dict[str, tuple[int, int, Mapping[str, Json]]] = {}

@@ -12,6 +12,7 @@ from typing import Literal
 from saccade.codec.codecs import FOREIGN_CODEC
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.plain_files import plain_bytes
 from saccade.runs.position import Position
 from saccade.types import Json
 
@@ -156,7 +157,7 @@ def read_info(paths: RunPaths) -> RunInfo:
 def read_json_object(path: Path) -> dict[str, Json]:
     """The JSON object of a file of a run. Raises UserError when it is not there or damaged."""
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(plain_bytes(path))
     except FileNotFoundError:
         raise UserError(f"{path.parent} holds no run: there is no {path.name}") from None
     except (ValueError, OSError, RecursionError) as error:
@@ -188,5 +189,5 @@ def _source_hash() -> str:
     digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*")):
         if path.suffix in _SOURCES:
-            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes())
+            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + plain_bytes(path))
     return digest.hexdigest()[:12]

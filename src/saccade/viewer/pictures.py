@@ -12,6 +12,7 @@ from PIL import Image
 
 from saccade.geometry import Box, Point
 from saccade.media.decode import MediaError, decode_image
+from saccade.plain_files import plain_bytes
 from saccade.types import ImageRef, Json
 
 MAX_EMBEDDED_PX = 768
@@ -85,7 +86,7 @@ class Album:
             return "left out: the page is full"
         path = self.directory / f"{image.hash}.png"
         try:
-            raw = path.read_bytes()
+            raw = plain_bytes(path)
             encoded = _small_png(raw, str(path)) if max(image.width, image.height) > MAX_EMBEDDED_PX else raw
         except (OSError, MediaError):
             return "image not on disk"

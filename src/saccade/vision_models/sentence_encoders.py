@@ -14,6 +14,7 @@ from saccade.errors import UserError, missing_extra
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import first_line
 from saccade.models.vlm import quiet_transformers
+from saccade.plain_files import plain_bytes
 from saccade.vision_models.kinds import PageVectors, checkpoint_digest
 
 try:
@@ -62,7 +63,7 @@ def _rows(encode: Any, thing: Image.Image | str) -> NDArray[np.float32]:
 def _loaded(path: Path, settings: LoadSettings) -> Any:
     said = path / "config_sentence_transformers.json"
     try:
-        kind = json.loads(said.read_bytes()).get("model_type") if said.is_file() else None
+        kind = json.loads(plain_bytes(said)).get("model_type") if said.is_file() else None
         model_class = SentenceTransformer if kind == "SentenceTransformer" else MultiVectorEncoder
         with quiet_transformers():
             return model_class(str(path), local_files_only=True, device=settings.torch_device)

@@ -15,6 +15,7 @@ from saccade.evaluation.benchmarks.reading import BenchmarkReading, judge_replie
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.media.store import MediaStore
+from saccade.plain_files import plain_text
 from saccade.rewards.groups import is_without_verdict
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
@@ -61,7 +62,7 @@ def measured_files(run: Path) -> list[Path]:
 
 def _told(path: Path) -> dict[str, Json]:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(plain_text(path))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(told, dict) or not {"benchmark", "evaluation"} <= set(told):

@@ -15,6 +15,7 @@ from pathlib import Path
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.evaluation.exports.predictions import Prediction
+from saccade.plain_files import ANY_BYTES, plain_text
 from saccade.types import Json
 
 _FAILED = "[LMMS_EVAL_REQUEST_FAILED"
@@ -60,7 +61,7 @@ def read_sample_log(path: Path) -> list[Prediction]:
         raise UserError(f"there is no file {path}; lmms-eval writes *_samples_TASK.jsonl with --log_samples")
     found: list[Prediction] = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = plain_text(path, max_bytes=ANY_BYTES).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}") from None
     for number, line in enumerate(lines, start=1):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain, open_plain_text, plain_text
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
 
 RowsOfFile = Callable[[Path], Iterator[NumberedRow]]
@@ -21,7 +22,7 @@ def open_text_rows(path: Path) -> Iterator[NumberedRow]:
     """Rows of a ``.jsonl``, ``.json`` or ``.csv`` file; ``UserError`` when it cannot be opened."""
     read = {".jsonl": json_lines, ".json": json_array, ".csv": comma_separated}[path.suffix.lower()]
     try:
-        path.open("rb").close()
+        open_plain(path).close()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     return read(path)
@@ -29,7 +30,7 @@ def open_text_rows(path: Path) -> Iterator[NumberedRow]:
 
 def json_lines(path: Path) -> Iterator[NumberedRow]:
     """One JSON object per line; empty lines are passed over but counted."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
@@ -44,7 +45,7 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
     """
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     number, rest = 0, ""
-    with path.open(encoding="utf-8-sig") as file:
+    with open_plain_text(path, encoding="utf-8-sig") as file:
         while True:
             number += 1
             try:
@@ -60,7 +61,7 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
 
 def comma_separated(path: Path, delimiter: str = ",") -> Iterator[NumberedRow]:
     """Rows of a CSV file whose first line names the columns; numbered by line, empty cells left out."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with open_plain_text(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, restkey="", delimiter=delimiter)
         while True:
             try:
@@ -84,7 +85,7 @@ def rows_under(key: str) -> RowsOfFile:
     """
 
     def rows(path: Path) -> Iterator[NumberedRow]:
-        with path.open(encoding="utf-8-sig") as file:
+        with open_plain_text(path, encoding="utf-8-sig") as file:
             reader = _JsonReader(file)
             number = 0
             try:
@@ -103,7 +104,7 @@ def rows_under(key: str) -> RowsOfFile:
 
 def rows_by_id(path: Path) -> Iterator[NumberedRow]:
     """The values of an object whose keys are ids, each with its id as ``pid``."""
-    with path.open(encoding="utf-8-sig") as file:
+    with open_plain_text(path, encoding="utf-8-sig") as file:
         reader = _JsonReader(file)
         number = 0
         try:
@@ -118,7 +119,7 @@ def rows_by_id(path: Path) -> Iterator[NumberedRow]:
 def one_row(path: Path) -> Iterator[NumberedRow]:
     """The file's object, with the name of the file's folder as ``pid``."""
     try:
-        row = _as_row(json.loads(path.read_text(encoding="utf-8-sig")))
+        row = _as_row(json.loads(plain_text(path, "utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
         row = _broken(error)
     yield NumberedRow(1, row if isinstance(row, RowError) else {ID_KEY: path.parent.name, **row})

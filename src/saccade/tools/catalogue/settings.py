@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal, TypedDict, TypeVar, get_args
 
 from saccade.errors import UserError, install_command
+from saccade.plain_files import plain_text
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
 
@@ -56,7 +57,7 @@ class ToolsFile:
 def read_tools_file(path: Path) -> ToolsFile:
     """The configuration in a file; ``UserError`` says what is wrong with it, and where."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(plain_text(path))
     except OSError as error:
         raise UserError(f"cannot read the tools file {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

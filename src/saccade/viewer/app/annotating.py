@@ -13,6 +13,7 @@ from functools import partial
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import cohens_kappa
+from saccade.plain_files import plain_bytes
 from saccade.types import Answer, Attempt, Example, ExpertTurn, ImageRef, Json, Malformed
 from saccade.viewer.app.marks_page import mark_words, marks_page
 from saccade.viewer.app.media import media_file
@@ -282,7 +283,7 @@ def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
             continue
         row = tool_example_row(example, [exported_path(image) for image in attempt.task.images])
         lines.append(json.dumps(row) + "\n")
-        images |= {f"images/{name}.png": path.read_bytes() for name, path in pictures.items() if path is not None}
+        images |= {f"images/{name}.png": plain_bytes(path) for name, path in pictures.items() if path is not None}
     with zipfile.ZipFile(out, "w") as packed:
         packed.writestr("examples.jsonl", "".join(lines), zipfile.ZIP_DEFLATED)
         for name, content in images.items():

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 from typing import cast
 
 from saccade.errors import missing_extra
@@ -28,6 +30,8 @@ from saccade.viewer.app.routes import warm_up
 
 logger = logging.getLogger(__name__)
 
+_END_WITHIN_S = 60.0
+"""After a signal: requests have a second, and a model that answers questions of the page is given up."""
 _WARM_UP_AFTER_S = 2.0
 """By then the first list is on the screen; what a trajectory needs is read in meanwhile."""
 
@@ -101,6 +105,13 @@ class _SuccessorServer(SignalledServer):
         loop = asyncio.get_running_loop()
         for connection in self._early.hand_over() if self._early else ():
             await loop.connect_accepted_socket(self._protocol, connection)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        # A thread that waits for a disk would keep the process for ever.
+        last = threading.Timer(_END_WITHIN_S, os._exit, (128 + sig,))
+        last.daemon = True
+        last.start()
 
     def _protocol(self) -> asyncio.Protocol:
         """As uvicorn makes them for connections that it accepts itself."""

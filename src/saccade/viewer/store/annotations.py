@@ -17,6 +17,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError, shortened
 from saccade.errors import MachineError, UserError
+from saccade.plain_files import open_plain
 from saccade.types import Json
 
 FILE = "annotations.jsonl"
@@ -175,7 +176,7 @@ def _read(path: Path) -> Annotations:
     items: dict[str, Annotation] = {}
     notes: list[str] = []
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             for number, line in enumerate(file.read(MAX_FILE_BYTES).splitlines(), start=1):
                 try:
                     fields = Fields(json.loads(line))

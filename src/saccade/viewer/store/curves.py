@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from saccade import metric_names as metric
+from saccade.plain_files import open_plain
 from saccade.types import Json
 
 MAX_POINTS = 2000
@@ -67,7 +68,7 @@ class Curves:
 
     def refresh(self) -> None:
         try:
-            with self.path.open("rb") as file:
+            with open_plain(self.path) as file:
                 file.seek(max(0, self._end - len(self._last)))
                 if file.read(len(self._last)) != self._last:
                     self._anew()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.formats import RECORDS, RecordFormat
 
@@ -171,7 +172,7 @@ def _format_of(path: Path, foreign: Foreign) -> RecordFormat | None:
 def _is_records(path: Path) -> bool:
     """A file of Saccade's records, by its first line."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return b'"kind": "header"' in file.read(200)
     except OSError:
         return False
