@@ -7,10 +7,11 @@ could be read without an end, and opening some devices does something. Links are
 import errno
 import os
 import stat
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, partial
 from io import DEFAULT_BUFFER_SIZE, BufferedReader, FileIO
 from pathlib import Path
-from typing import TextIO
+from typing import IO, AnyStr, TextIO
 
 from saccade.errors import UserError
 
@@ -66,6 +67,14 @@ def plain_text(path: Path, encoding: str = "utf-8", max_bytes: int = MAX_WHOLE_B
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def plain_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
+    """The lines of a file, as iterating over it gives them; ``NotPlainError`` for one that no memory may hold."""
+    for line in iter(partial(file.readline, MAX_WHOLE_BYTES + 1), file.read(0)):
+        if len(line) > MAX_WHOLE_BYTES:
+            raise NotPlainError(errno.EFBIG, f"it has a line of more than {MAX_WHOLE_BYTES} bytes", file.name)
+        yield line
+
+
 def check_plain(path: Path) -> Path:
     """The path, for a library that opens it itself; ``NotPlainError`` or another OSError."""
     _check(path.stat(), str(path))
@@ -87,11 +96,18 @@ def check_plain_below(folder: Path) -> None:
             continue
         folders += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
         for entry in found:
-            if not entry.is_file() and not entry.is_dir() and Path(entry.path).exists():
-                try:
-                    check_plain(Path(entry.path))
-                except NotPlainError as error:
-                    raise UserError(f"{error}; delete it, and ask where the folder came from") from None
+            if not entry.is_file(follow_symlinks=False):
+                _refuse_odd(Path(entry.path))
+
+
+def _refuse_odd(path: Path) -> None:
+    try:
+        check_plain(path)
+    except NotPlainError as error:
+        raise UserError(f"{error}; delete it, and ask where the folder came from") from None
+    except OSError:
+        # A folder, or a link that leads nowhere: whoever needs it says so.
+        return
 
 
 def _descriptor(name: str, flags: int) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 from saccade.plain_files import check_plain, plain_text
+from saccade.types import Json
 
 if TYPE_CHECKING:
     from saccade.runs.runinfo import RunPaths
@@ -87,7 +89,7 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     if paths.config.is_file():
         text = plain_text(paths.config)
         head = "".join(line + "\n" for line in text.splitlines() if line.startswith("#"))
-        settings = short_paths(yaml.safe_load(text))
+        settings = short_paths(_settings(paths.config, text))
         files["config.yaml"] = (head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).encode()
     if with_report:
         if not paths.report_html.is_file():
@@ -96,14 +98,27 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
     return files
 
 
+def _settings(file: Path, text: str) -> Mapping[str, Json]:
+    from saccade.config.yaml_text import yaml_value
+
+    try:
+        found = yaml_value(text)
+    except ValueError as error:
+        raise UserError(f"{file} is not the YAML that a run writes: {error}") from None
+    if not isinstance(found, Mapping):
+        raise UserError(f"{file} must hold settings, not {type(found).__name__}")
+    return found
+
+
 def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
     """The configuration of an adapter with the name of its base on the hub; nothing for a whole model."""
+    from saccade.runs.runinfo import read_json_object
     from saccade.viewer.model_card import hub_base
 
     file = checkpoint / "adapter_config.json"
     if not file.is_file():
         return {}
-    config = json.loads(plain_text(file))
+    config = read_json_object(file)
     base = str(config.get("base_model_name_or_path", ""))
     name = hub_base(base)
     if name is None:

@@ -143,7 +143,7 @@ class Journal(Generic[Outcome]):
             return
         try:
             before = json.loads(plain_bytes(path))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"{path} cannot be read ({error}); choose another folder") from error
         if before != wanted:
             changed = sorted(key for key in {*before, *wanted} if before.get(key) != wanted.get(key))

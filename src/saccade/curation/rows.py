@@ -179,6 +179,6 @@ def _is_of_trajectories(path: Path) -> bool:
         first = file.readline(1 << 16)
     try:
         header = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(header, dict) and header.get("kind") == "header"

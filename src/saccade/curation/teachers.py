@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, ChatCounts]:
         return {role: PLAIN_CODEC.reader(ChatCounts).from_json(of, repr(role)) for role, of in counts.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, BrokenRecordError) as error:
+    except (OSError, ValueError, BrokenRecordError, RecursionError) as error:
         raise UserError(f"{path} cannot be read ({error}); delete it to restart the count") from error
 
 

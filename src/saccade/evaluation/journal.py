@@ -20,7 +20,7 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
-from saccade.plain_files import ANY_BYTES, check_plain_below, open_plain, plain_bytes
+from saccade.plain_files import ANY_BYTES, check_plain_below, open_plain, plain_bytes, plain_lines
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import PlayedSample, SampleCost, SamplePlayer
@@ -225,7 +225,7 @@ def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[
     if not path.exists():
         return
     with open_plain(path) as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(plain_lines(file), start=1):
             if not line.endswith(b"\n"):
                 # Another run that is still being written.
                 return

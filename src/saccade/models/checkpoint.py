@@ -136,7 +136,7 @@ def instruction_style(checkpoint: Path) -> Literal["brief", "full"]:
     try:
         config = json.loads(plain_text(checkpoint / "config.json"))
         size = int(config["text_config"]["vocab_size"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         # What is wrong with the checkpoint is said where it is loaded.
         return "full"
     return "brief" if size < BRIEF_BELOW_VOCABULARY else "full"

@@ -211,7 +211,7 @@ def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]
         return "float32"
     try:
         config = json.loads(plain_text(path / "config.json"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         # What is wrong with the file is said where transformers reads it.
         return "float32"
     return "bfloat16" if config.get("dtype", config.get("torch_dtype")) in _HALF else "float32"

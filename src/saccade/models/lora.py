@@ -234,7 +234,7 @@ def _config(settings: LoraSettings) -> "LoraConfig":
 def _read_config(directory: Path) -> dict[str, object]:
     try:
         values = json.loads(plain_text(directory / ADAPTER_CONFIG))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{directory / ADAPTER_CONFIG} cannot be read: {error}; copy the adapter again") from error
     if not isinstance(values, dict):
         raise UserError(f"{directory / ADAPTER_CONFIG} must hold a JSON object; copy the adapter again")

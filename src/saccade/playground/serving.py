@@ -78,6 +78,8 @@ def serve_playground(
                 on_ready=lambda: on_ready(f"{door.address}#/chat"),
                 add=add,
                 on_end=end,
+                # A model that still answers has time to come to an end.
+                end_within_s=60.0,
             )
         finally:
             playground.agent.close()

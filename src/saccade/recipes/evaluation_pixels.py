@@ -100,7 +100,7 @@ def _model_type(checkpoint: Path) -> str | None:
     """As its configuration says; None for an adapter and what cannot be read, which loading tells of."""
     try:
         read: object = json.loads(plain_text(checkpoint / "config.json"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     found = read.get("model_type") if isinstance(read, dict) else None
     return found if isinstance(found, str) else None

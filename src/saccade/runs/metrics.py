@@ -19,7 +19,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.metric_names import TIME_PREFIX, WALL_S
-from saccade.plain_files import open_plain
+from saccade.plain_files import open_plain, plain_lines
 from saccade.runs.position import Position
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _records(path: Path) -> Iterator[tuple[Position, dict[str, float], int]]:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     end = 0
     with file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(plain_lines(file), start=1):
             end += len(line)
             if not line.endswith(b"\n"):
                 return

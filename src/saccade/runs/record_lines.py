@@ -52,6 +52,10 @@ class ScannedLine:
     tokens: TokenCounts
 
 
+_MAX_PASSED_BYTES = 1 << 30
+"""Of a line that is too long; one that goes on is no line, but a file with a hole."""
+
+
 @dataclass(kw_only=True)
 class RecordScan:
     """One pass over a file; ``notes`` name what was damaged, ``stage`` and ``step`` are what its header says."""
@@ -90,6 +94,9 @@ class RecordScan:
                 self._note(number, f"longer than {MAX_LINE_BYTES >> 20} MiB")
                 while (rest := file.readline(1 << 20)) and not rest.endswith(b"\n"):
                     length += len(rest)
+                    if length > _MAX_PASSED_BYTES:
+                        self.notes.append(f"{self.path.name}: nothing after line {number} is read")
+                        return
                 length += len(rest)
             elif not line.endswith(b"\n"):
                 self._note(number, "it has no end; was the file cut?")

@@ -17,7 +17,7 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.plain_files import open_plain
+from saccade.plain_files import open_plain, plain_lines
 from saccade.runs.position import Position
 from saccade.runs.record_places import SEGMENTS, RecordPlace
 from saccade.runs.trajectory_json import FORMS
@@ -164,7 +164,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     with file:
-        for number, text in enumerate(file, start=1):
+        for number, text in enumerate(plain_lines(file), start=1):
             try:
                 line = reader.from_text(text, "the line")
             except (ValueError, RecursionError) as error:

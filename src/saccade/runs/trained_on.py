@@ -92,7 +92,7 @@ def read_trained_on(checkpoint: Path | None) -> TrainedOn:
             _questions=_unpacked(fields.text("questions")),
             _pictures=_unpacked(fields.text("pictures")),
         )
-    except (OSError, ValueError, BrokenRecordError) as error:
+    except (OSError, ValueError, BrokenRecordError, RecursionError) as error:
         raise UserError(
             f"{path}, which records what this checkpoint was trained on, cannot be read: {error}; delete it to "
             "continue without it"

@@ -15,6 +15,7 @@ from saccade.evaluation.audit.audit import AuditSettings
 from saccade.evaluation.audit.drawn import PictureLook
 from saccade.evaluation.audit.findings import FamilyAudit
 from saccade.evaluation.audit.likeness import FamilyLook
+from saccade.parsing import json_value
 from saccade.plain_files import check_plain, plain_text
 from saccade.types import ImageRef, Json
 
@@ -42,8 +43,12 @@ def kept(folder: Path, name: str, settings: AuditSettings) -> tuple[FamilyAudit,
     file = folder / f"{name}.json"
     if not file.is_file():
         return None
-    with read_errors(file):
-        found: Mapping[str, Json] = json.loads(plain_text(file))
+    try:
+        found = json_value(plain_text(file))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read: {error}; name another folder, or remove the file") from error
+    if not isinstance(found, Mapping):
+        raise UserError(f"{file} must hold a JSON object, not {type(found).__name__}")
     if found.get("settings") != _plain(settings):
         raise UserError(
             f"{file} was made with other settings ({json.dumps(found.get('settings'))}) than these "

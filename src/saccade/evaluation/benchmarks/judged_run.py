@@ -63,7 +63,7 @@ def measured_files(run: Path) -> list[Path]:
 def _told(path: Path) -> dict[str, Json]:
     try:
         told = json.loads(plain_text(path))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(told, dict) or not {"benchmark", "evaluation"} <= set(told):
         raise UserError(f"{path}: is no record of a benchmark; benchmark and evaluation are missing")

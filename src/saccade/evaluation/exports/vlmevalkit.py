@@ -13,7 +13,7 @@ from saccade.atomic import disk_errors
 from saccade.errors import UserError, missing_extra
 from saccade.evaluation.benchmarks.benchmark import LETTERS
 from saccade.evaluation.exports.predictions import Prediction
-from saccade.plain_files import check_plain, open_plain_text
+from saccade.plain_files import check_plain, open_plain_text, plain_lines
 
 FAILED = "Failed to obtain answer via API."
 _COLUMNS = ("index", "id", "question", "answer", "category", "prediction")
@@ -110,9 +110,9 @@ def _rows(path: Path) -> Iterator[Mapping[str, str]]:
     csv.field_size_limit(1 << 30)
     try:
         with open_plain_text(path, encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file, delimiter="\t", strict=True):
+            for row in csv.DictReader(plain_lines(file), delimiter="\t", strict=True):
                 yield {name: text or "" for name, text in row.items() if isinstance(name, str)}
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, OSError, csv.Error) as error:
         raise UserError(f"{path} is no table of tab-separated values: {error}") from None
 
 

@@ -61,7 +61,7 @@ class OpenEnvSource:
         try:
             with urllib.request.urlopen(url, timeout=SCHEMA_S) as answer:
                 schema = json.load(answer)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"no OpenEnv server answers at {url}: {error}") from error
         properties = schema.get("action", {}).get("properties", {}) if isinstance(schema, dict) else {}
         return {name: one for name, one in properties.items() if name not in _OWN_FIELDS}
@@ -113,7 +113,7 @@ class OpenEnvWorld:
         if len(self._fields) != 1:
             try:
                 said = json.loads(action)
-            except ValueError:
+            except (ValueError, RecursionError):
                 said = None
             return said if isinstance(said, dict) else StepResult(invalid="the action is no JSON object")
         [(name, schema)] = self._fields.items()

@@ -82,7 +82,7 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
         assert self._ws is not None
         try:
             said = json.loads(self._ws.recv(timeout=0))
-        except (ConnectionClosed, TimeoutError, ValueError):
+        except (ConnectionClosed, TimeoutError, ValueError, RecursionError):
             return ""
         return str(said.get("data", {}).get("message", ""))
 

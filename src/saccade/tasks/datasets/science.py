@@ -76,7 +76,7 @@ def scienceqa_rows(path: Path) -> Iterator[NumberedRow]:
         for split, problems in splits.items():
             for problem in problems:
                 of_problem.setdefault(str(problem), []).append(split)
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise UserError(f"{names}: is no list of problems by split ({error})") from error
     for numbered in rows_by_id(path):
         row = numbered.row

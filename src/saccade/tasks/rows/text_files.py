@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO, cast
 
 from saccade.errors import UserError
-from saccade.plain_files import open_plain, open_plain_text, plain_text
+from saccade.plain_files import MAX_WHOLE_BYTES, open_plain, open_plain_text, plain_lines, plain_text
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
 
 RowsOfFile = Callable[[Path], Iterator[NumberedRow]]
@@ -31,7 +31,7 @@ def open_text_rows(path: Path) -> Iterator[NumberedRow]:
 def json_lines(path: Path) -> Iterator[NumberedRow]:
     """One JSON object per line; empty lines are passed over but counted."""
     with open_plain(path) as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(plain_lines(file), start=1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():
@@ -62,7 +62,7 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
 def comma_separated(path: Path, delimiter: str = ",") -> Iterator[NumberedRow]:
     """Rows of a CSV file whose first line names the columns; numbered by line, empty cells left out."""
     with open_plain_text(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, restkey="", delimiter=delimiter)
+        reader = csv.DictReader(plain_lines(file), restkey="", delimiter=delimiter)
         while True:
             try:
                 cells = next(reader, None)
@@ -161,7 +161,7 @@ def _decode_next(decoder: json.JSONDecoder, rest: str, file: TextIO) -> tuple[ob
         except json.JSONDecodeError:
             # At least doubled, so that a long value is not decoded again and again.
             more = file.read(max(READ_CHARACTERS, len(rest)))
-            if not more:
+            if not more or len(rest) > MAX_WHOLE_BYTES:
                 raise
             rest += more
         else:
@@ -195,7 +195,7 @@ class _JsonReader:
             except json.JSONDecodeError:
                 # At least doubled, so that a long value is not decoded again and again.
                 more = self._file.read(max(READ_CHARACTERS, len(self._rest)))
-                if not more:
+                if not more or len(self._rest) > MAX_WHOLE_BYTES:
                     raise
                 self._rest += more
                 continue

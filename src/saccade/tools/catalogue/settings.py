@@ -17,13 +17,13 @@ error says in which section what is wrong.
 import importlib.util
 import math
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict, TypeVar, get_args
 
 from saccade.errors import UserError, install_command
+from saccade.parsing import toml_table
 from saccade.plain_files import plain_text
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
@@ -57,10 +57,10 @@ class ToolsFile:
 def read_tools_file(path: Path) -> ToolsFile:
     """The configuration in a file; ``UserError`` says what is wrong with it, and where."""
     try:
-        content = tomllib.loads(plain_text(path))
+        content = toml_table(plain_text(path))
     except OSError as error:
         raise UserError(f"cannot read the tools file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UserError(f"the tools file {path} is not TOML: {error}") from error
     unknown = sorted(content.keys() - {"server", "tools"})
     if unknown:

@@ -30,8 +30,6 @@ from saccade.viewer.app.routes import warm_up
 
 logger = logging.getLogger(__name__)
 
-_END_WITHIN_S = 60.0
-"""After a signal: requests have a second, and a model that answers questions of the page is given up."""
 _WARM_UP_AFTER_S = 2.0
 """By then the first list is on the screen; what a trajectory needs is read in meanwhile."""
 
@@ -46,8 +44,11 @@ def serve_view(
     on_end: Callable[[], Awaitable[None]] | None = None,
     cache: Path | None = None,
     fields: FieldMap = FieldMap(),
+    end_within_s: float = 10.0,
 ) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` is called once it answers; ``on_end`` is awaited at last.
+
+    ``end_within_s`` after a signal the process ends even where a thread of it waits for a disk.
 
     ``early`` has answered at the door until now and hands its connections over.
 
@@ -59,7 +60,7 @@ def serve_view(
     with door.listener:
         collection.start()
         try:
-            asyncio.run(_serve(viewer, door, early, on_ready, add, on_end))
+            asyncio.run(_serve(viewer, door, early, on_ready, add, on_end, end_within_s))
         finally:
             collection.close()
 
@@ -71,6 +72,7 @@ async def _serve(
     on_ready: Callable[[], None],
     add: Added | None,
     on_end: Callable[[], Awaitable[None]] | None,
+    end_within_s: float,
 ) -> None:
     app = create_app(viewer, host=door.host, token=door.token, add=add)
 
@@ -89,16 +91,17 @@ async def _serve(
     config = uvicorn.Config(
         app, ws="none", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1, backlog=128
     )
-    server = _SuccessorServer(config, early)
+    server = _SuccessorServer(config, early, end_within_s)
     await server.serve(sockets=[door.listener])
 
 
 class _SuccessorServer(SignalledServer):
     """One that takes over the connections of those who answered before it."""
 
-    def __init__(self, config: uvicorn.Config, early: EarlyAnswers | None) -> None:
+    def __init__(self, config: uvicorn.Config, early: EarlyAnswers | None, end_within_s: float) -> None:
         super().__init__(config)
         self._early = early
+        self._end_within_s = end_within_s
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -108,8 +111,7 @@ class _SuccessorServer(SignalledServer):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        # A thread that waits for a disk would keep the process for ever.
-        last = threading.Timer(_END_WITHIN_S, os._exit, (128 + sig,))
+        last = threading.Timer(self._end_within_s, os._exit, (128 + sig,))
         last.daemon = True
         last.start()
 

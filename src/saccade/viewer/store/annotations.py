@@ -22,6 +22,7 @@ from saccade.types import Json
 
 FILE = "annotations.jsonl"
 MAX_LINE_BYTES = 32_768
+_APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 MAX_FILE_BYTES = 256 << 20
 MAX_TEXT, MAX_NAME = 4000, 80
 
@@ -161,7 +162,7 @@ class AnnotationFile:
             raise UserError(f"an annotation of {len(line)} bytes is too long")
         try:
             # One write at the end of the file, which the system does not mix with another's.
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            descriptor = os.open(self.path, _APPENDING, 0o644)
             try:
                 if os.write(descriptor, line) != len(line):
                     raise OSError("it was written in part only; the disk may be full")

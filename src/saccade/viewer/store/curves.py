@@ -1,5 +1,6 @@
 """Curves of a run: metrics by stage in columns, read further as the file grows, and thinned for a screen."""
 
+import errno
 import json
 import math
 import re
@@ -73,13 +74,13 @@ class Curves:
                 if file.read(len(self._last)) != self._last:
                     self._anew()
                     file.seek(0)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break
+                while (line := file.readline(2 * _MAX_LINE_BYTES)).endswith(b"\n"):
                     self._end += len(line)
                     self._lines += 1
                     self._last = line[-4096:]
                     self._add(line)
+                if len(line) == 2 * _MAX_LINE_BYTES:
+                    raise OSError(errno.EFBIG, "a line has no end")
         except FileNotFoundError:
             self._anew()
         except OSError as error:

@@ -42,8 +42,9 @@ def _numbered(path: Path) -> Iterator[tuple[int, int, Fields | str]]:
         offset = 0
         while line := file.readline(MAX_LINE_BYTES):
             if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
-                yield offset, len(line), f"a line of more than {MAX_LINE_BYTES >> 20} MiB"
-            elif line.strip():
+                yield offset, len(line), f"a line of more than {MAX_LINE_BYTES >> 20} MiB, and nothing after it is read"
+                return
+            if line.strip():
                 yield offset, len(line), _object(line)
             offset += len(line)
 

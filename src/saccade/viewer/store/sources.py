@@ -143,7 +143,10 @@ def _with(kind: RecordFormat, paths: Iterator[Path]) -> Iterator[tuple[Path, Rec
 
 
 def _inside(folder: Path, root: Path) -> Iterator[Path]:
-    """Files of records in a folder; links out of the root are left out, and so is what is being written."""
+    """Files of records in a folder; links out of the root are left out, and so is what is being written.
+
+    What is no file in spite of its name is among them: where it is read, its note says what it is.
+    """
     inside = root.resolve()
     if not folder.resolve().is_relative_to(inside):
         return
@@ -151,7 +154,7 @@ def _inside(folder: Path, root: Path) -> Iterator[Path]:
         if entry.name.endswith(".jsonl") and not entry.name.startswith("."):
             path = Path(entry.path)
             is_ours = not entry.is_symlink() or path.resolve().is_relative_to(inside)
-            if is_ours and entry.is_file():
+            if is_ours:
                 yield path
 
 
