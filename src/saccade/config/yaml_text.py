@@ -8,7 +8,7 @@ from yaml.composer import ComposerError
 
 from saccade.types import Json
 
-MAX_NODES = 20_000
+MAX_NODES = 10_000
 """Of a document, each alias counted as all that it stands for. The largest recipe has some hundred."""
 MAX_LEVELS = 50
 

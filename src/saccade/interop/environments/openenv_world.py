@@ -22,6 +22,7 @@ except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="an environment behind an OpenEnv server") from error
 
 SCHEMA_S = 30.0
+_SCHEMA_BYTES = 16 << 20
 _OWN_FIELDS = frozenset(("metadata", "reward", "done"))
 """Fields that OpenEnv gives every action or observation."""
 _HEAD_CHARS = 64
@@ -60,7 +61,7 @@ class OpenEnvSource:
         url = f"{self.url.rstrip('/')}/schema"
         try:
             with urllib.request.urlopen(url, timeout=SCHEMA_S) as answer:
-                schema = json.load(answer)
+                schema = json.loads(answer.read(_SCHEMA_BYTES))
         except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"no OpenEnv server answers at {url}: {error}") from error
         properties = schema.get("action", {}).get("properties", {}) if isinstance(schema, dict) else {}
