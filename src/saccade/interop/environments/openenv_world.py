@@ -41,6 +41,8 @@ class OpenEnvSource:
     arguments: Mapping[str, object] = field(default_factory=dict)
     """Further fields of ``reset``."""
     action_names: tuple[str, ...] = ()
+    token: str | None = field(default=None, repr=False)
+    """The server's, where it asks for one."""
 
     @property
     def name(self) -> str:
@@ -60,7 +62,8 @@ class OpenEnvSource:
         """Fields of the server's action with their JSON schemas; UserError where no server answers."""
         url = f"{self.url.rstrip('/')}/schema"
         try:
-            with urllib.request.urlopen(url, timeout=SCHEMA_S) as answer:
+            headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+            with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=SCHEMA_S) as answer:
                 schema = json.loads(answer.read(_SCHEMA_BYTES))
         except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"no OpenEnv server answers at {url}: {error}") from error
@@ -74,7 +77,7 @@ class OpenEnvWorld:
     def __init__(self, source: OpenEnvSource) -> None:
         self._source = source
         self._fields = source.action_fields
-        self._client = WideEnvClient(base_url=source.url)
+        self._client = WideEnvClient(base_url=source.url, token=source.token)
         self._client.connect()
 
     @property
