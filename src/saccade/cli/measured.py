@@ -1,6 +1,5 @@
 """Stored samples, read again: ``saccade figures`` sums them up, ``saccade compare`` sets runs side by side."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.plain_files import plain_bytes
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.evaluation.figures import EvaluationFigures
@@ -149,4 +149,4 @@ def _labels(runs: tuple[Path, ...]) -> list[str]:
 def _write(path: Path, content: object) -> None:
     from saccade.atomic import write_text_atomic
 
-    write_text_atomic(path, json.dumps(content, indent=2) + "\n")
+    write_text_atomic(path, strict_json(content, indent=2) + "\n")

@@ -17,6 +17,7 @@ from saccade.errors import UserError
 from saccade.evaluation.errors import JUDGED_KINDS, Verdict
 from saccade.plain_files import open_plain
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.strict_json import finite_object
 from saccade.types import Json
 
 VERSION = 1
@@ -62,7 +63,7 @@ def write_judged(paths: RunPaths, file: Path, judged: Mapping[str, Mapping[str, 
     evaluations: dict[str, Json] = {
         name: {**one, "sha256": _digest(paths.evaluation(name))} for name, one in judged.items()
     }
-    write_json_atomic(file, {"version": VERSION, "evaluations": evaluations})
+    write_json_atomic(file, finite_object({"version": VERSION, "evaluations": evaluations}))
 
 
 def _judged(fields: Fields) -> JudgedEvaluation:

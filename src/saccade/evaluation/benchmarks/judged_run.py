@@ -19,6 +19,7 @@ from saccade.plain_files import plain_text
 from saccade.rewards.groups import is_without_verdict
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
+from saccade.strict_json import finite_object
 from saccade.types import Attempt, Json, Task
 
 JUDGED = ".judged.json"
@@ -47,7 +48,7 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
         one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
         kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
         kept["avg_at_k"] = [plain_json(average) for average in one.averages]
-        write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), kept)
+        write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), finite_object(kept))
         found.append(one)
     return found
 

@@ -16,6 +16,7 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.evaluation.exports.predictions import Prediction
 from saccade.plain_files import ANY_BYTES, plain_text
+from saccade.strict_json import strict_json
 from saccade.types import Json
 
 _FAILED = "[LMMS_EVAL_REQUEST_FAILED"
@@ -44,8 +45,8 @@ def write_sample_log(predictions: Sequence[Prediction], folder: Path, task: str,
     }
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_bytes_atomic(folder / f"samples_{task}.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
-    write_bytes_atomic(folder / f"{task}.json", json.dumps(log).encode())
+    write_bytes_atomic(folder / f"samples_{task}.jsonl", "".join(strict_json(line) + "\n" for line in lines).encode())
+    write_bytes_atomic(folder / f"{task}.json", strict_json(log).encode())
     return failed
 
 
