@@ -107,6 +107,19 @@ def disk_error(error: OSError, path: Path | None = None) -> SaccadeError | None:
     return None
 
 
+def check_in_place(descriptor: int, path: Path) -> None:
+    """UserError when the open file at ``path`` was removed, or its folder moved: what follows would be lost."""
+    try:
+        is_there = os.fstat(descriptor).st_nlink > 0 and path.stat() is not None
+    except OSError:
+        is_there = False
+    if not is_there:
+        raise UserError(
+            f"{path} was removed or moved while it was being written; put its folder back and go on with --resume, or "
+            "start again"
+        )
+
+
 def link_or_copy(source: Path, path: Path) -> Path:
     """The content of ``source`` at ``path``, which is given back."""
     path.parent.mkdir(parents=True, exist_ok=True)

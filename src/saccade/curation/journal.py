@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-from saccade.atomic import write_text_atomic
+from saccade.atomic import check_in_place, write_text_atomic
 from saccade.chat.chat_model import ChatServerSettings
 from saccade.chat.wire import RefusedRequestError
 from saccade.codec.codecs import FOREIGN_CODEC
@@ -98,6 +98,7 @@ class Journal(Generic[Outcome]):
 
     def add(self, outcome: Outcome) -> None:
         """Keeps an outcome, flushed to the disk before this returns."""
+        check_in_place(self._file.fileno(), self.directory / OUTCOMES)
         line = json.dumps(outcome.as_json()) + "\n"
         try:
             self._file.write(line.encode("ascii"))

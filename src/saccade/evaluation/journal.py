@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from saccade.atomic import disk_errors
+from saccade.atomic import check_in_place, disk_errors
 from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
@@ -96,6 +96,7 @@ class SampleJournal:
         """Keeps a sample, its pictures first; it is on the disk when this returns."""
         kept = replace(played, trajectory=without_logprobs(played.trajectory))
         line = SAMPLES.text(JournalLine(key=key, cost=kept.cost, trajectory=kept.trajectory))
+        check_in_place(self._file.fileno(), self._path)
         with disk_errors(self._directory):
             for image in {one.hash: one for one in images_of(Attempt(task=task, trajectory=kept.trajectory))}.values():
                 self._media.export(image, self._directory)

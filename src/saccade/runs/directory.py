@@ -13,7 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory, write_bytes_atomic, write_json_atomic
+from saccade.atomic import (
+    TEMPORARY_PREFIX,
+    check_in_place,
+    disk_errors,
+    sync_directory,
+    write_bytes_atomic,
+    write_json_atomic,
+)
 from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
@@ -121,6 +128,10 @@ class RunDirectory:
         """Write down how the run ended; it stays locked until it is closed."""
         self.info = replace(self.info, status=status, ended=_now(), error=error)
         write_json_atomic(self.paths.info, plain_json(self.info))
+
+    def check_in_place(self) -> None:
+        """UserError when the directory was removed or moved meanwhile, before a part of it is made anew."""
+        check_in_place(self._lock.fileno(), self.paths.root / _LOCK)
 
     def note_restart(self, what: str) -> None:
         """Writes down that a process of the run was lost and replaced."""
