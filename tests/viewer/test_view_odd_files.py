@@ -1,5 +1,6 @@
 """A run with FIFOs, devices and folders in the place of files: it is listed with a reason, and all others go on."""
 
+import base64
 import json
 import signal
 import subprocess
@@ -14,7 +15,9 @@ from view_client import viewing
 from viewer_fake_run import make_run
 
 from odd_files import ODD_FILES, answer_of
+from saccade.runs.runinfo import RunPaths
 from saccade.viewer.app.application import RunsViewer
+from saccade.viewer.report import write_report
 from saccade.viewer.store.annotations import FILE, AnnotationFile
 from warm import VIEWER, WarmProcess
 
@@ -127,3 +130,16 @@ def test_a_signal_ends_the_viewer_while_a_request_waits_for_a_disk(whole: Path, 
         process.send_signal(signal.SIGINT)
         assert process.wait(WAIT_S) == 128 + signal.SIGINT
         asking.wait(WAIT_S)
+
+
+def test_a_report_shows_no_file_that_a_link_of_a_stranger_leads_to(tmp_path: Path) -> None:
+    stranger = make_run(tmp_path / "stranger", n=4)
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(b"\x89PNG\r\n\x1a\n of the user's own")
+    for picture in (stranger / "media").iterdir():
+        picture.unlink()
+        picture.symlink_to(secret)
+    write_report(RunPaths(root=stranger))
+    page = (stranger / "report.html").read_text()
+    assert base64.b64encode(secret.read_bytes())[:24].decode() not in page
+    assert "no picture of this run" in page

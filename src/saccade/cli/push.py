@@ -95,7 +95,16 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
         if not paths.report_html.is_file():
             raise UserError(f"{paths.root} has no report.html; run `saccade report {paths.root}` first")
         files["report.html"] = paths.report_html
+    _refuse_links_out(files, paths.root)
     return files
+
+
+def _refuse_links_out(files: Mapping[str, Path | bytes], root: Path) -> None:
+    """A run of somebody else may link to a file of the user's, which a push would publish."""
+    inside = root.resolve()
+    for file in files.values():
+        if isinstance(file, Path) and not file.resolve().is_relative_to(inside):
+            raise UserError(f"{file} is a link out of the run, to {file.resolve()}; put the file there, or delete it")
 
 
 def _settings(file: Path, text: str) -> Mapping[str, Json]:
