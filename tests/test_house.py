@@ -112,7 +112,6 @@ _OPENING = (
     "load_file",
     "safe_open",
     "load_workbook",
-    "PdfDocument",
 )
 
 
