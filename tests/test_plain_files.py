@@ -168,6 +168,8 @@ def test_a_folder_of_files_folders_and_links_to_them_is_let_be(tmp_path: Path) -
     (tmp_path / "link").symlink_to("inner/file")
     (tmp_path / "around").symlink_to(tmp_path)
     (tmp_path / "broken").symlink_to("nowhere")
+    (tmp_path / ".git").mkdir()
+    ODD_FILES["socket"](tmp_path / ".git" / "fsmonitor--daemon.ipc")
     check_plain_below(tmp_path)
     check_plain_below(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "inner" / "fifo")

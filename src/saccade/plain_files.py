@@ -94,7 +94,8 @@ def check_plain_below(folder: Path) -> None:
                 found = list(entries)
         except OSError:
             continue
-        folders += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
+        # Hidden folders are other programs' own: git keeps a socket in its.
+        folders += [entry.path for entry in found if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)]
         for entry in found:
             if not entry.is_file(follow_symlinks=False):
                 _refuse_odd(Path(entry.path))

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from served import Served, wait_for
 
-ONE_WORKER = '[tools.slow]\nserving = {group = "one"}\n[tools.together]\nserving = {group = "one"}\n'
+ONE_WORKER = '[tools.slow]\nserving = {group = "one"}\n[tools.hold]\nserving = {group = "one"}\n'
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +23,14 @@ class Client:
     """A client that has sent a call and has not read its answer yet."""
 
     def __init__(self, served: Served, name: str, call_id: str, **arguments: object) -> None:
-        self._served = served
-        body = json.dumps({"arguments": arguments, "call_id": call_id, "deadline_s": 60})
+        body = json.dumps({"arguments": arguments, "call_id": call_id, "deadline_s": 500})
         head = f"POST /tools/{name} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        self._connection = socket.create_connection(("127.0.0.1", served.port), timeout=60)
-        self._port = self._connection.getsockname()[1]
+        self._connection = socket.create_connection(("127.0.0.1", served.port), timeout=180)
+        self.port = self._connection.getsockname()[1]
         self._connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
-    def leave(self) -> None:
-        """Closes the connection; the server knows when this returns."""
+    def close(self) -> None:
         self._connection.close()
-        server = psutil.Process(self._served.process.pid)
-        wait_for(lambda: self._port not in [one.raddr.port for one in server.net_connections() if one.raddr], "the end")
-        # Its loop has been round when this is answered.
-        assert httpx.get(f"{self._served.url}/health").status_code == 200
 
     def status(self) -> int:
         said = self._connection.recv(65_536)
@@ -44,10 +38,20 @@ class Client:
         return int(said.split()[1])
 
 
+def leave(served: Served, *clients: Client) -> None:
+    """Closes their connections; the server knows when this returns."""
+    for client in clients:
+        client.close()
+    server, ports = psutil.Process(served.process.pid), {client.port for client in clients}
+    wait_for(lambda: not ports & {one.raddr.port for one in server.net_connections() if one.raddr}, "them to leave")
+    # Its loop has been round when this is answered.
+    assert httpx.get(f"{served.url}/health", timeout=180).status_code == 200
+
+
 def hold(served: Served, folder: Path, call_id: str) -> tuple[Client, Path]:
     """A call that keeps the only worker until the file is there."""
     gate = folder / "gate"
-    client = Client(served, "together", call_id, number=1, gate=str(gate))
+    client = Client(served, "hold", call_id, gate=str(gate))
     wait_for((folder / "waits").exists, "the worker to begin")
     return client, gate
 
@@ -63,28 +67,26 @@ def runs(note: Path) -> int:
 def test_calls_that_nobody_waits_for_are_not_begun(alone: Served, tmp_path: Path) -> None:
     first, gate = hold(alone, tmp_path, "first")
     note = tmp_path / "abandoned"
-    left = [Client(alone, "slow", f"left-{index}", seconds=1, note=str(note)) for index in range(20)]
+    left = [Client(alone, "slow", f"left-{index}", seconds=0, note=str(note)) for index in range(20)]
     waiting(alone, 20)
-    for client in left:
-        client.leave()
+    leave(alone, *left)
     gate.touch()
     assert first.status() == 200
     assert alone.call("slow", seconds=0).json()["text"] == "slept 0 s"
     assert runs(note) == 0
     # Whoever left one of them and comes back has it run, once.
     for _ in range(2):
-        again = alone.post("slow", arguments={"seconds": 1, "note": str(note)}, call_id="left-3")
-        assert again.json()["text"] == "slept 1 s"
+        again = alone.post("slow", arguments={"seconds": 0, "note": str(note)}, call_id="left-3")
+        assert again.json()["text"] == "slept 0 s"
     assert runs(note) == 1
 
 
 def test_calls_that_nobody_waits_for_leave_their_places_to_others(alone: Served, tmp_path: Path) -> None:
     first, gate = hold(alone, tmp_path, "holds")
-    left = [Client(alone, "slow", f"crowd-{index}", seconds=1) for index in range(30)]
+    left = [Client(alone, "slow", f"crowd-{index}", seconds=0) for index in range(30)]
     waiting(alone, 30)
     assert alone.post("slow", arguments={"seconds": 0}).json()["error"]["kind"] == "queue_full"
-    for client in left:
-        client.leave()
+    leave(alone, *left)
     comer = Client(alone, "slow", "comer", seconds=0)
     waiting(alone, 1)
     gate.touch()
@@ -96,7 +98,7 @@ def test_a_call_that_is_asked_again_before_its_turn_keeps_its_place(alone: Serve
     note = tmp_path / "note"
     client = Client(alone, "slow", "again", seconds=0, note=str(note))
     waiting(alone, 1)
-    client.leave()
+    leave(alone, client)
     again = Client(alone, "slow", "again", seconds=0, note=str(note))
     waiting(alone, 1)
     gate.touch()
@@ -106,8 +108,8 @@ def test_a_call_that_is_asked_again_before_its_turn_keeps_its_place(alone: Serve
 
 def test_a_call_that_runs_goes_on_for_whoever_asks_again(alone: Served, tmp_path: Path) -> None:
     first, gate = hold(alone, tmp_path, "runs")
-    first.leave()
+    leave(alone, first)
     gate.touch()
-    again = alone.post("together", arguments={"number": 1, "gate": str(gate)}, call_id="runs", deadline_s=60)
-    assert again.json()["data"] == {"at_once": 1}
-    assert alone.metric('tool_calls_repeated_total{tool="together"}') == 1
+    again = alone.post("hold", arguments={"gate": str(gate)}, call_id="runs", deadline_s=60)
+    assert again.json()["text"] == "held"
+    assert alone.metric('tool_calls_repeated_total{tool="hold"}') == 1
