@@ -111,3 +111,78 @@ def test_no_room_offers_a_name_that_one_of_its_modules_takes() -> None:
 
 def _is_module(path: Path) -> bool:
     return (ROOT / path).with_suffix(".py").is_file() or (ROOT / path / "__init__.py").is_file()
+
+
+_OWN_FILES = (
+    # What runs inside of walls of its own, tests with, or measures.
+    "sandbox/",
+    "testing/",
+    "bench/",
+    # Files that came with the package, or that this process has just written.
+    "faces.py",
+    "evaluation/audit/golden.py",
+    "evaluation/benchmarks/published_record.py",
+    "gym/golden.py",
+    "gym/looks/",
+    "interop/exports/bundle.py",
+    "interop/exports/packages.py",
+    "readers/diagrams/ink.py",
+    "services/images.py",
+    "services/workers/worker.py",
+    "viewer/app/assets.py",
+    "viewer/app/summaries.py",
+    "viewer/exported.py",
+    "viewer/scripts.py",
+    "native/library.py",
+    "engines/vllm/server.py",
+    "engines/weights.py",
+    # Checkpoints: ``check_plain_below`` has looked through the folder.
+    "models/loading.py",
+    "models/lora.py",
+    "models/shape.py",
+    "vision_models/checkpoints.py",
+    "vision_models/page_encoders.py",
+    "learner/state_files.py",
+    # Pictures and videos in memory, and a file that is open already.
+    "media/video.py",
+    "recipes/evaluation_pixels.py",
+    "plain_files.py",
+)
+_OPENING = (
+    "read_text",
+    "read_bytes",
+    "ParquetFile",
+    "memory_map",
+    "load_file",
+    "safe_open",
+    "load_workbook",
+)
+
+
+def test_files_that_strangers_may_have_laid_out_are_opened_by_one_module() -> None:
+    """A FIFO or a device in the place of a file would hold any other reader for ever."""
+    found = [
+        f"{path}:{node.lineno}: {ast.unparse(node)[:60]}"
+        for path, tree in parsed("src")
+        if not path.removeprefix("src/saccade/").startswith(_OWN_FILES)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _opens(node) and "check_plain(" not in ast.unparse(node)
+    ]
+    assert found == []
+
+
+def _opens(node: ast.Call) -> bool:
+    """Whether the call opens a file to read it, as far as its form tells."""
+    called = node.func
+    if isinstance(called, ast.Name):
+        return called.id in ("open", *_OPENING[2:])
+    if not isinstance(called, ast.Attribute):
+        return False
+    of = ast.unparse(called.value)
+    if called.attr == "open":
+        modes = [one.value for one in node.args[:1] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        is_text = not modes and any(
+            word.arg in ("encoding", "buffering", "newline", "errors") for word in node.keywords
+        )
+        return is_text or of in ("Image", "io") or any(not set(mode) & set("wax+") for mode in modes)
+    return called.attr in _OPENING or (called.attr == "load" and of in ("np", "numpy", "torch", "json", "tomllib"))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.plain_files import ANY_BYTES, NotPlainError, plain_bytes
 from saccade.types import Json
 
 TEMPORARY_PREFIX = ".unfinished-"
@@ -79,11 +80,22 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise told from error
 
 
+@contextmanager
+def read_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of reading ``path`` into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror or error})") from error
+
+
 def disk_error(error: OSError, path: Path | None = None) -> SaccadeError | None:
     """What to do about a place that refuses a file, or a full disk; None for other failures."""
     # Of a rename the second name is the place; the first is a temporary one.
     place = error.filename2 or error.filename or path
     at = "the disk" if place is None else str(place)
+    if isinstance(error, NotPlainError):
+        return UserError(str(error))
     reason = error.strerror or str(error)
     if error.errno in _NO_SPACE:
         return MachineError(f"{at}: {reason}; free some space, then run the same command with --resume")
@@ -109,6 +121,19 @@ def refuse_link(path: Path) -> None:
         )
 
 
+def check_in_place(descriptor: int, path: Path) -> None:
+    """UserError when the open file at ``path`` was removed, or its folder moved: what follows would be lost."""
+    try:
+        is_there = os.fstat(descriptor).st_nlink > 0 and path.stat() is not None
+    except OSError:
+        is_there = False
+    if not is_there:
+        raise UserError(
+            f"{path} was removed or moved while it was being written; put its folder back and go on with --resume, or "
+            "start again"
+        )
+
+
 def link_or_copy(source: Path, path: Path) -> Path:
     """The content of ``source`` at ``path``, which is given back."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +142,7 @@ def link_or_copy(source: Path, path: Path) -> Path:
         os.link(source.resolve(), path)
     except OSError:
         # Another disk, or one without links.
-        return write_whole(source.read_bytes(), path)
+        return write_whole(plain_bytes(source, ANY_BYTES), path)
     return path
 
 

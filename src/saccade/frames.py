@@ -67,7 +67,7 @@ def _lengths(packed_lengths: bytes) -> tuple[int, ...]:
 def _frame(pieces: Sequence[bytes]) -> WireFrame:
     try:
         header = json.loads(pieces[0])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BrokenFrameError("a header that is not JSON") from error
     if not isinstance(header, dict):
         raise BrokenFrameError("a header that is no object")

@@ -1,9 +1,11 @@
 """OpenEnv's own server and clients carry our episodes over localhost."""
 
+import base64
 import contextlib
 import socket
 import threading
 import time
+import urllib.parse
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,11 +16,13 @@ import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 from PIL import Image
 
+from saccade.cli.entry import run_command
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
+from saccade.interop.environments.openenv_world import OpenEnvSource
 from saccade.interop.openenv.client import SaccadeEnvClient
 from saccade.interop.openenv.messages import SaccadeAction, pictures
-from saccade.interop.openenv.server import guarded, openenv_app
+from saccade.interop.openenv.server import guarded, openenv_app, serve
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, tiny_example
@@ -73,6 +77,63 @@ def test_programs_reach_both_by_an_address_and_by_a_name_that_is_allowed(
 ) -> None:
     assert httpx.get(f"{guarded_url}/health", headers=headers).json() == {"status": "healthy"}
     assert handshake(guarded_url, headers) == b"HTTP/1.1 101 Switching Protocols"
+
+
+TOKEN = "a long random text: with a colon"
+
+
+@pytest.fixture(scope="module")
+def token_url() -> Iterator[str]:
+    app = openenv_app(family="counting", view=TINY_VIEW)
+    with served(guarded(app, host="0.0.0.0", token=TOKEN)) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer another"},
+        {"Authorization": f"Token {TOKEN}"},
+        {"Authorization": "Basic " + base64.b64encode(b"user:another").decode()},
+        {"Authorization": "Basic " + base64.b64encode(TOKEN.encode()).decode()},
+        {"Authorization": "Basic ="},
+    ],
+)
+def test_without_the_token_neither_routes_nor_sessions_answer(token_url: str, headers: dict[str, str]) -> None:
+    refused = httpx.post(f"{token_url}/reset", json={"seed": 1}, headers=headers)
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (401, "token")
+    assert httpx.get(f"{token_url}/schema", headers=headers).status_code == 401
+    assert handshake(token_url, headers) == b"HTTP/1.1 403 Forbidden"
+    assert httpx.get(f"{token_url}/health", headers=headers).status_code == 200
+
+
+def test_clients_with_the_token_have_sessions(token_url: str) -> None:
+    with SaccadeEnvClient(token_url, token=TOKEN) as ours:
+        assert ours.reset(seed=1).observation.status == "running"
+    for token, why in ((None, "does it ask for a token"), ("another", "another token")):
+        with pytest.raises(ConnectionError, match=why):
+            SaccadeEnvClient(token_url, token=token).connect()
+    source = OpenEnvSource(url=token_url, token=TOKEN)
+    assert "text" in source.action_fields
+    assert TOKEN not in repr(source)
+
+
+# OpenEnv 0.2.1 connects in a way that websockets 17 wants to end.
+@pytest.mark.filterwarnings("ignore:connect.. must be used as a context manager:DeprecationWarning")
+def test_openenvs_own_client_has_the_token_in_its_address(token_url: str) -> None:
+    address = token_url.replace("http://", f"http://token:{urllib.parse.quote(TOKEN)}@")
+    with GenericEnvClient(base_url=address) as theirs:
+        assert theirs.reset(seed=1).observation["status"] == "running"
+    with pytest.raises(ConnectionError, match="403"):
+        GenericEnvClient(base_url=token_url).connect()
+
+
+def test_a_server_that_others_reach_does_not_start_without_a_token(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError, match="SACCADE_TOKEN"):
+        serve(openenv_app(family="counting"), host="0.0.0.0", port=1)
+    assert run_command(["openenv", "--family", "counting", "--host", "0.0.0.0", "--token-env", "UNSET_TOKEN"]) == 2
+    assert "set UNSET_TOKEN to a long random text" in capsys.readouterr().err
 
 
 def handshake(url: str, headers: dict[str, str]) -> bytes:

@@ -1,12 +1,15 @@
 """How the native kernels come to be: built once, whole or not at all, and done without where that fails."""
 
 import logging
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from saccade.errors import UserError
 from saccade.native.library import SWITCH, BuildError, load_library, native_library
+from saccade.private_folders import keep_compiled_code_private
 from warm import fresh_context
 
 _COMPILER = """#!/bin/sh
@@ -63,6 +66,75 @@ def test_a_damaged_library_is_built_again(tmp_path: Path, compiler: str) -> None
 
 def _load(directory: Path, compiler: str) -> None:
     assert hasattr(load_library(directory, compiler), "attend")
+
+
+def _open_to_others(place: Path) -> None:
+    place.chmod(0o777)
+
+
+def _of_another(place: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(place, 65534, 65534)
+
+
+@pytest.mark.parametrize("spoil", [_open_to_others, _of_another])
+def test_a_folder_that_others_may_write_is_not_loaded_from(
+    tmp_path: Path, compiler: str, spoil: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    if native_library() is None:
+        pytest.skip("there is no compiler here")
+    load_library(tmp_path / "cache", compiler)
+    [built] = (tmp_path / "cache").iterdir()
+    spoil(tmp_path / "cache")
+    before = built.stat().st_atime_ns, files(tmp_path / "cache")
+    with caplog.at_level(logging.WARNING):
+        assert hasattr(load_library(tmp_path / "cache", compiler), "attend")
+    [said] = caplog.messages
+    assert said.startswith(f"{tmp_path / 'cache'}: it is another user's, or others may write there")
+    assert (built.stat().st_atime_ns, files(tmp_path / "cache")) == before
+
+
+@pytest.mark.parametrize("spoil", [_open_to_others, _of_another])
+def test_a_library_that_others_may_write_is_built_again(
+    tmp_path: Path, compiler: str, spoil: Callable[[Path], None]
+) -> None:
+    if native_library() is None:
+        pytest.skip("there is no compiler here")
+    load_library(tmp_path, compiler)
+    [built] = tmp_path.iterdir()
+    spoil(built)
+    load_library(tmp_path, compiler)
+    found = built.stat()
+    assert (found.st_uid, found.st_mode & 0o777) == (os.geteuid(), 0o700)
+
+
+def test_a_link_in_the_place_of_the_folder_or_of_a_library_is_not_followed(tmp_path: Path, compiler: str) -> None:
+    load_library(tmp_path / "elsewhere", compiler)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BuildError, match="link"):
+        load_library(tmp_path / "link", compiler)
+    [built] = (tmp_path / "elsewhere").iterdir()
+    aside = built.rename(tmp_path / "aside")
+    built.symlink_to(aside)
+    load_library(tmp_path / "elsewhere", compiler)
+    assert not built.is_symlink()
+
+
+def test_compiled_code_is_kept_where_nobody_else_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "TORCHINDUCTOR_CACHE_DIR"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for given, wanted in (("elsewhere", "elsewhere"), ("", str(tmp_path / "saccade" / "inductor"))):
+        monkeypatch.setenv(name, given)
+        keep_compiled_code_private()
+        assert os.environ[name] == wanted
+    (tmp_path / "saccade" / "inductor").chmod(0o777)
+    monkeypatch.setenv(name, "")
+    keep_compiled_code_private()
+    alone = Path(os.environ[name])
+    assert alone.parent != tmp_path / "saccade"
+    assert alone.stat().st_mode & 0o777 == 0o700
+    alone.rmdir()
 
 
 def test_processes_may_build_it_at_once(tmp_path: Path, compiler: str) -> None:

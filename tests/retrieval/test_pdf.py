@@ -1,12 +1,17 @@
 """Pages of PDFs: turned, cut, too large, and made to hold the renderer up."""
 
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pypdfium2
 import pytest
 from retrieval_samples import empty_pdf, pdf_of
 
+from odd_files import ODD_FILES, answer_of
 from saccade.retrieval.pdf import PdfReader, UnreadablePageError
+from saccade.sandbox import landlock
 
 DPI, PIXELS = 72, 1_000_000
 
@@ -86,3 +91,51 @@ def test_a_page_that_holds_the_renderer_up_costs_that_page_alone(tmp_path: Path)
         assert pdfs.draw(tmp_path / "fine.pdf", 2).size == (60, 80)
         with pytest.raises(UnreadablePageError):
             pdfs.draw(tmp_path / "fine.pdf", 3)
+
+
+TRIES = """
+import os, socket, subprocess, sys
+from pathlib import Path
+from saccade.retrieval.pdf_process import _close_in
+listener = socket.create_server(("127.0.0.1", 0))
+_close_in()
+def tried(what):
+    try:
+        what()
+    except OSError:
+        return "refused"
+    return "done"
+datagram = lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))
+print(tried(lambda: Path("/etc/passwd").read_bytes()))
+print(tried(lambda: os.listdir("/")))
+print(tried(lambda: Path("/proc/self/environ").read_bytes()))
+print(tried(lambda: Path(sys.argv[1], "new").touch()))
+print(tried(lambda: os.execv("/bin/true", ["true"])))
+print(tried(lambda: socket.create_connection(listener.getsockname())))
+print(tried(datagram))
+"""
+
+
+@pytest.mark.skipif(landlock.version() < 4, reason="the kernel has no such walls")
+def test_a_document_that_takes_the_renderer_over_reaches_no_file_no_network_and_no_program(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", TRIES, str(tmp_path)], capture_output=True, text=True, check=False)
+    # Without namespaces of its own a process may still send datagrams.
+    assert done.stdout.split()[:6] == ["refused"] * 6, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_of_the_user_are_not_in_the_renderers_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SACCADE_TOKEN", "a token")
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    with PdfReader(dots_per_inch=DPI, max_pixels=PIXELS) as pdfs:
+        assert pdfs.pages(empty_pdf(tmp_path / "a.pdf", 10, 10)) == 1
+        assert pdfs._process is not None
+        assert not {"SACCADE_TOKEN", "OPENAI_API_KEY"} & set(psutil.Process(pdfs._process.pid).environ())
+
+
+@pytest.mark.parametrize("kind", sorted(ODD_FILES))
+def test_what_is_no_file_is_no_document(tmp_path: Path, kind: str) -> None:
+    ODD_FILES[kind](tmp_path / "a.pdf")
+    with PdfReader(dots_per_inch=DPI, max_pixels=PIXELS) as pdfs:
+        assert isinstance(answer_of(lambda: pdfs.pages(tmp_path / "a.pdf")), UnreadablePageError)
+        assert pdfs.pages(empty_pdf(tmp_path / "b.pdf", 10, 10)) == 1

@@ -72,6 +72,14 @@ def together(number: Annotated[float, "a number"], gate: Annotated[str, "a file 
     return ToolOutput(text=f"{2 * number:g}", data={"at_once": 1})
 
 
+def hold(gate: Annotated[str, "a file to wait for"]) -> str:
+    """Keep the worker until the file is there."""
+    Path(gate).with_name("waits").touch()
+    while not Path(gate).exists():
+        time.sleep(0.01)
+    return "held"
+
+
 def _together(calls: Sequence[Mapping[str, object]]) -> Sequence[Returned | ToolError]:
     results: list[Returned | ToolError] = []
     for call in calls:
@@ -114,8 +122,8 @@ def segment(
     return ToolOutput(text="cut", data={"mask": {"size": list(size), "counts": list(mask.counts)}})
 
 
-_DEADLINES_S = {"slow": 2.0, "deadly": 5.0}
-_FUNCTIONS = (echo, slow, deadly, broken, stripes, together, crop, detect_objects, segment)
+_DEADLINES_S = {"slow": 2.0, "deadly": 5.0, "hold": 500.0}
+_FUNCTIONS = (echo, slow, deadly, broken, stripes, together, hold, crop, detect_objects, segment)
 
 
 def build(settings: ToolSettings, folder: Path) -> Tool:

@@ -16,7 +16,8 @@ from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.tasks.files import BadRow, read_tasks
+from saccade.tasks.files import BadRow, TaskRow, counted_rows, read_tasks
+from saccade.tasks.rows.fields import RowError
 from saccade.types import Target, Task
 
 SIZE = (40, 20)
@@ -516,3 +517,10 @@ def test_a_card_names_no_data_files_outside_its_folder(tmp_path: Path, named: st
     (tmp_path / "README.md").write_text(f"---\n{json.dumps(card)}\n---\nA set.\n")
     with pytest.raises(UserError, match=r"README\.md names the data file .*, outside the folder"):
         read_tasks(f"hf:{tmp_path}:train", media=MediaStore())
+
+
+def test_whoever_waits_for_many_rows_is_told_how_far_they_are(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [TaskRow("many.parquet", number, None, RowError("", "none")) for number in range(1, 2100)]
+    with caplog.at_level(logging.INFO):
+        assert list(counted_rows(iter(rows), "many.parquet", every_s=0.0)) == rows
+    assert caplog.messages == ["many.parquet: 1024 rows read so far", "many.parquet: 2048 rows read so far"]

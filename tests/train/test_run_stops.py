@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLSta
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.train.state import SkippedSteps
-from saccade.types import Task, bare_answer
+from saccade.types import Score, Task, Trajectory, bare_answer
 
 MEDIA = MediaStore()
 TASKS = [tiny_example(MEDIA, index).task for index in range(3)]
@@ -170,3 +171,64 @@ def test_an_interrupted_run_says_so_in_words(tmp_path: Path) -> None:
             Evaluate(name="after", tasks=tasks, episodes=FINE, reward=OutcomeReward()),
         )
     assert read_info(RunPaths(root=tmp_path / "run")).error == "it was interrupted"
+
+
+def removed(out: Path) -> None:
+    shutil.rmtree(out)
+
+
+def moved(out: Path) -> None:
+    out.rename(out.with_name("moved"))
+
+
+def replaced_by_a_file(out: Path) -> None:
+    shutil.rmtree(out)
+    out.write_text("a file")
+
+
+@dataclass
+class _Meddling:
+    """Does something to the folder while the second step is scored."""
+
+    act: Callable[[], None]
+    reward: OutcomeReward = OutcomeReward()
+    acts: int = 0
+
+    def __call__(self, task: Task, trajectory: Trajectory) -> Score:
+        self.acts += 1
+        if self.acts == 5:
+            self.act()
+        return self.reward(task, trajectory)
+
+
+@pytest.mark.parametrize("act", [removed, moved, replaced_by_a_file])
+def test_a_folder_that_goes_away_in_the_middle_of_a_run_ends_it_in_one_message(
+    tmp_path: Path, act: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "run"
+    stage = replace(reinforcement(Stream(name="main", episodes=FINE)), reward=_Meddling(lambda: act(out)))
+    with (
+        caplog.at_level(logging.WARNING),
+        pytest.raises(UserError, match="removed or moved while it was being written"),
+    ):
+        run(out, stage)
+    assert not (out / "run.json").exists()
+    assert not (out / "trajectories").exists()
+    assert "TensorBoard" not in caplog.text
+
+
+def test_a_tensorboard_folder_that_goes_away_costs_no_run_and_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "run"
+
+    def act() -> None:
+        shutil.rmtree(out / "tensorboard")
+        (out / "tensorboard").write_text("a file")
+
+    stage = replace(reinforcement(Stream(name="main", episodes=FINE)), reward=_Meddling(act))
+    with caplog.at_level(logging.WARNING):
+        run(out, stage)
+    assert len(list(read_metrics(out / "metrics.jsonl"))) == 2
+    assert read_info(RunPaths(root=out)).status == "finished"
+    assert len([line for line in caplog.messages if line.startswith("TensorBoard's files are written no more")]) == 1

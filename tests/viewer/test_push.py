@@ -157,6 +157,31 @@ def test_nothing_that_a_model_wrote_becomes_markup(run: Path, tmp_path: Path) ->
     assert len(text) < 30_000
 
 
+@pytest.mark.parametrize("name", ["checkpoints/rl-000030/notes.txt", "report.html"])
+def test_a_link_out_of_the_run_is_not_pushed(
+    run: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret, stranger = tmp_path / "secret", tmp_path / "stranger"
+    secret.write_text("a key")
+    shutil.copytree(run, stranger)
+    (stranger / name).symlink_to(secret)
+    also = ["--report"] if name == "report.html" else []
+    assert run_command(["push", str(stranger), REPO, *also, "--only-write", str(tmp_path / "out")]) == 2
+    assert f"is a link out of the run, to {secret}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "a: &a [*a]", "a list", "a: !!bool x"])
+def test_a_configuration_that_no_run_wrote_is_not_pushed(
+    run: Path, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = tmp_path / "stranger"
+    shutil.copytree(run, stranger)
+    (stranger / "config.yaml").write_text(text)
+    assert run_command(["push", str(stranger), REPO, "--only-write", str(tmp_path / "out")]) == 2
+    assert str(stranger / "config.yaml") in capsys.readouterr().err
+
+
 def test_what_the_hub_refuses_is_told(hub: FakeHub, run: Path, tmp_path: Path) -> None:
     hub.state.add("model", "them/hidden", {"config.json": b"{}"}, is_private=True)
     hub.state.add("model", REPO, {"config.json": b"{}"})

@@ -19,6 +19,7 @@ from saccade.errors import UserError
 from saccade.media.encode import png_bytes
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
+from saccade.plain_files import plain_bytes
 from saccade.retries import TryAgainError, asked_wait_s
 from saccade.types import ImageRef, Json, Message
 
@@ -229,7 +230,7 @@ class ReplyCache:
 
     def get(self, key: str) -> ChatReply | None:
         try:
-            reply = PLAIN_CODEC.read(ChatReply, self._path(key).read_bytes(), "the reply")
+            reply = PLAIN_CODEC.read(ChatReply, plain_bytes(self._path(key)), "the reply")
         except (OSError, BrokenRecordError):
             return None
         return reply if reply.texts else None

@@ -1,6 +1,5 @@
 """``saccade audit-family``: what a policy could answer without looking, and what an author may have done wrong."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.evaluation.audit.audit import AuditSettings
@@ -76,7 +76,7 @@ def audit_family(
     settings = AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks)
     audits = _audited(families, settings, known, pages, keep)
     if as_json:
-        click.echo(json.dumps([plain_json(audit) for audit in audits], indent=1))
+        click.echo(strict_json([plain_json(audit) for audit in audits], indent=1))
     else:
         for audit in audits:
             click.echo("\n".join([f"{audit.family} ({audit.tasks} tasks)", *finding_lines(audit), ""]))

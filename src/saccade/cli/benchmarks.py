@@ -1,6 +1,5 @@
 """``saccade benchmarks``: the public benchmarks, which are ready, and what file to put where."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import click
 
 from saccade.cli import options
 from saccade.cli.options import PATH
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.evaluation.benchmarks.judged_run import RereadEvaluation
@@ -38,7 +38,7 @@ def benchmarks(names: tuple[str, ...], folder: Path, suite_name: str | None, che
         chosen += [row.benchmark for row in suite_named(suite_name).rows]
     found = [find_benchmark(one, folder) for one in chosen or BENCHMARKS.values()]
     if as_json:
-        click.echo(json.dumps([readiness_json(one) for one in found], indent=2))
+        click.echo(strict_json([readiness_json(one) for one in found], indent=2))
     elif names:
         click.echo("\n\n".join(benchmark_details(one) for one in found))
     else:

@@ -1,6 +1,5 @@
 """``saccade contamination``: what test questions share with training data, with both pictures of every pair."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from saccade.cli import options
 from saccade.cli.machine import existing, log_to_stderr
 from saccade.cli.options import PATH
 from saccade.errors import UserError
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.evaluation.contamination import Contamination
@@ -53,7 +53,7 @@ def contamination(
     found = compared(trained, tested, media=context.media, max_distance=distance)
     with disk_errors(out):
         (out / "pictures").mkdir(parents=True, exist_ok=True)
-    write_text_atomic(out / "pairs.json", json.dumps(found.as_json(), indent=2) + "\n")
+    write_text_atomic(out / "pairs.json", strict_json(found.as_json(), indent=2) + "\n")
     write_text_atomic(out / "pairs.html", _page(found, context.media, out))
     click.echo(found.describe())
     click.echo(f"Pairs: {out / 'pairs.html'}")

@@ -1,6 +1,5 @@
 """``saccade curate tools``: linguistic tools learned from a run's right trajectories; ``tools-diff`` compares two."""
 
-import json
 from pathlib import Path
 from typing import Unpack
 
@@ -11,6 +10,7 @@ from saccade.cli.curate_options import WHO, CurationOptions, curation_options
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
+from saccade.strict_json import strict_json
 
 
 @click.command("tools")
@@ -55,6 +55,6 @@ def tools_diff(first: Path, second: Path, as_json: bool) -> None:
         existing(name, path)
     found = compared_tools(pooled_tools(first), pooled_tools(second))
     if as_json:
-        click.echo(json.dumps([plain_json(one) for one in found], indent=2, ensure_ascii=False))
+        click.echo(strict_json([plain_json(one) for one in found], indent=2, ensure_ascii=False))
     else:
         click.echo("\n".join(comparison_lines(found)))

@@ -1,6 +1,5 @@
 """``saccade index`` makes an index of a folder of PDFs and pictures, ``saccade search`` finds pages in it."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 from saccade.cli import options
 from saccade.cli.options import PATH
 from saccade.errors import UserError
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.retrieval.layout import IndexEntry
@@ -140,7 +140,7 @@ def search(
             {"document": hit.page.document, "page": hit.page.number, "score": hit.score, "picture": file and str(file)}
             for hit, file in zip(hits, files)
         ]
-        click.echo(json.dumps(found, indent=2))
+        click.echo(strict_json(found, indent=2))
         return
     for hit, file in zip(hits, files):
         click.echo(f"{hit.score:8.3f}  {_shown(str(hit.page))}" + (f"  {_shown(str(file))}" if file else ""))

@@ -1,6 +1,5 @@
 """``saccade judge-agreement``: how far a judge of answers agrees with rules, another judge, people and itself."""
 
-import json
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from saccade.cli.measured import existing_run
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.strict_json import strict_json
 from saccade.waiting import run_to_end
 
 
@@ -83,6 +83,6 @@ def judge_agreement(
             found = run_to_end(verdicts(attempts, asked, second=other, labels=told.labels if given is None else given))
             measured = agreement(found)
             write_text_atomic(folder / f"{stem}.jsonl", verdict_lines(found))
-            write_text_atomic(folder / f"{stem}.json", json.dumps(plain_json(measured), indent=2) + "\n")
+            write_text_atomic(folder / f"{stem}.json", strict_json(plain_json(measured), indent=2) + "\n")
             click.echo(f"{stem}: {measured.describe()}")
     click.echo(f"Verdicts: {folder}")

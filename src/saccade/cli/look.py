@@ -1,6 +1,5 @@
 """``--suite look`` of ``saccade eval`` and ``saccade export``: the questions, and what is told of their answers."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +7,7 @@ import click
 
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
@@ -41,7 +41,7 @@ def look_told(out: Path) -> str:
         for path in sorted((out / "evaluations").glob("look_*.jsonl"))
     }
     content = {"version": LOOK.version, "sha256": LOOK.sha256, "ways": {n: plain_json(one) for n, one in found.items()}}
-    write_text_atomic(out / "look.json", json.dumps(content, indent=1) + "\n")
+    write_text_atomic(out / "look.json", strict_json(content, indent=1) + "\n")
     return "\n".join(f"look {LOOK.version}, {way}: {figures.line()}" for way, figures in found.items())
 
 

@@ -1,6 +1,5 @@
 """Stored samples, read again: ``saccade figures`` sums them up, ``saccade compare`` sets runs side by side."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,8 @@ import click
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.plain_files import plain_bytes
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.evaluation.figures import EvaluationFigures
@@ -104,7 +105,7 @@ def keep_prices(run: Path, prices: Path) -> None:
     from saccade.viewer.figures_section import PRICES
     from saccade.viewer.report import write_report
 
-    write_bytes_atomic(run / PRICES, prices.read_bytes())
+    write_bytes_atomic(run / PRICES, plain_bytes(prices))
     write_report(RunPaths(root=run))
 
 
@@ -148,4 +149,4 @@ def _labels(runs: tuple[Path, ...]) -> list[str]:
 def _write(path: Path, content: object) -> None:
     from saccade.atomic import write_text_atomic
 
-    write_text_atomic(path, json.dumps(content, indent=2) + "\n")
+    write_text_atomic(path, strict_json(content, indent=2) + "\n")

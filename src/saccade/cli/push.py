@@ -1,6 +1,8 @@
 """``saccade push``: a checkpoint of a run as a repository on a Hugging Face hub, with its model card."""
 
 import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +10,8 @@ import click
 
 from saccade.cli.options import PATH
 from saccade.errors import UserError
+from saccade.plain_files import check_plain, plain_text
+from saccade.types import Json
 
 if TYPE_CHECKING:
     from saccade.runs.runinfo import RunPaths
@@ -88,9 +92,9 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
         files[PICTURE] = card.picture
     if paths.config.is_file():
         refuse_link(paths.config)
-        text = paths.config.read_text("utf-8")
+        text = plain_text(paths.config)
         head = "".join(line + "\n" for line in text.splitlines() if line.startswith("#"))
-        settings = short_paths(yaml.safe_load(text))
+        settings = short_paths(_settings(paths.config, text))
         files["config.yaml"] = (head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).encode()
     if with_report:
         if not paths.report_html.is_file():
@@ -110,14 +114,27 @@ def _refuse_links_out(checkpoint: Path) -> None:
             )
 
 
+def _settings(file: Path, text: str) -> Mapping[str, Json]:
+    from saccade.config.yaml_text import yaml_value
+
+    try:
+        found = yaml_value(text)
+    except ValueError as error:
+        raise UserError(f"{file} is not the YAML that a run writes: {error}") from None
+    if not isinstance(found, Mapping):
+        raise UserError(f"{file} must hold settings, not {type(found).__name__}")
+    return found
+
+
 def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
     """The configuration of an adapter with the name of its base on the hub; nothing for a whole model."""
+    from saccade.runs.runinfo import read_json_object
     from saccade.viewer.model_card import hub_base
 
     file = checkpoint / "adapter_config.json"
     if not file.is_file():
         return {}
-    config = json.loads(file.read_text("utf-8"))
+    config = read_json_object(file)
     base = str(config.get("base_model_name_or_path", ""))
     name = hub_base(base)
     if name is None:
@@ -147,4 +164,7 @@ def _write(files: dict[str, Path | bytes], folder: Path) -> None:
     for name, content in files.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
+        if isinstance(content, bytes):
+            place.write_bytes(content)
+        else:
+            shutil.copyfile(check_plain(content), place)

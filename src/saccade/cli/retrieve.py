@@ -1,6 +1,5 @@
 """``saccade retrieve`` brings pages to questions about documents: it writes a file that every other command reads."""
 
-import json
 from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ import click
 from saccade.cli import options
 from saccade.cli.index import ENCODER_HELP, page_encoder
 from saccade.cli.options import PATH
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.media.store import MediaStore
@@ -110,7 +110,7 @@ def _write(tasks: "Sequence[Task]", file: Path, media: "MediaStore") -> None:
         row = question_row(task, [f"{IMAGES}/{path.name}" for path in exported])
         further = {"answer": list(task.accepted), "buckets": list(task.buckets)}
         row |= {key: texts for key, texts in further.items() if texts}
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        lines.append(strict_json(row, ensure_ascii=False) + "\n")
     file.parent.mkdir(parents=True, exist_ok=True)
     write_text_atomic(file, "".join(lines))
 

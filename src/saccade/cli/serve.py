@@ -96,13 +96,14 @@ def mcp(
 @click.option("--family", metavar="NAME|FILE.py:NAME", help="Tasks of a procedural family.")
 @click.option("--data", type=PATH, help="Or: your own tasks, a file or a folder.")
 @click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default the image tools.")
-@options.listening_options(8402, host_help="Address; OpenEnv has no tokens, so use trusted networks only.")
+@options.listening_options(8402, host_help="Address to listen on. A non-loopback one needs a token.")
 @click.option(
     "--allow-host",
     "allow_hosts",
     multiple=True,
     help="Name under which clients reach the server, as in a cluster. Repeatable.",
 )
+@options.token_env
 @click.option(
     "--sessions", type=click.IntRange(min=1), default=64, show_default=True, help="Maximum concurrent episodes."
 )
@@ -125,6 +126,7 @@ def openenv(
     host: str,
     port: int,
     allow_hosts: tuple[str, ...],
+    token_env: str,
     sessions: int,
     max_turns: int,
     split: str,
@@ -135,8 +137,12 @@ def openenv(
     """Serve our environment to trainers that speak OpenEnv; each connection is an episode of its own."""
     if (data is None) == (family is None):
         raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
-    tools = _tools(tools_file)
     from saccade.interop.openenv.server import openenv_app, serve
+    from saccade.services.http.listening import check_reach
+
+    token = os.environ.get(token_env) or None
+    check_reach(host, token, variable=token_env)
+    tools = _tools(tools_file)
     from saccade.media.store import MediaStore
     from saccade.tasks.files import read_tasks
 
@@ -158,7 +164,7 @@ def openenv(
     )
     click.echo(f"saccade: environment at http://{host}:{port}", err=True)
     with contextlib.suppress(KeyboardInterrupt):
-        serve(app, host=host, port=port, allow_hosts=allow_hosts)
+        serve(app, host=host, port=port, allow_hosts=allow_hosts, token=token)
 
 
 def _tools(tools_file: Path | None) -> "tuple[Tool, ...]":

@@ -10,6 +10,7 @@ import click
 from saccade.cli import options
 from saccade.cli.options import PATH
 from saccade.errors import ToolError, UserError
+from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
     from saccade.tools.catalogue.entries import Entry
@@ -158,11 +159,11 @@ def _call(
         paths = [None if path is None else str(path) for path in pictures]
         sizes = [[one.width, one.height] for one in result.images]
         reply = {"is_ok": result.is_ok, "text": result.text, "data": result.data, "images": paths, "sizes": sizes}
-        click.echo(json.dumps(reply, indent=2))
+        click.echo(strict_json(reply, indent=2))
         return 0
     click.echo(result.text)
     for one, path in zip(result.images, pictures, strict=True):
         click.echo(f"picture of {one.width} x {one.height} px" + (f": {path}" if path else " (--out DIR keeps it)"))
     if result.data:
-        click.echo(f"data: {json.dumps(result.data)}")
+        click.echo(f"data: {strict_json(result.data)}")
     return 0

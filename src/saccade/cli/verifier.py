@@ -1,6 +1,5 @@
 """``saccade verifier``: is a reward open to known hacks, and does a verifier agree with ground truth?"""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from saccade.cli.machine import existing
 from saccade.cli.options import PATH
 from saccade.cli.running import task_context
 from saccade.errors import UserError
+from saccade.strict_json import strict_json
 from saccade.types import Task
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def agreement(
             }
         for name, one in compared.items():
             found = agreement_with_truth(one, tasks, seed=seed)
-            click.echo(json.dumps({"verifier": name, **found.to_json()}) if as_json else f"{name}: {found.describe()}")
+            click.echo(strict_json({"verifier": name, **found.to_json()}) if as_json else f"{name}: {found.describe()}")
 
 
 def _verifier_of(overrides: tuple[str, ...], media: "MediaStore", seed: int, opened: ExitStack) -> "Verifier":

@@ -1,12 +1,21 @@
 """Fields of a JSON object that has no class of its own, read key by key."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from saccade.codec.wrong import BrokenRecordError, shortened
 from saccade.types import Json
 
+_FLOAT_BITS = 1023
+
 Option = TypeVar("Option", bound=str)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether the value is a number of which a float can be made, be it one that is not finite."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= _FLOAT_BITS
+    )
 
 
 class Fields:
@@ -40,7 +49,7 @@ class Fields:
     def number(self, key: str) -> float:
         """As it stands there: 80 does not become 80.0, so that what is read is written again with the same bytes."""
         value = self.values.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value):
             return value
         raise self.wrong(key, "a number")
 
@@ -87,7 +96,7 @@ class Fields:
 
     def numbers(self, key: str) -> tuple[float, ...]:
         items = self.items(key)
-        numbers = [item for item in items if isinstance(item, int | float) and not isinstance(item, bool)]
+        numbers = [item for item in items if is_number(item)]
         if len(numbers) == len(items):
             return tuple(numbers)
         raise self.wrong(key, "a list of numbers")

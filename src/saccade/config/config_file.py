@@ -26,12 +26,16 @@ from saccade.config.engine import split_engine
 from saccade.config.fleet import split_overrides
 from saccade.config.settings import Override, to_json
 from saccade.config.tracking import split_tracking
+from saccade.config.yaml_text import yaml_root
 from saccade.errors import UserError
+from saccade.plain_files import plain_bytes
 from saccade.types import Json
 
 _RUN = "run"
 _NULL = "tag:yaml.org,2002:null"
+_PLAIN = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))
 _MAX_BYTES = 1 << 20
+_MAX_BITS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,13 +114,11 @@ def _composed(path: Path) -> yaml.MappingNode | None:
             raise UserError(
                 f"--config {path}: the file is larger than {_MAX_BYTES} bytes; settings take a few thousand"
             )
-        content = path.read_bytes()
+        content = plain_bytes(path)
     try:
-        root = yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
+        root = yaml_root(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise UserError(f"--config {path}: not UTF-8 text: {error}") from None
-    except RecursionError:
-        raise UserError(f"--config {path}: nested too deeply") from None
     except yaml.YAMLError as error:
         said = " ".join(str(error).replace("<unicode string>", path.name).split())
         raise UserError(f"--config {path}: not YAML (`rl:` with `steps: 50` below is): {said}") from None
@@ -162,9 +164,16 @@ def _items(node: yaml.Node, place: str) -> Json:
     if isinstance(node, yaml.SequenceNode):
         return [_items(item, place) for item in node.value]
     if isinstance(node, yaml.ScalarNode):
-        loader = yaml.SafeLoader("")
-        value = loader.construct_object(node)
-        return value if value is None or isinstance(value, bool | int | float) else str(node.value)
+        if node.tag not in _PLAIN:
+            return str(node.value)
+        try:
+            value = yaml.SafeLoader("").construct_object(node)
+        except (ValueError, KeyError) as error:
+            raise UserError(f"{place}: {str(node.value)[:60]!r} is no such value: {error}") from None
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            raise UserError(f"{place}: a number of {value.bit_length()} bits is no setting")
+        # JSON has no NaN, and a setting reads it by its name as it reads any text.
+        return value if value is None or value - value == 0 else str(value)
     raise UserError(f"{place}: a list must hold plain values")
 
 

@@ -70,7 +70,9 @@ def read_json(annotation: object, value: Json) -> object:
     if annotation is float:
         if isinstance(value, str):
             return _finite_or_infinite(_number_from(float, value))
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else _raise()
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return _raise()
+        return _finite_or_infinite(_number_from(float, value))
     if annotation is Path:
         return Path(value) if isinstance(value, str) else _raise()
     if annotation is str:
@@ -138,7 +140,7 @@ def _tuple_from_text(annotation: object, text: str) -> tuple[object, ...]:
     if text.startswith("["):
         try:
             items = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise MismatchError("a JSON list such as [1, 2], or values with commas between") from None
         value = read_json(annotation, items)
         assert isinstance(value, tuple)
@@ -164,10 +166,10 @@ def _bool_from(text: str) -> bool:
 Number = typing.TypeVar("Number", int, float)
 
 
-def _number_from(kind: type[Number], text: str) -> Number:
+def _number_from(kind: type[Number], told: str | float) -> Number:
     try:
-        return kind(text)
-    except ValueError:
+        return kind(told)
+    except (ValueError, OverflowError):
         raise MismatchError from None
 
 

@@ -13,6 +13,7 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.media.video import MAX_FRAMES
+from saccade.plain_files import open_plain, plain_text
 from saccade.tasks.own_families import own_family_file
 from saccade.tasks.procedural import family_named
 from saccade.types import Json
@@ -58,7 +59,7 @@ class RecipeSource:
         if not _HEX.fullmatch(sha256):
             return f"({sha256[:80]!r} is no hash of a source)"
         folder = directory / sha256[:_SHORT]
-        before = {str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
+        before = {str(path.relative_to(folder)): plain_text(path) for path in sorted(folder.rglob("*.py"))}
         if not before:
             return f"(the earlier source is not in {folder})"
         lines: list[str] = []
@@ -88,7 +89,7 @@ def recipe_source(name: str, file: Path) -> RecipeSource:
             if path.is_relative_to(folder) and not _is_installed(path):
                 found.add(path)
     try:
-        files = {str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(found)}
+        files = {str(path.relative_to(folder)): plain_text(path) for path in sorted(found)}
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file}: the recipe's source cannot be read: {error}") from error
     return RecipeSource(name=name, files=files)
@@ -162,7 +163,7 @@ def _place(path: Path) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error

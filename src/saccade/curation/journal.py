@@ -14,13 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-from saccade.atomic import refuse_link, write_text_atomic
+from saccade.atomic import check_in_place, refuse_link, write_text_atomic
 from saccade.chat.chat_model import ChatServerSettings
 from saccade.chat.wire import RefusedRequestError
 from saccade.codec.codecs import FOREIGN_CODEC
 from saccade.codec.wrong import BrokenRecordError
 from saccade.config.settings import to_json
 from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.plain_files import ANY_BYTES, check_plain_below, plain_bytes
 from saccade.tasks.rows.fields import Row, RowError
 from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Json
@@ -82,6 +83,7 @@ class Journal(Generic[Outcome]):
             raise UserError(f"{directory} cannot be used ({error.strerror}); choose another folder") from error
         if found and SETTINGS not in found:
             raise UserError(f"{directory} is not empty (it has {', '.join(found[:3])}); choose another folder")
+        check_plain_below(directory)
         is_begun = OUTCOMES in found and (directory / OUTCOMES).stat().st_size > 0
         if is_begun and not resume:
             raise UserError(f"{directory} holds a curation already; go on with --resume, or choose another folder")
@@ -98,6 +100,7 @@ class Journal(Generic[Outcome]):
 
     def add(self, outcome: Outcome) -> None:
         """Keeps an outcome, flushed to the disk before this returns."""
+        check_in_place(self._file.fileno(), self.directory / OUTCOMES)
         line = json.dumps(outcome.as_json()) + "\n"
         try:
             self._file.write(line.encode("ascii"))
@@ -142,8 +145,8 @@ class Journal(Generic[Outcome]):
             self.write(SETTINGS, json.dumps(wanted, indent=2) + "\n")
             return
         try:
-            before = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
+            before = json.loads(plain_bytes(path))
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"{path} cannot be read ({error}); choose another folder") from error
         if before != wanted:
             changed = sorted(key for key in {*before, *wanted} if before.get(key) != wanted.get(key))
@@ -162,7 +165,7 @@ class Journal(Generic[Outcome]):
         path = self.directory / OUTCOMES
         if not path.exists():
             return {}
-        content = path.read_bytes()
+        content = plain_bytes(path, ANY_BYTES)
         complete = content.rfind(b"\n") + 1
         if complete < len(content):
             # A killed process was in the middle of this line.

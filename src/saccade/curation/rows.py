@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from saccade.curation.codedance.settings import Level, Thresholds
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.records import read_records
 from saccade.runs.task_json import scope_to_json
@@ -176,10 +177,10 @@ def _attempts(files: list[Path]) -> Iterator[Attempt]:
 
 def _is_of_trajectories(path: Path) -> bool:
     """Whether the file begins with the header of records."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         first = file.readline(1 << 16)
     try:
         header = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(header, dict) and header.get("kind") == "header"

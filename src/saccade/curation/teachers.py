@@ -29,6 +29,7 @@ from saccade.curation.requests import CurationRequest, NamedModel
 from saccade.curation.rows import check_covered, recorded_pass_rates
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.plain_files import plain_text
 from saccade.types import Task
 from saccade.vision_models.kinds import VisionModel
 
@@ -73,11 +74,11 @@ class Ledger:
 
 def _read(path: Path) -> dict[str, ChatCounts]:
     try:
-        counts = Fields(json.loads(path.read_text(encoding="utf-8")), "the file").values
+        counts = Fields(json.loads(plain_text(path)), "the file").values
         return {role: PLAIN_CODEC.reader(ChatCounts).from_json(of, repr(role)) for role, of in counts.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, BrokenRecordError) as error:
+    except (OSError, ValueError, BrokenRecordError, RecursionError) as error:
         raise UserError(f"{path} cannot be read ({error}); delete it to restart the count") from error
 
 

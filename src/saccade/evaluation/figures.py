@@ -254,7 +254,9 @@ def _spending(
 def _quantiles(seconds: Sequence[float]) -> Quantiles | None:
     if not seconds:
         return None
-    median, high = np.percentile(seconds, [50, 95])
+    # Of an infinite time there is no place between two others.
+    with np.errstate(invalid="ignore"):
+        median, high = np.percentile(seconds, [50, 95])
     return Quantiles(p50=float(median), p95=float(high))
 
 

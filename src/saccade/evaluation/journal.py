@@ -14,12 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from saccade.atomic import disk_errors, write_bytes_atomic
+from saccade.atomic import check_in_place, disk_errors, write_bytes_atomic
 from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
+from saccade.plain_files import ANY_BYTES, check_plain_below, open_plain, plain_bytes, plain_lines
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import PlayedSample, SampleCost, SamplePlayer
@@ -86,6 +87,7 @@ class SampleJournal:
         with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             media_directory.mkdir(parents=True, exist_ok=True)
+        check_plain_below(path.parent)
         _take_out_broken(path)
         self.played = dict(_readable(path, media_directory, retry_failed=retry_failed))
         with disk_errors(path):
@@ -97,6 +99,7 @@ class SampleJournal:
         kept = replace(played, trajectory=without_logprobs(played.trajectory))
         text = SAMPLES.text(JournalLine(key=key, cost=kept.cost, trajectory=kept.trajectory))
         line = f"{text}\n".encode("ascii")
+        check_in_place(self._file.fileno(), self._path)
         with disk_errors(self._directory):
             for image in {one.hash: one for one in images_of(Attempt(task=task, trajectory=kept.trajectory))}.values():
                 self._media.export(image, self._directory)
@@ -229,8 +232,8 @@ def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[
     if not path.exists():
         return
     known = line_sums.known_sums(path)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    with open_plain(path) as file:
+        for number, line in enumerate(plain_lines(file), start=1):
             if not line.endswith(b"\n"):
                 # Another run that is still being written.
                 return
@@ -264,7 +267,7 @@ def _shown(trajectory: Trajectory) -> list[ImageRef]:
 def _take_out_broken(path: Path) -> None:
     place = line_sums.line_sums_of(path)
     with disk_errors(path):
-        content = path.read_bytes() if path.exists() else b""
+        content = plain_bytes(path, ANY_BYTES) if path.exists() else b""
         known = line_sums.known_sums(path)
         lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
         whole = [line for line in lines if known is None or line_sums.line_sum(line) in known]

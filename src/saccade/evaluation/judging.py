@@ -14,6 +14,7 @@ from typing import ClassVar
 from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.evaluation.statistics import RaterAgreement, rater_agreement
+from saccade.plain_files import ANY_BYTES, open_plain_text, plain_lines, plain_text
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.llm_judge import AnswerJudge
 from saccade.types import Attempt
@@ -152,13 +153,13 @@ def read_labels(path: Path) -> Labels:
 def _rows(path: Path) -> Sequence[Mapping[str, object]]:
     try:
         if path.suffix.casefold() != ".csv":
-            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+            rows = [json.loads(line) for line in plain_text(path, max_bytes=ANY_BYTES).splitlines() if line.strip()]
             if not all(isinstance(row, dict) for row in rows):
                 raise UserError(f"{path}: each line must be a JSON object")
             return rows
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
+        with open_plain_text(path, encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(plain_lines(file)))
+    except (OSError, ValueError, csv.Error, RecursionError) as error:
         raise UserError(f"{path} cannot be read: {error}") from error
 
 

@@ -8,11 +8,12 @@
     output = 8.00
 """
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
+from saccade.parsing import toml_table
+from saccade.plain_files import plain_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +31,7 @@ class Price:
 def read_price(path: Path, model: str) -> Price:
     """The price of a model by its name in a TOML file; UserError that says what is wrong."""
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = toml_table(plain_text(path))
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read as TOML: {error}") from error
     models = content.get("models")

@@ -14,11 +14,13 @@ from typing import TypeVar
 
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.codec.codecs import Codec
+from saccade.codec.fields import is_number
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
+from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.types import Json
 
 FOLDER = "samples"
@@ -27,6 +29,8 @@ _VERSION = 1
 _DIGEST = "sha256"
 
 _MOST_OPTIONS = 10_000
+_MOST_COUNTED = 1 << 100
+"""Of tokens, pixels and calls: their sums and means are numbers too."""
 
 
 def _check(sample: StoredSample) -> None:
@@ -34,6 +38,16 @@ def _check(sample: StoredSample) -> None:
         raise ValueError(f"'option' and 'picked' must be from -1 to {_MOST_OPTIONS - 1}")
     if sample.choices < 0 or sample.turns < 0 or sample.pixels < 0:
         raise ValueError("'choices', 'turns' and 'pixels' must not be negative")
+    counted = (sample.turns, sample.tokens_in, sample.tokens_out, sample.images, sample.pixels, sample.calls_ok)
+    if max(counted) > _MOST_COUNTED or any(calls > _MOST_COUNTED for calls in sample.calls.values()):
+        raise ValueError(f"nothing is counted to more than {_MOST_COUNTED}")
+    if sample.score is not None and not is_number(sample.score):
+        raise ValueError("'score' is a number of which no float can be made")
+
+
+def _check_times(times: SampleTimes) -> None:
+    if not is_number(times.wall_s) or not is_number(times.tool_s):
+        raise ValueError("'wall_s' and 'tool_s' must be seconds")
 
 
 STORED = Codec(
@@ -46,7 +60,7 @@ STORED = Codec(
             ),
             check=_check,
         ),
-        SampleTimes: Form(is_closed=True),
+        SampleTimes: Form(is_closed=True, check=_check_times),
     }
 )
 """Lines of these files. A sample without its verdict is none: it is not taken for one that the machine failed."""
@@ -114,7 +128,7 @@ def sample_files(run: Path) -> dict[str, Path]:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return plain_bytes(path, ANY_BYTES)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
 

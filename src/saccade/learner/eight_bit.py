@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils._triton import has_triton
 
 from saccade.models.memory import on_device
+from saccade.private_folders import keep_compiled_code_private
 
 _BLOCK = 256
 """Neighbouring values that share a scale, so that one outlier costs only its neighbours their precision."""
@@ -178,6 +179,7 @@ def _can_compile() -> bool:
 
 @cache
 def _compiled_step() -> Callable[..., None]:
+    keep_compiled_code_private()
     return torch.compile(step_of_blocks, dynamic=True)
 
 

@@ -15,6 +15,7 @@ from saccade.errors import UserError
 from saccade.models.attention import Layout
 from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import Accelerated, accelerated
+from saccade.private_folders import keep_compiled_code_private
 
 
 class ValueHead(nn.Module):
@@ -104,6 +105,7 @@ class CompiledParts:
             raise UserError(
                 f"compile=true needs a C++ compiler, but there is no {compiler}; install one, or set compile=false"
             )
+        keep_compiled_code_private()
         layers = model.hf.model.language_model.layers
         self._parts: list[tuple[nn.Module, Callable[..., object]]] = [
             (part, torch.compile(part.forward, dynamic=True))

@@ -19,6 +19,7 @@ from saccade.atomic import link_or_copy, write_whole
 from saccade.media.conversion import strips_of
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb
 from saccade.media.encode import png_bytes
+from saccade.plain_files import open_plain
 from saccade.types import ImageRef
 
 BYTES_PER_PIXEL = 3
@@ -264,7 +265,7 @@ class MediaStore:
     def _read(self, path: Path) -> bytes:
         """At most one byte more than the limit, so that a huge file is refused without being read."""
         try:
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 return file.read(self._limits.max_bytes + 1)
         except OSError as error:
             raise MediaError(f"{path}: the image file cannot be read ({error.strerror})") from error
@@ -273,7 +274,7 @@ class MediaStore:
         if backing.length > 4 * self._limits.max_bytes // 3 + 4:
             raise MediaError(f"{backing.where}: {backing.length:,} bytes are more than an image may have")
         try:
-            with backing.path.open("rb") as file:
+            with open_plain(backing.path) as file:
                 file.seek(backing.start)
                 return binascii.a2b_base64(file.read(backing.length))
         except OSError as error:

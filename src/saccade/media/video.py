@@ -17,6 +17,7 @@ from PIL import Image
 from saccade.errors import missing_extra
 from saccade.media.budget import DECODING
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, to_rgb
+from saccade.plain_files import open_plain
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -146,7 +147,7 @@ def _decoding(source: Path | bytes, where: str) -> "Iterator[tuple[InputContaine
         raise missing_extra("video", "av", needed_for="reading a video file") from error
     try:
         # As a stream of bytes and never by its name, which FFmpeg might take for an address.
-        file = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+        file = io.BytesIO(source) if isinstance(source, bytes) else open_plain(source)
     except OSError as error:
         raise MediaError(f"{where}: the video cannot be read ({error.strerror})") from error
     with file:

@@ -13,12 +13,13 @@ from safetensors import SafetensorError, safe_open
 from saccade.checksums import refuse_damaged
 from saccade.codec.bounds import Positive, check_bounds
 from saccade.errors import UserError
+from saccade.plain_files import check_plain, plain_bytes, plain_text
 
 
 def read_checkpoint_json(file: Path) -> Any:
     """A JSON file of a checkpoint directory; UserError where it cannot be read."""
     try:
-        return json.loads(file.read_bytes())
+        return json.loads(plain_bytes(file))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{file} cannot be read: {error}; copy the checkpoint again") from error
 
@@ -143,7 +144,7 @@ def is_tiny(checkpoint: Path) -> bool:
     count = 0
     try:
         for file in checkpoint.glob("*.safetensors"):
-            with safe_open(file, framework="numpy") as weights:
+            with safe_open(check_plain(file), framework="numpy") as weights:
                 count += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
     except (OSError, SafetensorError):
         return False
@@ -153,9 +154,9 @@ def is_tiny(checkpoint: Path) -> bool:
 def instruction_style(checkpoint: Path) -> Literal["brief", "full"]:
     """``brief`` for tiny models, which cannot read instructions; ``full`` for all others."""
     try:
-        config = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
+        config = json.loads(plain_text(checkpoint / "config.json"))
         size = int(config["text_config"]["vocab_size"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         # What is wrong with the checkpoint is said where it is loaded.
         return "full"
     return "brief" if size < BRIEF_BELOW_VOCABULARY else "full"

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from saccade.models.vlm import VisionLanguageModel, named_weights
+from saccade.plain_files import plain_bytes
 
 _INPUT_FILES = (
     "tokenizer*",
@@ -33,7 +34,7 @@ def model_hash(model: VisionLanguageModel) -> str:
     with TemporaryDirectory() as saved:
         model.save_inputs(Path(saved))
         for path in _input_files(Path(saved)):
-            digest.update(path.name.encode() + b"\n" + path.read_bytes())
+            digest.update(path.name.encode() + b"\n" + plain_bytes(path))
     return digest.hexdigest()
 
 

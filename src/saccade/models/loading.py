@@ -32,6 +32,7 @@ from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.pixels import ImageProcessor
 from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+from saccade.plain_files import check_plain_below, plain_text
 
 
 def check_directory(path: Path) -> None:
@@ -39,6 +40,7 @@ def check_directory(path: Path) -> None:
 
     Before transformers sees it, which fills gaps of a configuration with those of a model of many gigabytes.
     """
+    check_plain_below(path)
     if not (path / "config.json").is_file():
         raise UserError(_why_no_checkpoint(path))
     config = read_checkpoint_json(path / "config.json")
@@ -155,6 +157,7 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
 
     Files that have a checksum are compared with it first.
     """
+    check_plain_below(path)
     refuse_damaged_model(path)
     if not (path / ADAPTER_CONFIG).is_file():
         return _load(path, media, settings, weights=path)
@@ -224,7 +227,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
 
 def _template(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return plain_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"chat_template={path} cannot be read: {error}; give a Jinja file") from error
 
@@ -235,8 +238,8 @@ def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]
     if settings.torch_device == "cpu":
         return "float32"
     try:
-        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        config = json.loads(plain_text(path / "config.json"))
+    except (OSError, ValueError, RecursionError):
         # What is wrong with the file is said where transformers reads it.
         return "float32"
     return "bfloat16" if config.get("dtype", config.get("torch_dtype")) in _HALF else "float32"

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from saccade.errors import UserError, missing_extra
+from saccade.plain_files import plain_text
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -247,8 +248,8 @@ def _config(settings: LoraSettings) -> "LoraConfig":
 
 def _read_config(directory: Path) -> dict[str, object]:
     try:
-        values = json.loads((directory / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = json.loads(plain_text(directory / ADAPTER_CONFIG))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{directory / ADAPTER_CONFIG} cannot be read: {error}; copy the adapter again") from error
     if not isinstance(values, dict):
         raise UserError(f"{directory / ADAPTER_CONFIG} must hold a JSON object; copy the adapter again")

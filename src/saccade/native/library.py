@@ -7,11 +7,13 @@ import logging
 import os
 import platform
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
 
 from saccade.errors import UserError
+from saccade.private_folders import cache_folder, is_private, private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -54,45 +56,74 @@ def native_library() -> ctypes.CDLL | None:
 def _loaded() -> tuple[ctypes.CDLL | None, str]:
     """The library or why there is none, found out once in a process."""
     try:
-        return load_library(_cache_directory(), os.environ.get("CXX", "g++")), ""
+        return load_library(cache_folder("native"), os.environ.get("CXX", "g++")), ""
     except BuildError as error:
         logger.info("native kernels are not used, torch is used instead: %s", error)
         return None, str(error)
 
 
 def load_library(directory: Path, compiler: str) -> ctypes.CDLL:
-    """The library from ``directory``, built there first where it is missing or damaged; BuildError without success."""
+    """The library from ``directory``, built there first where it is missing or damaged; BuildError without success.
+
+    What others may have put there is not loaded: then the library is built for this process alone.
+    """
     path = shutil.which(compiler)
     if path is None:
         raise BuildError(f"there is no C++ compiler {compiler}; install one, or name it in CXX")
     key = _key(path)
-    for built in sorted(directory.glob(f"{key}-*.so")):
-        if built.stem.endswith(_digest(built.read_bytes())):
-            return _opened(built)
-    return _opened(_built(path, directory, key))
-
-
-def _opened(built: Path) -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(str(built))
+        with private_folder(directory) as folder:
+            for built in sorted(directory.glob(f"{key}-*.so")):
+                if (library := _opened(folder, built.name)) is not None:
+                    return library
+            return _built(path, directory, folder, key)
+    except PermissionError as error:
+        logger.warning("%s: %s; native kernels are compiled for this process alone", directory, error.strerror)
     except OSError as error:
-        raise BuildError(f"{built} cannot be loaded: {error}") from error
+        raise BuildError(f"nothing can be built in {directory}: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="saccade-native-") as alone, private_folder(Path(alone)) as folder:
+        return _built(path, Path(alone), folder, key)
 
 
-def _built(compiler: str, directory: Path, key: str) -> Path:
+def _opened(folder: int, name: str) -> ctypes.CDLL | None:
+    """A library of the folder, where it is this user's alone and is what its name says; None where it is not."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if (
+            not stat.S_ISREG(found.st_mode)
+            or not is_private(found)
+            or not Path(name).stem.endswith(_digest(file.read()))
+        ):
+            return None
+    try:
+        # By the folder that was looked at, whatever stands in its place by now.
+        return ctypes.CDLL(f"/proc/self/fd/{folder}/{name}")
+    except OSError as error:
+        raise BuildError(f"{name} cannot be loaded: {error}") from error
+
+
+def _built(compiler: str, directory: Path, folder: int, key: str) -> ctypes.CDLL:
     logger.info("compiling native kernels with %s: once, for a few seconds", compiler)
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Beside its place, so that it gets there whole or not at all, however many processes build it at once.
         with tempfile.TemporaryDirectory(dir=directory) as workshop:
             made = Path(workshop) / "kernels.so"
             subprocess.run([compiler, *_FLAGS, "-o", made, *_SOURCES], check=True, capture_output=True, text=True)
+            made.chmod(0o700)
             # The name tells what is in the file, for a damaged one could end the process.
-            return made.rename(directory / f"{key}-{_digest(made.read_bytes())}.so")
+            built = made.rename(directory / f"{key}-{_digest(made.read_bytes())}.so")
     except subprocess.CalledProcessError as error:
         raise BuildError(f"{compiler} cannot compile the kernels: {error.stderr[-500:]}") from error
     except OSError as error:
         raise BuildError(f"nothing can be built in {directory}: {error}") from error
+    library = _opened(folder, built.name)
+    if library is None:
+        raise BuildError(f"{built} is not what was just built there")
+    return library
 
 
 def _key(compiler: str) -> str:
@@ -115,8 +146,3 @@ def _processor() -> str:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _cache_directory() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "saccade" / "native"

@@ -43,6 +43,7 @@ class PlaygroundRun:
 
     def keep(self, step: int, attempts: Sequence[Attempt], media: MediaStore) -> Path:
         """The file of records of one question's samples."""
+        self.directory.check_in_place()
         paths = self.directory.paths
         position = Position(stage=STAGE, step=step)
         path = paths.trajectories(position)

@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.plain_files import plain_bytes
 from saccade.playground.keeping import PlaygroundRun, playground_settings
 from saccade.playground.routes import PlaygroundOffer, chat_routes
 from saccade.playground.talk import Talk
@@ -77,6 +78,8 @@ def serve_playground(
                 on_ready=lambda: on_ready(f"{door.address}#/chat"),
                 add=add,
                 on_end=end,
+                # A model that still answers has time to come to an end.
+                end_within_s=60.0,
             )
         finally:
             playground.agent.close()
@@ -89,6 +92,6 @@ def picture_bytes(path: Path) -> bytes:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise UserError(f"{path} has {size} bytes, and {MAX_FILE_BYTES} are allowed; give a smaller picture")
-        return path.read_bytes()
+        return plain_bytes(path)
     except OSError as error:
         raise UserError(f"--picture {path} cannot be read: {error.strerror}") from error

@@ -5,7 +5,6 @@ A linguistic tool is written out by the policy, call and finding alike; nothing 
 ``ToolboxSource`` is the toolbox itself, or a function that gives it once it is there and raises ``UserError`` before.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from saccade.codec.codecs import FOREIGN_CODEC, plain_json
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.parsing import json_value
+from saccade.plain_files import plain_text
 from saccade.types import Json
 
 MAX_NAME_CHARS = 64
@@ -127,7 +128,7 @@ def opened_toolbox(source: ToolboxSource) -> LinguisticToolbox:
 def read_toolbox(path: Path) -> LinguisticToolbox:
     """The toolbox of a JSON file, whose other keys are ignored; UserError names the file."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        value = json_value(plain_text(path))
+    except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read as a toolbox: {error}") from error
     return LinguisticToolbox.from_json(value, str(path))

@@ -49,7 +49,7 @@ class OpenSettings:
         """The arguments; UserError unless they are a JSON object."""
         try:
             read = json.loads(self.arguments or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"environment.arguments={self.arguments!r} is no JSON: {error}") from error
         if not isinstance(read, dict):
             raise UserError(f'environment.arguments={self.arguments!r} must be a JSON object, as {{"size": 5}}')

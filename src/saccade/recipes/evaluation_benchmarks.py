@@ -36,6 +36,7 @@ from saccade.recipes.evaluation_pixels import Pixels, encoded, pixel_rule
 from saccade.recipes.evaluation_stages import TaskSet
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
+from saccade.strict_json import finite_object
 from saccade.types import Attempt, Json
 
 Options = Literal["published", "shuffled", "cycles"]
@@ -166,7 +167,9 @@ def benchmark_report(
                 f"{' (with the judge)' if average.reading in by_judge else ''}"
                 for average in averages
             ]
-            write_json_atomic(out / "benchmarks" / f"{stage}.json", _json(one, stage, readings, averages))
+            write_json_atomic(
+                out / "benchmarks" / f"{stage}.json", finite_object(_json(one, stage, readings, averages))
+            )
         lines += [f"  published: {said}" for said in _published(one.benchmark)]
     if suite is not None:
         for way, found in tables.items():

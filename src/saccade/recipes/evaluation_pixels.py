@@ -15,6 +15,7 @@ from saccade.geometry import CoordinateConvention
 from saccade.media import MediaStore
 from saccade.media.resize import ResizeRule
 from saccade.models import LoadSettings
+from saccade.plain_files import plain_text
 from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.types import ImageRef, Task
 
@@ -98,8 +99,8 @@ def _as_jpeg(image: ImageRef, media: MediaStore) -> ImageRef:
 def _model_type(checkpoint: Path) -> str | None:
     """As its configuration says; None for an adapter and what cannot be read, which loading tells of."""
     try:
-        read: object = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        read: object = json.loads(plain_text(checkpoint / "config.json"))
+    except (OSError, ValueError, RecursionError):
         return None
     found = read.get("model_type") if isinstance(read, dict) else None
     return found if isinstance(found, str) else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".ppm"})
 
@@ -53,7 +54,7 @@ def read_folder(folder: Path, *, but: Path) -> FolderContents:
 
 def sha256_of(path: Path) -> str:
     """Of a file's bytes."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -23,6 +23,7 @@ from saccade.codec.codecs import PLAIN_CODEC, Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.plain_files import ANY_BYTES, check_plain_below, plain_bytes
 
 FORMAT = 1
 _PICTURE = re.compile(r"\w[\w.-]*")
@@ -127,10 +128,11 @@ class IndexPaths:
 
 def read_header(paths: IndexPaths) -> IndexHeader:
     """What the index was made with; UserError where there is none."""
+    check_plain_below(paths.root)
     if not paths.header.is_file():
         raise UserError(f"{paths.root} is no index of pages; make one with: saccade index FOLDER --out {paths.root}")
     try:
-        return PLAIN_CODEC.read(IndexHeader, paths.header.read_bytes(), "the file")
+        return PLAIN_CODEC.read(IndexHeader, plain_bytes(paths.header), "the file")
     except (OSError, BrokenRecordError) as error:
         raise UserError(f"{paths.header} cannot be read: {error}; make the index again") from error
 
@@ -147,4 +149,4 @@ def read_entries(paths: IndexPaths) -> Iterator[IndexEntry]:
 
 def whole_lines(path: Path) -> list[bytes]:
     """The lines of a file that have an end."""
-    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    return plain_bytes(path, ANY_BYTES).split(b"\n")[:-1] if path.exists() else []

@@ -1,6 +1,7 @@
 """Pages of PDFs as pictures, drawn by pypdfium2 in a process of its own that hostile files may crash."""
 
 import importlib.util
+import os
 import signal
 import socket
 import subprocess
@@ -14,10 +15,12 @@ from PIL import Image
 
 from saccade.errors import missing_extra
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
+from saccade.plain_files import open_plain
 from saccade.types import Json
 
 PAGE_SECONDS = 30.0
 """A page that takes more of a processor's time is given up."""
+_KEPT_VARIABLES = ("PATH", "PYTHON", "LD_", "LANG", "LC_", "VIRTUAL_ENV")
 _WAIT_SECONDS = 1200.0
 """For a process that does nothing and does not end either."""
 
@@ -43,21 +46,27 @@ class PdfReader:
 
     def pages(self, path: Path) -> int:
         """How many pages a document has; ``UnreadablePageError`` when it has none that can be told."""
-        count = int(str(self._asked({"path": str(path)}).header["pages"]))
+        count = int(str(self._asked(path, {}).header["pages"]))
         if count == 0:
             raise UnreadablePageError("it has no pages")
         return count
 
     def draw(self, path: Path, number: int) -> Image.Image:
         """A page in RGB, by its number from 1; ``UnreadablePageError`` when it cannot be drawn."""
-        request: dict[str, Json] = {"path": str(path), "page": number - 1}
-        answer = self._asked({**request, "dpi": self._dpi, "max_pixels": self._max_pixels})
+        answer = self._asked(path, {"page": number - 1, "dpi": self._dpi, "max_pixels": self._max_pixels})
         size = int(str(answer.header["width"])), int(str(answer.header["height"]))
         return Image.frombytes("RGB", size, answer.parts[0])
 
-    def _asked(self, request: Mapping[str, Json]) -> WireFrame:
+    def _asked(self, path: Path, request: Mapping[str, Json]) -> WireFrame:
         connection = self._connected()
         try:
+            document = open_plain(path)
+        except OSError as error:
+            raise UnreadablePageError(error.strerror or str(error)) from error
+        try:
+            with document:
+                # The process opens no file itself.
+                socket.send_fds(connection, [b"\0"], [document.fileno()])
             connection.sendall(packed(WireFrame({**request, "seconds": self._page_seconds})))
             answer = receive(connection)
         except (BrokenFrameError, OSError) as error:
@@ -76,7 +85,12 @@ class PdfReader:
             command = [sys.executable, "-m", "saccade.retrieval.pdf_process", str(theirs.fileno())]
             with theirs:
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),)
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                    # Keys and tokens are for no document.
+                    env={name: value for name, value in os.environ.items() if name.startswith(_KEPT_VARIABLES)},
                 )
             ours.settimeout(_WAIT_SECONDS)
             self._socket = ours

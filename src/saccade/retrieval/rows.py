@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.layout import TYPES, IndexHeader, IndexPaths
 
@@ -80,7 +81,7 @@ def read_copy(paths: IndexPaths, pages: PageRows) -> PageRows:
         if copy is None:
             continue
         size, into = copy[:1].nbytes, copy.view(np.uint8).data.cast("B")
-        with path.open("rb", buffering=0) as file:
+        with open_plain(path) as file:
             for source, at, end in zip(pages.first.tolist(), (beyond - counts).tolist(), beyond.tolist()):
                 part = into[at * size : end * size]
                 if os.preadv(file.fileno(), [part], source * size) != len(part):

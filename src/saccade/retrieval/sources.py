@@ -9,6 +9,7 @@ from PIL import Image, TiffImagePlugin
 from saccade.media.decode import DEFAULT_LIMITS, MediaError, decode_image
 from saccade.media.encode import png_bytes
 from saccade.media.store import image_hash
+from saccade.plain_files import open_plain
 from saccade.retrieval.folder import SourceFile, sha256_of
 from saccade.retrieval.layout import IndexEntry
 from saccade.retrieval.pdf import PdfReader, UnreadablePageError
@@ -136,7 +137,7 @@ class NewPages:
         self._last[source.document] = max(number, self._last.get(source.document, 0))
         page = replace(entry, number=number, is_last=True)
         try:
-            with source.path.open("rb") as file:
+            with open_plain(source.path) as file:
                 raw = file.read(DEFAULT_LIMITS.max_bytes + 1)
             image = decode_image(raw, source.name)
         except (MediaError, OSError) as error:

@@ -9,6 +9,7 @@ from PIL import Image
 
 from saccade.errors import UserError
 from saccade.media.decode import decode_image
+from saccade.plain_files import plain_bytes
 from saccade.retrieval.corpus import PageHit, unknown_document
 from saccade.retrieval.late_interaction import Vectors, best_first
 from saccade.retrieval.layout import IndexEntry, IndexPaths, read_entries, read_header
@@ -67,7 +68,7 @@ class PageStore:
     def picture(self, page: Page) -> Image.Image:
         path = self.picture_file(page)
         try:
-            raw = path.read_bytes()
+            raw = plain_bytes(path)
         except OSError as error:
             raise UserError(f"{path}, the picture of {page}, cannot be read ({error.strerror})") from error
         return decode_image(raw, str(path))

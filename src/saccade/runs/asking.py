@@ -22,6 +22,7 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.models.loading import ASKING_RECORD
+from saccade.plain_files import plain_text
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
 from saccade.protocols.linguistic_tools import LinguisticToolbox
@@ -115,7 +116,7 @@ def read_asking(checkpoint: Path) -> AskingRecord | None:
     if not path.exists():
         return None
     try:
-        fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
+        fields = Fields(json.loads(plain_text(path)), "the record")
         if (version := fields.whole("version")) != _VERSION:
             raise UserError(
                 f"{path} is of version {version}, and this Saccade reads version {_VERSION}; update Saccade"

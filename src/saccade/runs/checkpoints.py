@@ -22,6 +22,7 @@ from saccade.models.checkpoint import TRAINER_PREFIX, refuse_damaged_model
 from saccade.models.loading import LoadSettings, load_model
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base
 from saccade.models.vlm import VisionLanguageModel
+from saccade.plain_files import plain_text
 from saccade.runs.position import Position
 from saccade.types import Json
 
@@ -204,7 +205,7 @@ def load_extras(checkpoint: Checkpoint) -> Mapping[str, Json]:
     if not path.exists():
         return {}
     with damage(path):
-        extras = json.loads(path.read_text(encoding="utf-8"))
+        extras = json.loads(plain_text(path))
         if not isinstance(extras, dict):
             raise ValueError("no JSON object")
     return extras

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saccade.atomic import write_whole
 from saccade.codec.wrong import BrokenRecordError
+from saccade.plain_files import check_plain
 from saccade.runs.columns import number_column, text_column
 from saccade.runs.trajectory_json import CODEC
 from saccade.types import Clock, TurnClock
@@ -42,7 +43,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 def read_table(path: Path) -> pa.Table | None:
     """The rows of such a file, mapped; None where there is none that can be read."""
     try:
-        with pa.memory_map(str(path)) as source:
+        with pa.memory_map(str(check_plain(path))) as source:
             table = pa.ipc.open_file(source).read_all()
         table.validate(full=True)
     except (OSError, pa.ArrowException):

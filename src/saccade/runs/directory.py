@@ -13,11 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from saccade.atomic import TEMPORARY_PREFIX, disk_errors, refuse_link, sync_directory
+from saccade.atomic import TEMPORARY_PREFIX, check_in_place, disk_errors, refuse_link, sync_directory
 from saccade.checksums import CHECKSUMS
 from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
 from saccade.errors import MachineError, UserError
+from saccade.plain_files import check_plain_below
 from saccade.runs import clocks, line_sums, segments, signals
 from saccade.runs.position import Position
 from saccade.runs.record_sums import RecordSums
@@ -105,6 +106,7 @@ class RunDirectory:
             found = {entry.name for entry in path.iterdir()} - {_LOCK}
         _refuse_foreign(path, found, resume=resume)
         refuse_links(path)
+        check_plain_below(path)
         lock = locked(path)
         try:
             sums = RecordSums(path)
@@ -133,6 +135,10 @@ class RunDirectory:
         self.info = replace(self.info, status=status, ended=_now(), error=error)
         self.sums.write_json(self.paths.info, plain_json(self.info))
         self.sums.cover()
+
+    def check_in_place(self) -> None:
+        """UserError when the directory was removed or moved meanwhile, before a part of it is made anew."""
+        check_in_place(self._lock.fileno(), self.paths.root / _LOCK)
 
     def note_restart(self, what: str) -> None:
         """Writes down that a process of the run was lost and replaced."""

@@ -12,17 +12,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import BinaryIO, Self
 
-from saccade.atomic import disk_errors
+from saccade.atomic import check_in_place, disk_errors
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.metric_names import TIME_PREFIX, WALL_S
+from saccade.plain_files import open_plain, plain_lines
+from saccade.runs.boards import Boards
 from saccade.runs.position import Position
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
 
 _RESERVED = ("stage", "step", WALL_S)
 
@@ -34,9 +33,7 @@ class MetricsWriter:
         """``open`` is the way in."""
         self._file = file
         self._path = path
-        self._tensorboard = tensorboard
-        self._start = start
-        self._boards: dict[str, SummaryWriter] = {}
+        self._boards = Boards(tensorboard, start)
         self._follow: Callable[[Position, Mapping[str, float]], None] | None = None
         self._started_s = time.monotonic()
 
@@ -81,29 +78,25 @@ class MetricsWriter:
             raise ValueError(f"metrics {', '.join(taken)} are written by the writer itself; rename yours")
         record = {"stage": position.stage, "step": position.step, **values, WALL_S: round(self.wall_s, 3)}
         line = json.dumps(record).encode("ascii") + b"\n"
+        check_in_place(self._file.fileno(), self._path)
         with disk_errors(self._path):
             # One write call, so that a kill can tear the last line only.
             if self._file.write(line) != len(line):
                 raise OSError(errno.ENOSPC, "the last record was written in part only", str(self._path))
-            if self._tensorboard is not None:
-                board = self._board(position.stage, self._tensorboard)
-                for key, value in values.items():
-                    board.add_scalar(key, value, position.step)
+        self._boards.write(position, values)
         if self._follow is not None:
             self._follow(position, {**values, WALL_S: round(self.wall_s, 3)})
 
     def sync(self) -> None:
         """Wait until the disk has everything; call it before a checkpoint is written."""
+        check_in_place(self._file.fileno(), self._path)
         with disk_errors(self._path):
             os.fsync(self._file.fileno())
-            for board in self._boards.values():
-                board.flush()
+        self._boards.flush()
 
     def close(self) -> None:
         """Closing twice is allowed."""
-        for board in self._boards.values():
-            board.close()
-        self._boards.clear()
+        self._boards.close()
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -116,15 +109,6 @@ class MetricsWriter:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _board(self, stage: str, directory: Path) -> "SummaryWriter":
-        if stage not in self._boards:
-            from torch.utils.tensorboard import SummaryWriter
-
-            is_continued = self._start is not None and self._start.stage == stage
-            purge_step = self._start.step + 1 if self._start is not None and is_continued else None
-            self._boards[stage] = SummaryWriter(directory / stage, purge_step=purge_step)
-        return self._boards[stage]
 
 
 def read_metrics(path: Path) -> Iterator[tuple[Position, dict[str, float]]]:
@@ -156,12 +140,12 @@ def _kept(path: Path, keep_until: Position | None, stages: Sequence[str]) -> tup
 def _records(path: Path) -> Iterator[tuple[Position, dict[str, float], int]]:
     """Each record with its position and the offset of its end in bytes."""
     try:
-        file = path.open("rb")
+        file = open_plain(path)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     end = 0
     with file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(plain_lines(file), start=1):
             end += len(line)
             if not line.endswith(b"\n"):
                 return

@@ -1,5 +1,6 @@
 """Position of a run in its plan, and its pace."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -86,7 +87,9 @@ class StepPace:
 
 
 def duration(seconds: float) -> str:
-    """``45 s``, ``2 min 05 s``, ``3 h 07 min``."""
+    """``45 s``, ``2 min 05 s``, ``3 h 07 min``; ``–`` where the number is none."""
+    if not math.isfinite(seconds):
+        return "–"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

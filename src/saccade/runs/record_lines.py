@@ -16,6 +16,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.text import parsed
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.runs.record_heads import trajectory_head
 from saccade.runs.record_places import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
@@ -51,6 +52,10 @@ class ScannedLine:
     tokens: TokenCounts
 
 
+_MAX_PASSED_BYTES = 1 << 30
+"""Of a line that is too long; one that goes on is no line, but a file with a hole."""
+
+
 @dataclass(kw_only=True)
 class RecordScan:
     """One pass over a file; ``notes`` name what was damaged, ``stage`` and ``step`` are what its header says."""
@@ -63,7 +68,7 @@ class RecordScan:
     def lines(self) -> Iterator[ScannedLine]:
         """The trajectories that can be read. UserError when the file cannot be opened or is of another version."""
         try:
-            file = self.path.open("rb", buffering=_BUFFER_BYTES)
+            file = open_plain(self.path, buffer_bytes=_BUFFER_BYTES)
         except OSError as error:
             raise UserError(f"{self.path} cannot be read: {error.strerror}") from error
         tasks: dict[str, tuple[int, int, Mapping[str, Json]]] = {}
@@ -89,6 +94,9 @@ class RecordScan:
                 self._note(number, f"longer than {MAX_LINE_BYTES >> 20} MiB")
                 while (rest := file.readline(1 << 20)) and not rest.endswith(b"\n"):
                     length += len(rest)
+                    if length > _MAX_PASSED_BYTES:
+                        self.notes.append(f"{self.path.name}: nothing after line {number} is read")
+                        return
                 length += len(rest)
             elif not line.endswith(b"\n"):
                 self._note(number, "it has no end; was the file cut?")

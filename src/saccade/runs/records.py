@@ -17,6 +17,7 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.plain_files import open_plain, plain_lines
 from saccade.runs.position import Position
 from saccade.runs.record_places import SEGMENTS, RecordPlace
 from saccade.runs.trajectory_json import FORMS
@@ -159,11 +160,11 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     """The lines with their numbers from 1."""
     reader: Reader[Line] = LINES.reader(HeaderLine, TaskLine, TrajectoryLine)
     try:
-        file = path.open("rb")
+        file = open_plain(path)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     with file:
-        for number, text in enumerate(file, start=1):
+        for number, text in enumerate(plain_lines(file), start=1):
             try:
                 line = reader.from_text(text, "the line")
             except (ValueError, RecursionError) as error:

@@ -1,7 +1,6 @@
 """A run's description of itself on disk: where its files are, what ran, with which versions, how it ended."""
 
 import hashlib
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ from typing import Literal
 from saccade.codec.codecs import FOREIGN_CODEC
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.parsing import json_value
+from saccade.plain_files import plain_bytes
 from saccade.runs.position import Position
 from saccade.types import Json
 
@@ -156,10 +157,12 @@ def read_info(paths: RunPaths) -> RunInfo:
 def read_json_object(path: Path) -> dict[str, Json]:
     """The JSON object of a file of a run. Raises UserError when it is not there or damaged."""
     try:
-        values = json.loads(path.read_bytes())
+        values = json_value(plain_bytes(path))
     except FileNotFoundError:
         raise UserError(f"{path.parent} holds no run: there is no {path.name}") from None
-    except (ValueError, OSError, RecursionError) as error:
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
         raise UserError(f"{path} cannot be read: {error}") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold a JSON object, not {type(values).__name__}")
@@ -188,5 +191,5 @@ def _source_hash() -> str:
     digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*")):
         if path.suffix in _SOURCES:
-            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes())
+            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + plain_bytes(path))
     return digest.hexdigest()[:12]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from saccade.atomic import write_whole
+from saccade.plain_files import open_plain
 from saccade.runs.columns import number_column, text_column, word_column
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
@@ -84,7 +85,7 @@ def fingerprint(path: Path) -> str:
     """A file by its size, beginning and end: records are written once, whole. Raises OSError."""
     size = path.stat().st_size
     digest = hashlib.blake2b(f"{VERSION} {size}\0".encode(), digest_size=16)
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         digest.update(file.read(_EDGE_BYTES))
         file.seek(max(0, size - _EDGE_BYTES))
         digest.update(file.read(_EDGE_BYTES))

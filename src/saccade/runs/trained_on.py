@@ -15,6 +15,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.models.loading import TRAINED_ON_RECORD
+from saccade.plain_files import plain_text
 from saccade.types import Json, Task
 
 VERSION = 1
@@ -83,7 +84,7 @@ def read_trained_on(checkpoint: Path | None) -> TrainedOn:
     if not path.exists():
         return TrainedOn(is_complete=False)
     try:
-        fields = Fields(json.loads(path.read_text(encoding="utf-8")), "the record")
+        fields = Fields(json.loads(plain_text(path)), "the record")
         if (version := fields.whole("version")) != VERSION:
             raise UserError(f"{path} is of version {version}, and this Saccade reads version {VERSION}; update Saccade")
         return TrainedOn(
@@ -91,7 +92,7 @@ def read_trained_on(checkpoint: Path | None) -> TrainedOn:
             _questions=_unpacked(fields.text("questions")),
             _pictures=_unpacked(fields.text("pictures")),
         )
-    except (OSError, ValueError, BrokenRecordError) as error:
+    except (OSError, ValueError, BrokenRecordError, RecursionError) as error:
         raise UserError(
             f"{path}, which records what this checkpoint was trained on, cannot be read: {error}; delete it to "
             "continue without it"

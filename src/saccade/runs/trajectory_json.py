@@ -6,6 +6,7 @@ Floats survive exactly. Inside tool arguments and tool data, which are JSON alre
 from typing import Any
 
 from saccade.codec.codecs import Codec
+from saccade.codec.fields import is_number
 from saccade.codec.forms import Form
 from saccade.runs.task_json import TASK_FORMS
 from saccade.types import (
@@ -33,6 +34,11 @@ def _check_versions(segment: Segment) -> None:
         raise ValueError(f"'versions' must be spans that cover the ids, one after the other, not {spans[:8]}")
 
 
+def _check_numbers(term: Term) -> None:
+    if not is_number(term.value) or not is_number(term.weight):
+        raise ValueError(f"the term {term.name!r} has a number of which no float can be made")
+
+
 FORMS: dict[type, Form] = {
     **TASK_FORMS,
     ToolCall: Form(tag=("type", "tool_call")),
@@ -41,7 +47,7 @@ FORMS: dict[type, Form] = {
     PointMention: Form(sparse=("frame", "time_s", "image_index")),
     Turn: Form(sparse=("boxes", "points")),
     Segment: Form(sparse=("versions",), check=_check_versions),
-    Term: Form(sparse=("filled_from", "added_by")),
+    Term: Form(sparse=("filled_from", "added_by"), check=_check_numbers),
     Score: Form(sparse=("notes", "evidence")),
     Trajectory: Form(last=("turns", "segments"), apart=("clock",)),
     TurnClock: Form(last=("decode_s", "tool_s")),

@@ -3,6 +3,7 @@
 import itertools
 import logging
 import re
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from saccade.types import AnswerKind, Task
 logger = logging.getLogger(__name__)
 
 ROWS_IN_DETAIL = 20
+_COUNTED_ROWS = 1024
+"""Between two looks at the clock."""
 HUB_PREFIX = "hf:"
 _HUB_COPY = re.compile(r"/datasets--[^/]+/snapshots/[0-9a-f]{7,40}(?:/|$)")
 """In the path of a data set that was fetched from a hub."""
@@ -128,7 +131,17 @@ def task_rows(
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
     for source in _sources(path, image_root):
-        yield from _tasks_of(source, media, layout, max_frames, answer_kind)
+        yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
+
+
+def counted_rows(rows: Iterator[TaskRow], name: str, every_s: float = 10.0) -> Iterator[TaskRow]:
+    """The rows as they come; whoever waits for millions of them is told every so many seconds how far they are."""
+    said_s = time.monotonic()
+    for number, row in enumerate(rows, start=1):
+        if number % _COUNTED_ROWS == 0 and time.monotonic() - said_s >= every_s:
+            said_s = time.monotonic()
+            logger.info("%s: %d rows read so far", name, number)
+        yield row
 
 
 def check_bad_rows(path: Path | str, bad: Sequence[BadRow], good: int, *, skip_bad_rows: bool) -> None:

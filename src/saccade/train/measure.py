@@ -125,6 +125,7 @@ def timed(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]
 
 def write_attempts(run: MeasuringState, path: Path, position: Position, attempts: Sequence[Attempt]) -> None:
     """Trajectories with their pictures, into the run's directory; beside them what a viewer finds them by."""
+    run.directory.check_in_place()
     paths = run.directory.paths
     places = write_records(path, position, attempts, media=run.media, media_directory=paths.media)
     run.trackers.show(position, attempts, run.media, is_training=path.parent != paths.evaluations)

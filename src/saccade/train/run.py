@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from saccade.config.settings import to_json
@@ -166,7 +166,8 @@ def _told(run: MeasuringState) -> Mapping[str, StageSummary]:
 def _leave(directory: RunDirectory, error: BaseException) -> None:
     """Write down why the run failed, or clear away what it wrote when it never got to its work."""
     if not directory.is_resumed and not directory.has_records:
-        directory.discard()
+        with suppress(SaccadeError):
+            directory.discard()
         return
     is_interrupt = isinstance(error, KeyboardInterrupt)
     try:

@@ -12,12 +12,14 @@ from PIL import Image
 
 from saccade.geometry import Box, Point
 from saccade.media.decode import MediaError, decode_image
+from saccade.plain_files import plain_bytes
 from saccade.types import ImageRef, Json
 
 MAX_EMBEDDED_PX = 768
 """Longer images are embedded smaller."""
 MAX_TOTAL_BYTES = 24 << 20
 """Limit of all embedded images together; later ones are left out with a note."""
+_PNG = b"\x89PNG\r\n\x1a\n"
 _PIXELATED_UP_TO_PX = 384
 """Smaller images are enlarged as squares, so that a reader sees the pixels that the model saw."""
 
@@ -85,7 +87,10 @@ class Album:
             return "left out: the page is full"
         path = self.directory / f"{image.hash}.png"
         try:
-            raw = path.read_bytes()
+            raw = plain_bytes(path)
+            # A link in a stranger's run may lead to a file that is nobody's to show.
+            if not raw.startswith(_PNG) or not path.resolve().is_relative_to(self.directory.resolve()):
+                return "no picture of this run"
             encoded = _small_png(raw, str(path)) if max(image.width, image.height) > MAX_EMBEDDED_PX else raw
         except (OSError, MediaError):
             return "image not on disk"

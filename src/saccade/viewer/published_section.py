@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saccade.evaluation.benchmarks import BENCHMARKS, PublishedFigure, published
 from saccade.evaluation.benchmarks.judged_run import JUDGED
+from saccade.plain_files import plain_text
 from saccade.types import Json
 from saccade.viewer.words import readable, visible
 
@@ -55,7 +56,7 @@ def published_parts(root: Path) -> list[PublishedPart]:
 def _read(path: Path) -> Mapping[str, Json] | None:
     """A record; None for a file that is none, as an interrupted run may leave one."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(plain_text(path))
     except (OSError, ValueError, RecursionError):
         return None
     is_one = isinstance(record, dict) and isinstance(record.get("readings"), list) and "benchmark" in record

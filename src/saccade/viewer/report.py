@@ -1,6 +1,5 @@
 """The report of a run: ``report.json`` for programs, ``report.html``, one file without any request, for people."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from saccade.evaluation.summary import FamilySummary
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
+from saccade.strict_json import finite_object
 from saccade.types import Json
 from saccade.viewer.carried_report import LIST, carried, chosen_for
 from saccade.viewer.chain_words import chains_text
@@ -62,7 +62,7 @@ class Row:
 def write_report(paths: RunPaths) -> None:
     """Write both files of a run, finished or not. Raises UserError when there is no run."""
     evidence = collect(paths)
-    write_json_atomic(paths.report_json, report_values(evidence))
+    write_json_atomic(paths.report_json, finite_object(report_values(evidence)))
     write_text_atomic(paths.report_html, report_page(evidence))
 
 
@@ -82,7 +82,7 @@ def report_values(evidence: Evidence) -> dict[str, Json]:
         "by_iou": [plain_json(by_iou) for by_iou in _by_iou(evidence)],
         "figures": [one.as_json() for one in run_figures(evidence.paths.root)],
         "tool_times": [plain_json(row) for row in tool_times_of(evidence.curves)],
-        "wall_s": evidence.wall_s if math.isfinite(evidence.wall_s) else None,
+        "wall_s": evidence.wall_s,
         "command": list(evidence.info.command),
         "settings": dict(evidence.settings),
         "versions": dict(evidence.info.versions),
@@ -105,7 +105,7 @@ def report_page(evidence: Evidence) -> str:
         title=title,
         info=evidence.info,
         command=visible(" ".join(evidence.info.command), 1000),
-        wall=duration(evidence.wall_s) if math.isfinite(evidence.wall_s) else "–",
+        wall=duration(evidence.wall_s),
         story=visible(story(evidence)),
         rows=_rows(evidence),
         are_held_out=are_held_out(evidence.evaluations),

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from saccade.atomic import disk_errors, write_json_atomic
+from saccade.atomic import read_errors, write_json_atomic
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.evaluation.errors import JUDGED_KINDS, Verdict
+from saccade.plain_files import open_plain
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.strict_json import finite_object
 from saccade.types import Json
 
 VERSION = 1
@@ -61,7 +63,7 @@ def write_judged(paths: RunPaths, file: Path, judged: Mapping[str, Mapping[str, 
     evaluations: dict[str, Json] = {
         name: {**one, "sha256": _digest(paths.evaluation(name))} for name, one in judged.items()
     }
-    write_json_atomic(file, {"version": VERSION, "evaluations": evaluations})
+    write_json_atomic(file, finite_object({"version": VERSION, "evaluations": evaluations}))
 
 
 def _judged(fields: Fields) -> JudgedEvaluation:
@@ -90,5 +92,5 @@ def _digest(path: Path) -> str:
     """The hash of an evaluation's file, which its verdicts belong to; empty where there is none."""
     if not path.exists():
         return ""
-    with disk_errors(path), path.open("rb") as file:
+    with read_errors(path), open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,6 +14,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.retrieval.why import MatchedToken, PageMatch, named_query, page_match
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.strict_json import finite_object
 from saccade.tools.page_search import SEARCH_PAGES
 from saccade.types import Attempt, ImageRef, Json, ToolCall
 from saccade.vision_models.kinds import PageEncoder, PageVectors
@@ -89,7 +90,8 @@ def write_why(paths: RunPaths, record: WhyRecord) -> None:
         page: dict[str, Json] = {"image": image, "grid": None if match.grid is None else list(match.grid)}
         questions.setdefault(question, []).append({**page, "tokens": tokens})
     listed: list[Json] = [{"question": question, "pages": pages} for question, pages in questions.items()]
-    write_json_atomic(paths.why, {"version": VERSION, "encoder": record.encoder, "questions": listed})
+    kept: dict[str, Json] = {"version": VERSION, "encoder": record.encoder, "questions": listed}
+    write_json_atomic(paths.why, finite_object(kept))
 
 
 def _match(page: Fields) -> PageMatch:

@@ -17,6 +17,7 @@ from saccade.errors import MachineError, UserError
 from saccade.geometry import Box, Mask, Point
 from saccade.models.checkpoint import read_checkpoint_json
 from saccade.models.configurations import check_configuration
+from saccade.plain_files import check_plain_below, open_plain
 
 DETECTORS = {"grounding-dino": "GroundingDINO", "owlv2": "OWLv2"}
 
@@ -39,6 +40,7 @@ def check_kind(path: Path, kinds: Mapping[str, str], wanted: str) -> str:
 
 def kind_of(path: Path) -> str:
     """The ``model_type`` of a checkpoint directory."""
+    check_plain_below(path)
     if not (path / "config.json").is_file():
         why = "is no directory" if not path.is_dir() else "holds no config.json"
         raise UserError(
@@ -60,7 +62,7 @@ def checkpoint_digest(path: Path) -> str:
     """Hash of all files of a checkpoint directory that decide what it gives."""
     digest = hashlib.sha256()
     for file in sorted({file for part in _PARTS for file in path.rglob(part)}):
-        with file.open("rb") as opened:
+        with open_plain(file) as opened:
             content = hashlib.file_digest(opened, "sha256").hexdigest()
         digest.update(f"{file.relative_to(path).as_posix()}\0{content}\n".encode())
     return digest.hexdigest()[:16]

@@ -23,6 +23,7 @@ from transformers import (
 
 from saccade.models.loading import LoadSettings, unloadable
 from saccade.models.vlm import quiet_transformers
+from saccade.plain_files import check_plain_below
 from saccade.vision_models.checkpoints import load_weights, on_device
 from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind, checkpoint_digest, kind_of
 
@@ -47,6 +48,7 @@ def load_page_encoder(path: Path, settings: LoadSettings = LoadSettings()) -> Pa
 
     A model that is none of transformers' own is loaded by sentence-transformers where it has that layout.
     """
+    check_plain_below(path)
     has_kind = (path / "config.json").is_file() and kind_of(path) in PAGE_ENCODERS
     if (path / "modules.json").is_file() and not has_kind:
         from saccade.vision_models.sentence_encoders import SentenceEncoder

@@ -15,6 +15,7 @@ from saccade.models.checkpoint import LoadSettings, read_checkpoint_json
 from saccade.models.configurations import check_configuration
 from saccade.models.loading import unloadable
 from saccade.models.vlm import quiet_transformers
+from saccade.plain_files import plain_bytes
 from saccade.vision_models.kinds import PageVectors, checkpoint_digest
 
 try:
@@ -64,7 +65,7 @@ def _loaded(path: Path, settings: LoadSettings) -> Any:
     _check_files(path)
     said = path / "config_sentence_transformers.json"
     try:
-        kind = json.loads(said.read_bytes()).get("model_type") if said.is_file() else None
+        kind = json.loads(plain_bytes(said)).get("model_type") if said.is_file() else None
         model_class = SentenceTransformer if kind == "SentenceTransformer" else MultiVectorEncoder
         with quiet_transformers():
             return model_class(str(path), local_files_only=True, trust_remote_code=False, device=settings.torch_device)

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from openenv.cli._cli_utils import validate_env_structure
 from openenv.cli._validation import get_deployment_modes, validate_multi_mode_deployment
 
+from saccade.errors import UserError
 from saccade.interop.exports.openenv_package import write_openenv
 from saccade.interop.exports.questions import drawn
 from saccade.interop.openenv import SaccadeAction, SaccadeEnvClient
@@ -48,8 +49,16 @@ def test_the_server_beside_the_package_is_the_packages_own(folder: Path, monkeyp
             sys.modules.pop(name, None)
 
 
+def test_the_servers_script_asks_for_a_token_beyond_this_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delenv("SACCADE_TOKEN", raising=False)
+    monkeypatch.setattr(sys, "argv", ["server", "--host", "0.0.0.0"])
+    with pytest.raises(UserError, match="SACCADE_TOKEN"):
+        importlib.import_module("saccade_visual_search.server.app").main()
+
+
 def test_the_container_starts_the_installed_script_under_the_hubs_name(folder: Path) -> None:
     dockerfile = (folder / "server" / "Dockerfile").read_text(encoding="utf-8")
-    assert 'exec server --host 0.0.0.0 --port 8000 ${SPACE_HOST:+--allow-host $SPACE_HOST}"' in dockerfile
+    assert 'server --host 0.0.0.0 --port 8000 ${SPACE_HOST:+--no-token --allow-host $SPACE_HOST}"' in dockerfile
     assert 'server = "saccade_visual_search.server.app:main"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
     assert (folder / "README.md").read_text(encoding="utf-8").startswith("---\ntitle: visual_search\nsdk: docker\n")

@@ -6,7 +6,6 @@ written knows the original pictures alone.
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,6 +31,7 @@ from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.selection import Selection
 from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.seeding import seed_for
+from saccade.strict_json import strict_json
 from saccade.types import ExpertTurn, ImageRef, Message, Score, Task, Turn
 
 TRACES = "traces.jsonl"
@@ -89,7 +89,7 @@ class Tracing:
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         self._write(by_id, outcomes, journal)
         report = tracing_report(outcomes, by_id, asked=counts())
-        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
+        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

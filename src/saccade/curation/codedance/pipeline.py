@@ -22,6 +22,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import play
 from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
+from saccade.strict_json import strict_json
 from saccade.types import Target, Task
 
 Player = ChatModel | PassRates
@@ -218,6 +219,6 @@ class Curation:
         rows = [outcome.row for outcome in outcomes if outcome.row is not None]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         report = curation_report(outcomes, questions=len(tasks), asked=asked)
-        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
+        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report

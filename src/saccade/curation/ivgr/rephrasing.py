@@ -27,6 +27,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
+from saccade.strict_json import strict_json
 from saccade.tasks.rows.fields import RowError
 from saccade.types import Example, ExpertTurn, Json
 
@@ -124,7 +125,7 @@ class Rephrasing:
             streams=[one.stream for one in kept],
             asked=counts(),
         )
-        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
+        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

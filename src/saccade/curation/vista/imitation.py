@@ -25,6 +25,7 @@ from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import no_fault, play
 from saccade.seeding import seed_for
+from saccade.strict_json import strict_json
 from saccade.tasks.rows.fields import Row, RowError, listed, mapping, required_text
 from saccade.types import Example, ExpertTurn, Json, Task, ToolCall, Turn
 
@@ -161,7 +162,7 @@ class Imitation:
             families=[by_id[one.task_id].family for one in outcomes],
             asked=counts(),
         )
-        journal.write("report.json", json.dumps(plain_json(report), indent=2) + "\n")
+        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
         journal.write("report.txt", report.describe())
         return report
 

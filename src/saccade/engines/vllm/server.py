@@ -22,6 +22,7 @@ from saccade.engines.engine import EngineContext
 from saccade.engines.vllm.environment import VllmEnvironment, find_environment
 from saccade.engines.vllm.settings import VllmSettings
 from saccade.errors import MachineError
+from saccade.plain_files import plain_text
 
 logger = logging.getLogger(__name__)
 
@@ -231,7 +232,7 @@ def _let_vllm_resize(model: Path) -> None:
     What the engine shows is resized here, so nothing depends on it.
     """
     file = model / "preprocessor_config.json"
-    config = json.loads(file.read_text(encoding="utf-8"))
+    config = json.loads(plain_text(file))
     if config.get("resample") == Image.Resampling.BOX:
         file.write_text(json.dumps({**config, "resample": int(Image.Resampling.BICUBIC)}), encoding="utf-8")
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from saccade.atomic import disk_errors, write_bytes_atomic, write_json_atomic
+from saccade.atomic import disk_errors, read_errors, write_bytes_atomic, write_json_atomic
 from saccade.codec.codecs import PLAIN_CODEC, plain_json
 from saccade.errors import UserError
 from saccade.evaluation.audit.audit import AuditSettings
 from saccade.evaluation.audit.drawn import PictureLook
 from saccade.evaluation.audit.findings import FamilyAudit
 from saccade.evaluation.audit.likeness import FamilyLook
+from saccade.parsing import json_value
+from saccade.plain_files import check_plain, plain_text
 from saccade.types import ImageRef, Json
 
 
@@ -41,15 +43,19 @@ def kept(folder: Path, name: str, settings: AuditSettings) -> tuple[FamilyAudit,
     file = folder / f"{name}.json"
     if not file.is_file():
         return None
-    with disk_errors(file):
-        found: Mapping[str, Json] = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        found = json_value(plain_text(file))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read: {error}; name another folder, or remove the file") from error
+    if not isinstance(found, Mapping):
+        raise UserError(f"{file} must hold a JSON object, not {type(found).__name__}")
     if found.get("settings") != _plain(settings):
         raise UserError(
             f"{file} was made with other settings ({json.dumps(found.get('settings'))}) than these "
             f"({json.dumps(_plain(settings))}); name another folder, or remove the file"
         )
     audit = PLAIN_CODEC.reader(FamilyAudit).from_json(found.get("audit"), f"the audit of {file}")
-    with disk_errors(file), np.load(folder / f"{name}.npz", allow_pickle=False) as pictures:
+    with read_errors(file), np.load(check_plain(folder / f"{name}.npz"), allow_pickle=False) as pictures:
         images = tuple(
             ImageRef(hash=str(key), width=int(width), height=int(height))
             for key, (width, height) in zip(pictures["images"], pictures["sizes"].reshape(-1, 2))

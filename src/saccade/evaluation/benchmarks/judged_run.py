@@ -16,9 +16,11 @@ from saccade.evaluation.benchmarks.reward import final_reply
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.media.store import MediaStore
+from saccade.plain_files import plain_text
 from saccade.rewards.groups import is_without_verdict
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
+from saccade.strict_json import finite_object
 from saccade.types import Attempt, Json, Task
 
 JUDGED = ".judged.json"
@@ -47,7 +49,7 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
         one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
         kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
         kept["avg_at_k"] = [plain_json(average) for average in one.averages]
-        write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), kept)
+        write_json_atomic(path.with_name(f"{path.stem}{JUDGED}"), finite_object(kept))
         found.append(one)
     return found
 
@@ -62,8 +64,8 @@ def measured_files(run: Path) -> list[Path]:
 
 def _told(path: Path) -> dict[str, Json]:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        told = json.loads(plain_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(told, dict) or not {"benchmark", "evaluation"} <= set(told):
         raise UserError(f"{path}: is no record of a benchmark; benchmark and evaluation are missing")

@@ -14,6 +14,7 @@ from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.evaluation.benchmarks.tsv import FileSpan, TsvFile, TsvRow, listed_paths
 from saccade.media.decode import MediaError
 from saccade.media.store import MediaStore
+from saccade.plain_files import open_plain
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.tasks.rows.fields import RowError, RowValue
 from saccade.tasks.rows.images import ImageReader
@@ -268,7 +269,7 @@ def _parquet_files(folder: Path, split: str) -> list[Path]:
 
 
 def _md5(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 

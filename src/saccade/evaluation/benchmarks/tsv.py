@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 
 MAX_REFERENCE_CHARACTERS = 64
 """A picture field of so many characters or fewer names another row."""
@@ -60,7 +61,7 @@ class TsvFile:
     def rows(self) -> Iterator[TsvRow]:
         """One after another; ``UserError`` names line and column of what is wrong."""
         try:
-            with self.path.open("rb", buffering=_READ_BYTES) as file:
+            with open_plain(self.path, buffer_bytes=_READ_BYTES) as file:
                 yield from self._rows(file)
         except OSError as error:
             raise UserError(f"{self.path}: cannot be read ({error.strerror})") from error

@@ -15,6 +15,8 @@ from pathlib import Path
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.errors import UserError
 from saccade.evaluation.exports.predictions import Prediction
+from saccade.plain_files import ANY_BYTES, plain_text
+from saccade.strict_json import strict_json
 from saccade.types import Json
 
 _FAILED = "[LMMS_EVAL_REQUEST_FAILED"
@@ -43,8 +45,8 @@ def write_sample_log(predictions: Sequence[Prediction], folder: Path, task: str,
     }
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_bytes_atomic(folder / f"samples_{task}.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
-    write_bytes_atomic(folder / f"{task}.json", json.dumps(log).encode())
+    write_bytes_atomic(folder / f"samples_{task}.jsonl", "".join(strict_json(line) + "\n" for line in lines).encode())
+    write_bytes_atomic(folder / f"{task}.json", strict_json(log).encode())
     return failed
 
 
@@ -60,7 +62,7 @@ def read_sample_log(path: Path) -> list[Prediction]:
         raise UserError(f"there is no file {path}; lmms-eval writes *_samples_TASK.jsonl with --log_samples")
     found: list[Prediction] = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = plain_text(path, max_bytes=ANY_BYTES).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}") from None
     for number, line in enumerate(lines, start=1):

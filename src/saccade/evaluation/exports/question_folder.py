@@ -1,12 +1,12 @@
 """Questions as a folder: rows in the plain layout, their pictures, a card and the licence."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from saccade.atomic import disk_errors, write_text_atomic
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.strict_json import strict_json
 from saccade.types import Json, Task
 
 LICENCE = "Apache License 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
@@ -23,7 +23,7 @@ def write_question_folder(tasks: Sequence[Task], folder: Path, media: MediaStore
         (folder / "pictures").mkdir(parents=True, exist_ok=True)
     for image in dict.fromkeys(image for task in tasks for image in task.images):
         media.export(image, folder / "pictures")
-    lines = [json.dumps(_row(task), ensure_ascii=False) + "\n" for task in tasks]
+    lines = [strict_json(_row(task), ensure_ascii=False) + "\n" for task in tasks]
     write_text_atomic(folder / "README.md", card)
     write_text_atomic(folder / "LICENSE", LICENCE)
     # Last: a folder with questions is whole.

@@ -13,6 +13,7 @@ from saccade.atomic import disk_errors
 from saccade.errors import UserError, missing_extra
 from saccade.evaluation.benchmarks.benchmark import LETTERS
 from saccade.evaluation.exports.predictions import Prediction
+from saccade.plain_files import check_plain, open_plain_text, plain_lines
 
 FAILED = "Failed to obtain answer via API."
 _COLUMNS = ("index", "id", "question", "answer", "category", "prediction")
@@ -108,10 +109,10 @@ def _rows(path: Path) -> Iterator[Mapping[str, str]]:
     # Cells hold whole pictures in some sets.
     csv.field_size_limit(1 << 30)
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file, delimiter="\t", strict=True):
+        with open_plain_text(path, encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(plain_lines(file), delimiter="\t", strict=True):
                 yield {name: text or "" for name, text in row.items() if isinstance(name, str)}
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, OSError, csv.Error) as error:
         raise UserError(f"{path} is no table of tab-separated values: {error}") from None
 
 
@@ -121,7 +122,7 @@ def _xlsx_rows(path: Path) -> Iterator[Mapping[str, str]]:
     except ImportError as error:
         raise missing_extra("harness", "openpyxl", needed_for="an xlsx file") from error
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
+        book = load_workbook(check_plain(path), read_only=True, data_only=True)
         rows = book.active.iter_rows(values_only=True)
         header = ["" if name is None else str(name) for name in next(rows, ())]
         table = [["" if cell is None else str(cell) for cell in row] for row in rows]

@@ -22,6 +22,7 @@ except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="an environment behind an OpenEnv server") from error
 
 SCHEMA_S = 30.0
+_SCHEMA_BYTES = 16 << 20
 _OWN_FIELDS = frozenset(("metadata", "reward", "done"))
 """Fields that OpenEnv gives every action or observation."""
 _HEAD_CHARS = 64
@@ -40,6 +41,8 @@ class OpenEnvSource:
     arguments: Mapping[str, object] = field(default_factory=dict)
     """Further fields of ``reset``."""
     action_names: tuple[str, ...] = ()
+    token: str | None = field(default=None, repr=False)
+    """The server's, where it asks for one."""
 
     @property
     def name(self) -> str:
@@ -59,9 +62,10 @@ class OpenEnvSource:
         """Fields of the server's action with their JSON schemas; UserError where no server answers."""
         url = f"{self.url.rstrip('/')}/schema"
         try:
-            with urllib.request.urlopen(url, timeout=SCHEMA_S) as answer:
-                schema = json.load(answer)
-        except (OSError, ValueError) as error:
+            headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+            with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=SCHEMA_S) as answer:
+                schema = json.loads(answer.read(_SCHEMA_BYTES))
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"no OpenEnv server answers at {url}: {error}") from error
         properties = schema.get("action", {}).get("properties", {}) if isinstance(schema, dict) else {}
         return {name: one for name, one in properties.items() if name not in _OWN_FIELDS}
@@ -73,7 +77,7 @@ class OpenEnvWorld:
     def __init__(self, source: OpenEnvSource) -> None:
         self._source = source
         self._fields = source.action_fields
-        self._client = WideEnvClient(base_url=source.url)
+        self._client = WideEnvClient(base_url=source.url, token=source.token)
         self._client.connect()
 
     @property
@@ -113,7 +117,7 @@ class OpenEnvWorld:
         if len(self._fields) != 1:
             try:
                 said = json.loads(action)
-            except ValueError:
+            except (ValueError, RecursionError):
                 said = None
             return said if isinstance(said, dict) else StepResult(invalid="the action is no JSON object")
         [(name, schema)] = self._fields.items()

@@ -1,5 +1,6 @@
 """Environments by their names on the command line: ``gymnasium:ID``, ``verifiers:NAME``, ``openenv:URL``, a file."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -84,7 +85,9 @@ def source_of(names: WorldNames) -> WorldSource:
     if kind == "openenv":
         from saccade.interop.environments.openenv_world import OpenEnvSource
 
-        return OpenEnvSource(url=name, arguments=names.arguments, action_names=names.action_names)
+        # Of the address that the user gave with --env, and of no other.
+        token = os.environ.get("SACCADE_TOKEN") or None
+        return OpenEnvSource(url=name, arguments=names.arguments, action_names=names.action_names, token=token)
     from saccade.interop.environments.text_worlds import ReasoningGymSource, TextArenaSource
 
     text_source = ReasoningGymSource if kind == "reasoning_gym" else TextArenaSource

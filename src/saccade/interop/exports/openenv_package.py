@@ -11,6 +11,7 @@ from saccade.tasks.procedural import Family
 _APP = '''"""{family} as a server of OpenEnv: ``python -m {package}.server.app --port 8000``."""
 
 import argparse
+import os
 
 from saccade.interop.openenv.server import openenv_app, serve
 
@@ -24,8 +25,13 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--allow-host", action="append", default=[], help="A name under which clients know this host.")
+    parser.add_argument("--no-token", action="store_true", help="Ask for none, where others decide who gets here.")
     given = parser.parse_args()
-    serve(app, host=given.host, port=given.port, allow_hosts=given.allow_host)
+    # Beyond this machine the server asks for the token of this variable, and does not start without one.
+    token = None if given.no_token else os.environ.get("SACCADE_TOKEN") or None
+    serve(
+        app, host=given.host, port=given.port, allow_hosts=given.allow_host, token=token, is_open=given.no_token
+    )
 
 
 if __name__ == "__main__":
@@ -56,8 +62,9 @@ WORKDIR /env
 COPY . .
 RUN pip install --no-cache-dir .
 EXPOSE 8000
-# Hubs reach the server under a name of their own, which Spaces put into SPACE_HOST.
-CMD ["sh", "-c", "exec server --host 0.0.0.0 --port 8000 ${{SPACE_HOST:+--allow-host $SPACE_HOST}}"]
+# Clients bring the token of the variable SACCADE_TOKEN. Spaces put the server's name into SPACE_HOST, and decide
+# themselves who reaches it.
+CMD ["sh", "-c", "exec server --host 0.0.0.0 --port 8000 ${{SPACE_HOST:+--no-token --allow-host $SPACE_HOST}}"]
 """,
 }
 """Files beside the package, which ``openenv push`` and ``openenv validate`` ask for; pip does not install them."""

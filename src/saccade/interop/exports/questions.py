@@ -15,6 +15,7 @@ from saccade.interop.exports.verifier import ground_truth_of
 from saccade.media.encode import png_bytes
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
+from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol
 from saccade.tasks.own_families import own_family_file
@@ -107,7 +108,7 @@ def drawn(
     source = own_source(family)
     return ExportedQuestions(
         family=name,
-        source_sha256=hashlib.sha256(source.read_bytes()).hexdigest() if source else None,
+        source_sha256=hashlib.sha256(plain_bytes(source, ANY_BYTES)).hexdigest() if source else None,
         seed=seed,
         difficulty=difficulty,
         splits=splits,

@@ -82,7 +82,7 @@ def _task(ground_truth: str) -> Task:
             metric=str(read.get("metric", read.get("source", ""))),
             accepted=tuple(read["accepted"]),
         )
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UserError(
             f"the ground truth {str(ground_truth)[:80]!r} is none of an export's ({error!r}); pass the row's own"
         ) from error

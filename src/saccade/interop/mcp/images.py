@@ -13,6 +13,7 @@ from saccade.errors import ToolError, UserError
 from saccade.media.decode import ImageLimits, MediaError
 from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore
+from saccade.plain_files import open_plain
 from saccade.tools.arguments import shown
 from saccade.types import ImageRef, Json
 
@@ -120,7 +121,7 @@ class ReceivedImages:
             names = ", ".join(str(folder) for folder in self._folders)
             raise ToolError(f"the argument image is {shown(text)}, but paths must lie in {names}")
         try:
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 return file.read(self._limits.max_bytes + 1)
         except OSError as error:
             raise ToolError(f"the picture {shown(text)} cannot be read: {error.strerror}") from error

@@ -12,7 +12,7 @@ try:
     from openenv.core.client_types import StepResult
     from openenv.core.env_client import EnvClient
     from openenv.core.utils import convert_to_ws_url
-    from websockets.exceptions import ConnectionClosed, WebSocketException
+    from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
     from websockets.sync.client import ClientConnection, connect
 except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
@@ -36,8 +36,11 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
         connect_timeout_s: float = 10.0,
         message_timeout_s: float = 120.0,
         message_bytes: int = MESSAGE_BYTES,
+        token: str | None = None,
     ) -> None:
+        """``token`` is the server's, where it asks for one."""
         super().__init__(base_url, connect_timeout_s, message_timeout_s)
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._url = f"{convert_to_ws_url(base_url)}/ws"
         self._open_timeout_s = connect_timeout_s
         self._message_bytes = message_bytes
@@ -48,9 +51,19 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
         """OpenEnv's own takes messages of at most 1 MiB, and changes the process's proxies while it connects."""
         if self._ws is None:
             try:
-                self._ws = self._open.enter_context(
-                    connect(self._url, open_timeout=self._open_timeout_s, max_size=self._message_bytes, proxy=None)
+                opened = connect(
+                    self._url,
+                    open_timeout=self._open_timeout_s,
+                    max_size=self._message_bytes,
+                    proxy=None,
+                    additional_headers=self._headers,
                 )
+                self._ws = self._open.enter_context(opened)
+            except InvalidStatus as error:
+                if error.response.status_code not in (401, 403):
+                    raise ConnectionError(f"no OpenEnv server answers at {self._url}: {error}") from error
+                why = "it asks for another token" if self._headers else "does it ask for a token?"
+                raise ConnectionError(f"the server at {self._url} refuses sessions ({error}); {why}") from error
             except (OSError, TimeoutError, WebSocketException) as error:
                 raise ConnectionError(f"no OpenEnv server answers at {self._url}: {error}") from error
         return self
@@ -82,7 +95,7 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
         assert self._ws is not None
         try:
             said = json.loads(self._ws.recv(timeout=0))
-        except (ConnectionClosed, TimeoutError, ValueError):
+        except (ConnectionClosed, TimeoutError, ValueError, RecursionError):
             return ""
         return str(said.get("data", {}).get("message", ""))
 

@@ -37,7 +37,8 @@ from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
 from saccade.services.http.connections import HEADERS_WITHIN_S, drop, protocol_within
-from saccade.services.http.guards import OriginGuard, UploadGuard, UploadLimits
+from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits
+from saccade.services.http.listening import check_reach
 from saccade.tasks.procedural import Family
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import EpisodeTool, Tool
@@ -243,17 +244,33 @@ class SessionProtocol(WebSocketsSansIOProtocol):
         self.loop.call_later(HEADERS_WITHIN_S, drop, self.transport)
 
 
-def guarded(app: FastAPI, *, host: str, allow_hosts: Sequence[str] = ()) -> FastAPI:
-    """The app, which then refuses requests by web pages, under foreign host names and with endless bodies."""
+def guarded(app: FastAPI, *, host: str, allow_hosts: Sequence[str] = (), token: str | None = None) -> FastAPI:
+    """The app, which then refuses requests by web pages, under foreign host names, without the token, without end."""
     app.add_middleware(UploadGuard, limits=UPLOADS)
-    app.add_middleware(OriginGuard, host=host, has_token=False, allow_hosts=allow_hosts)
+    if token is not None:
+        # OpenEnv's own client sends no header of its own, and the name and password of its address.
+        app.add_middleware(TokenGate, token=token, takes_passwords=True)
+    app.add_middleware(OriginGuard, host=host, has_token=token is not None, allow_hosts=allow_hosts)
     return app
 
 
-def serve(app: FastAPI, *, host: str, port: int, allow_hosts: Sequence[str] = ()) -> None:
-    """Until SIGTERM or Ctrl-C. ``allow_hosts`` are names under which clients know this machine, beside its own."""
+def serve(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    allow_hosts: Sequence[str] = (),
+    token: str | None = None,
+    is_open: bool = False,
+) -> None:
+    """Until SIGTERM or Ctrl-C. ``allow_hosts`` are names under which clients know this machine, beside its own.
+
+    UserError beyond loopback without a token, unless ``is_open``: where others decide who reaches the server.
+    """
+    if not is_open:
+        check_reach(host, token)
     uvicorn.run(
-        guarded(app, host=host, allow_hosts=allow_hosts),
+        guarded(app, host=host, allow_hosts=allow_hosts, token=token),
         host=host,
         port=port,
         http=protocol_within(HEADERS_WITHIN_S),

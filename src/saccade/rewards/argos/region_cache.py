@@ -11,6 +11,7 @@ from pathlib import Path
 from saccade.atomic import write_whole
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Mask
+from saccade.plain_files import plain_bytes
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
 from saccade.types import Json
 
@@ -98,7 +99,7 @@ class CachedRegions:
         if self.directory is None:
             return None
         try:
-            value: Json = json.loads(self._path(self.directory, key).read_bytes())
+            value: Json = json.loads(plain_bytes(self._path(self.directory, key)))
             masks = read_masks(value, request.image.width, request.image.height)
         except (OSError, ValueError, RecursionError):
             return None

@@ -1,8 +1,9 @@
 """The HTTP contract: images, calls, and what the machines around a server ask."""
 
+import asyncio
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from saccade.codec.wrong import BrokenRecordError
 from saccade.media.decode import MediaError
 from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits
 from saccade.services.http.openapi import JSON, Documented, describe, errors, in_json
-from saccade.services.http.service import ToolService
+from saccade.services.http.service import Reply, ToolService
 from saccade.services.images import WrongHashError
 from saccade.services.messages import (
     HASH_PATTERN,
@@ -207,6 +208,23 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
         return Response(raw, media_type="application/octet-stream")
 
 
+async def _unless_left(request: Request, calling: Coroutine[None, None, Reply]) -> Reply | None:
+    """What the call gives; None when its client has left meanwhile, and waits no more."""
+
+    async def left() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    call, leaving = asyncio.ensure_future(calling), asyncio.ensure_future(left())
+    try:
+        await asyncio.wait((call, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return call.result() if call.done() else None
+    finally:
+        for task in (call, leaving):
+            task.cancel()
+        await asyncio.gather(call, leaving, return_exceptions=True)
+
+
 def _add_calls(app: FastAPI, service: Callable[[], ToolService]) -> None:
     @app.post(
         "/tools/{name}",
@@ -219,13 +237,17 @@ def _add_calls(app: FastAPI, service: Callable[[], ToolService]) -> None:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             raise BrokenRecordError(f"the body must be sent as {JSON}")
         body = MESSAGES.read(CallBody, await request.body(), "the body")
-        reply = await service().call(
+        calling = service().call(
             name,
             arguments=body.arguments,
             images=body.images,
             call_id=body.call_id or uuid.uuid4().hex,
             deadline_s=body.deadline_s,
         )
+        reply = await _unless_left(request, calling)
+        if reply is None:
+            # Nobody reads it.
+            return Response(status_code=499)
         wait_s = reply.retry_after_s
         headers = None if wait_s is None else {"Retry-After": str(math.ceil(wait_s))}
         return Response(reply.outcome.body, reply.outcome.status, headers=headers, media_type=JSON)

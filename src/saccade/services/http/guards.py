@@ -7,7 +7,9 @@ which browsers add and programs leave out, must be the server's own.
 
 import asyncio
 import hmac
+from base64 import b64decode
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -187,22 +189,37 @@ def _name(host: str) -> str:
 
 
 class TokenGate:
-    """An ASGI application in front of another: requests with the server's bearer token go on."""
+    """An ASGI application in front of another: requests with the server's bearer token go on, HTTP and WebSockets.
 
-    def __init__(self, app: "ASGIApp", *, token: str, form: ErrorForm = service_error) -> None:
+    ``takes_passwords`` lets the token also be the password of an address, for clients that can send no header.
+    """
+
+    def __init__(
+        self, app: "ASGIApp", *, token: str, form: ErrorForm = service_error, takes_passwords: bool = False
+    ) -> None:
         self._app = app
         self._form = form
         self._token = token.encode("utf-8")
+        self._takes_passwords = takes_passwords
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        is_asked = scope["type"] == "http" and scope["path"] not in OPEN_PATHS
-        if is_asked and not self._brings_token(dict(scope["headers"])):
-            challenge = ((b"www-authenticate", b"Bearer"),)
-            message = "send the server's token in the header Authorization: Bearer ..."
-            await answer(send, 401, "token", message, challenge, form=self._form)
+        is_asked = scope["type"] in ("http", "websocket") and scope["path"] not in OPEN_PATHS
+        if not is_asked or self._brings_token(dict(scope["headers"])):
+            await self._app(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        message = "send the server's token in the header Authorization: Bearer ..."
+        if scope["type"] == "websocket":
+            # Before it is accepted, this is an answer of status 403.
+            await send({"type": "websocket.close", "code": 1008, "reason": message})
+        else:
+            challenge = ((b"www-authenticate", b"Bearer"),)
+            await answer(send, 401, "token", message, challenge, form=self._form)
 
     def _brings_token(self, headers: dict[bytes, bytes]) -> bool:
         scheme, _, brought = headers.get(b"authorization", b"").partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(brought.strip(), self._token)
+        brought = brought.strip()
+        if self._takes_passwords and scheme.lower() == b"basic":
+            with suppress(ValueError):
+                _, _, brought = b64decode(brought, validate=True).partition(b":")
+                return hmac.compare_digest(brought, self._token)
+        return scheme.lower() == b"bearer" and hmac.compare_digest(brought, self._token)

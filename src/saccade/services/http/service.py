@@ -147,6 +147,7 @@ class ToolService:
         return await self._awaited(call, ends_s, within_s)
 
     async def _awaited(self, call: QueuedCall, ends_s: float, within_s: float) -> Reply:
+        call.waiters += 1
         try:
             async with asyncio.timeout_at(ends_s):
                 # Others may wait for the same call, and its result is kept for those that ask again.
@@ -156,6 +157,8 @@ class ToolService:
             if not call.is_running and asyncio.get_running_loop().time() >= call.deadline_s:
                 call.finish(late)
             return Reply(outcome=late)
+        finally:
+            call.waiters -= 1
         return Reply(outcome=outcome, retry_after_s=1.0 if outcome.status == 503 else None)
 
     def _settle(self, call: QueuedCall) -> None:

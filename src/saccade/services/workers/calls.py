@@ -46,6 +46,8 @@ class QueuedCall:
     kills: int = 0
     """Workers that died or hung while they ran it."""
     is_running: bool = False
+    waiters: int = 0
+    """Requests that wait for the outcome; a call whose clients have all left is not begun."""
 
     @property
     def is_done(self) -> bool:

@@ -24,6 +24,8 @@ LONGEST_PAUSE_S = 30.0
 
 STOPPING = failure(503, "stopping", "the server is stopping; try again")
 
+ABANDONED = failure(503, "abandoned", "whoever waited for the call left before it was begun; try again")
+
 STEADY_AFTER_S = 3.0
 """A worker that lived so long did not die of its start."""
 
@@ -90,8 +92,8 @@ class Pool:
         self._count_waiting()
 
     def _tidy(self) -> None:
-        """Calls whose deadline has passed keep no place."""
-        self._waiting = deque(call for call in self._waiting if not call.is_done)
+        """Calls whose deadline has passed, or whose clients have left, keep no place."""
+        self._waiting = deque(call for call in self._waiting if _is_wanted(call))
 
     def _count_waiting(self) -> None:
         self._metrics.queue_length.labels(self.group.name).set(self.length)
@@ -201,11 +203,11 @@ class Pool:
     def _taken(self) -> list[QueuedCall]:
         while self._alone:
             call = self._alone.popleft()
-            if not call.is_done:
+            if _is_wanted(call):
                 return [call]
         while self._waiting:
             call = self._waiting.popleft()
-            if not call.is_done:
+            if _is_wanted(call):
                 return [call, *self._like(call)]
         return []
 
@@ -218,7 +220,7 @@ class Pool:
         left: deque[QueuedCall] = deque()
         while self._waiting and len(taken) < most:
             call = self._waiting.popleft()
-            if call.is_done:
+            if not _is_wanted(call):
                 continue
             (taken if call.tool == first.tool else left).append(call)
         self._waiting.extendleft(reversed(left))
@@ -245,6 +247,14 @@ class Pool:
                 self._metrics.retried.labels(call.tool).inc()
                 self._alone.append(call)
         self._something.set()
+
+
+def _is_wanted(call: QueuedCall) -> bool:
+    """Whether somebody waits for the call. One that nobody does is over without having been run: if its client asks
+    again, under the same id, it is a new call."""
+    if not call.is_done and call.waiters == 0:
+        call.finish(ABANDONED)
+    return not call.is_done
 
 
 async def stop_all(pools: Sequence[Pool]) -> None:

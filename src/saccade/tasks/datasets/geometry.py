@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.geometry import Point
+from saccade.plain_files import plain_text
 from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of, without_image_marks
 from saccade.tasks.rows.answers import choice_texts
 from saccade.tasks.rows.fields import Row, RowError, as_number, kind_of, listed, optional_text, required_text, short
@@ -90,7 +91,7 @@ def read_unigeo(row: Row) -> Sequence[RowReading]:
 def read_logic_form(path: Path) -> LogicForm:
     """A ``logic_form.json``; ``UserError`` when it is none."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(plain_text(path))
         return LogicForm(
             text=tuple(str(literal) for literal in value["text_logic_form"]),
             diagram=tuple(str(literal) for literal in value["diagram_logic_form"]),

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
 
 MAX_PICTURE_PIXELS = 1 << 24
@@ -97,7 +98,7 @@ class _Unpickler(pickle._Unpickler):
 def pickled_rows(path: Path) -> Iterator[NumberedRow]:
     """The dictionaries of a pickled list; pictures among their values become PNG bytes."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             value = _Unpickler(file, encoding="latin-1").load()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from saccade.errors import UserError
+from saccade.plain_files import check_plain
 from saccade.tasks.datasets.dataset import Problem, RowReading
 from saccade.tasks.datasets.documents import NOT_ANSWERABLE, UNANSWERABLE, by_pages, evidence_sources
 from saccade.tasks.rows.answers import answer_text
@@ -84,7 +85,7 @@ class _RetrievedPictures:
         self._held: tuple[int, list[RowValue]] = (-1, [])
         self._places: dict[tuple[str, str], tuple[int, int]] = {}
         try:
-            self._file = pq.ParquetFile(path)
+            self._file = pq.ParquetFile(check_plain(path))
             for group in range(self._file.num_row_groups):
                 names = self._file.read_row_group(group, columns=["uid", "relpath"]).to_pydict()
                 for place, key in enumerate(zip(names["uid"], names["relpath"], strict=True)):

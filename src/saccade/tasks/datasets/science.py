@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from saccade.errors import UserError
+from saccade.plain_files import plain_text
 from saccade.quantities import parse_integer
 from saccade.tasks.datasets.dataset import (
     NO_ANSWER,
@@ -70,12 +71,12 @@ def scienceqa_rows(path: Path) -> Iterator[NumberedRow]:
     """The problems, each with all splits that it is in: ``pid_splits.json`` beside names smaller ones too."""
     names = path.with_name("pid_splits.json")
     try:
-        splits = json.loads(names.read_text(encoding="utf-8")) if names.is_file() else {}
+        splits = json.loads(plain_text(names)) if names.is_file() else {}
         of_problem: dict[str, list[str]] = {}
         for split, problems in splits.items():
             for problem in problems:
                 of_problem.setdefault(str(problem), []).append(split)
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise UserError(f"{names}: is no list of problems by split ({error})") from error
     for numbered in rows_by_id(path):
         row = numbered.row
@@ -121,7 +122,7 @@ def ai2d_files(root: Path, split: str) -> Iterator[tuple[Path, Path]]:
             f"{root}: AI2D has the splits train, test and all. {AI2D_TEST_IDS} lists the diagrams of test; it "
             f"{'is there' if lists else 'has to lie beside the folder questions, except for the split all'}"
         )
-    tested = {line.strip() for line in lists[0].read_text(encoding="utf-8-sig").splitlines()}
+    tested = {line.strip() for line in plain_text(lists[0], "utf-8-sig").splitlines()}
     yield from (
         (file, folder) for file, folder in files if (file.name.partition(".")[0] in tested) == (split == "test")
     )

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import NoReturn, TextIO
 
+from saccade.plain_files import MAX_WHOLE_BYTES
+
 READ_CHARACTERS = 1 << 16
 
 
@@ -39,7 +41,7 @@ class JsonReader:
             except json.JSONDecodeError:
                 # At least doubled, so that a long value is not decoded again and again.
                 more = self._file.read(max(READ_CHARACTERS, len(self._rest)))
-                if not more:
+                if not more or len(self._rest) > MAX_WHOLE_BYTES:
                     raise
                 self._rest += more
                 continue

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from saccade.errors import UserError, missing_extra
+from saccade.plain_files import check_plain, check_plain_below
 from saccade.tasks.rows.fields import NumberedRow, Row
 
 ROWS_AT_ONCE = 64
@@ -37,7 +38,7 @@ def parquet_rows(path: Path) -> Iterator[NumberedRow]:
     """Rows of a parquet file, a batch at a time; ``UserError`` when the file is damaged."""
     number = 0
     try:
-        with pq.ParquetFile(path) as table:
+        with pq.ParquetFile(check_plain(path)) as table:
             for batch in table.iter_batches(batch_size=ROWS_AT_ONCE):
                 for row in batch.to_pylist():
                     number += 1
@@ -107,6 +108,8 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
         _refuse_outside_files(Path(name))
     if is_saved and config is not None:
         raise UserError(f"the data set {name!r} was saved to disk and has no configs; leave out {config!r}")
+    if Path(name).is_dir():
+        check_plain_below(Path(name))
     try:
         if is_saved:
             _refuse_saved_elsewhere(Path(name))

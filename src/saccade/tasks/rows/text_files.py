@@ -11,9 +11,10 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TextIO, cast
+from typing import IO, TextIO, cast
 
 from saccade.errors import UserError
+from saccade.plain_files import MAX_WHOLE_BYTES, check_plain, open_plain, open_plain_text, plain_lines, plain_text
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError
 from saccade.tasks.rows.json_reader import READ_CHARACTERS, JsonReader, refuse_constant
 
@@ -38,7 +39,7 @@ def kind_of_file(path: Path) -> str:
 def open_text_rows(path: Path) -> Iterator[NumberedRow]:
     """Rows of a file of one of ``TEXT_KINDS``; ``UserError`` when it cannot be opened or unpacked."""
     try:
-        path.open("rb").close()
+        open_plain(path).close()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     return _unpacked(path, _READERS[kind_of_file(path)](path))
@@ -53,14 +54,18 @@ def _unpacked(path: Path, rows: Iterator[NumberedRow]) -> Iterator[NumberedRow]:
 
 def _opened(path: Path, *, newline: str | None = None) -> TextIO:
     if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
-    return path.open(encoding="utf-8-sig", newline=newline)
+        return gzip.open(check_plain(path), "rt", encoding="utf-8-sig", newline=newline)
+    return open_plain_text(path, encoding="utf-8-sig", newline=newline)
+
+
+def _opened_bytes(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(check_plain(path))) if path.suffix.lower() == ".gz" else open_plain(path)
 
 
 def json_lines(path: Path) -> Iterator[NumberedRow]:
     """One JSON object per line; empty lines are passed over but counted."""
-    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    with _opened_bytes(path) as file:
+        for number, line in enumerate(plain_lines(file), start=1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():
@@ -118,7 +123,7 @@ def comma_separated(path: Path, delimiter: str = ",") -> Iterator[NumberedRow]:
     # A cell may hold a picture.
     csv.field_size_limit(MAX_CELL_CHARACTERS)
     with _opened(path, newline="") as file:
-        reader = csv.DictReader(file, restkey="", delimiter=delimiter)
+        reader = csv.DictReader(plain_lines(file), restkey="", delimiter=delimiter)
         while True:
             try:
                 cells = next(reader, None)
@@ -175,7 +180,7 @@ def rows_by_id(path: Path) -> Iterator[NumberedRow]:
 def one_row(path: Path) -> Iterator[NumberedRow]:
     """The file's object, with the name of the file's folder as ``pid``."""
     try:
-        row = _as_row(json.loads(path.read_text(encoding="utf-8-sig")))
+        row = _as_row(json.loads(plain_text(path, "utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
         row = _broken(error)
     yield NumberedRow(1, row if isinstance(row, RowError) else {ID_KEY: path.parent.name, **row})
@@ -213,7 +218,7 @@ def _decode_next(decoder: json.JSONDecoder, rest: str, file: TextIO) -> tuple[ob
         except json.JSONDecodeError:
             # At least doubled, so that a long value is not decoded again and again.
             more = file.read(max(READ_CHARACTERS, len(rest)))
-            if not more:
+            if not more or len(rest) > MAX_WHOLE_BYTES:
                 raise
             rest += more
         else:

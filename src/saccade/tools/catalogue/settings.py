@@ -17,7 +17,6 @@ error says in which section what is wrong.
 import importlib.util
 import math
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,8 @@ from typing import Literal, TypedDict, TypeVar, get_args
 
 from saccade.chat.chat_model import API_KEY_VARIABLE
 from saccade.errors import UserError, install_command
+from saccade.parsing import toml_table
+from saccade.plain_files import plain_text
 from saccade.tools.catalogue.reaches import Reach, ReachError, is_harmless, option_reach, placed
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
@@ -60,10 +61,10 @@ class ToolsFile:
 def read_tools_file(path: Path) -> ToolsFile:
     """The configuration in a file; ``UserError`` says what is wrong with it, and where."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = toml_table(plain_text(path))
     except OSError as error:
         raise UserError(f"cannot read the tools file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UserError(f"the tools file {path} is not TOML: {error}") from error
     unknown = sorted(content.keys() - {"server", "tools"})
     if unknown:

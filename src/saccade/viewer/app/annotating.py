@@ -3,7 +3,6 @@
 import csv
 import io
 import itertools
-import json
 import math
 import re
 import zipfile
@@ -13,6 +12,8 @@ from functools import partial
 
 from saccade.errors import UserError
 from saccade.evaluation.statistics import cohens_kappa
+from saccade.plain_files import plain_bytes
+from saccade.strict_json import strict_json
 from saccade.types import Answer, Attempt, Example, ExpertTurn, ImageRef, Json, Malformed
 from saccade.viewer.app.marks_page import mark_words, marks_page
 from saccade.viewer.app.media import media_file
@@ -136,7 +137,7 @@ def _named(run: Run, ending: str) -> str:
 
 
 def _as_lines(run: Run, items: Sequence[Annotation]) -> Download:
-    content = "".join(json.dumps(item.as_json()) + "\n" for item in items)
+    content = "".join(strict_json(item.as_json()) + "\n" for item in items)
     return Download(name=_named(run, ".jsonl"), media_type="application/jsonl", content=content.encode("ascii"))
 
 
@@ -213,7 +214,7 @@ def _as_coco(run: Run, items: Sequence[Annotation]) -> Download:
         "annotations": boxes,
         "categories": [{"id": place, "name": name} for name, place in categories.items()],
     }
-    content = json.dumps(told, indent=1).encode("ascii")
+    content = strict_json(told, indent=1).encode("ascii")
     return Download(name=_named(run, "-coco.json"), media_type="application/json", content=content)
 
 
@@ -252,7 +253,7 @@ def _as_label_studio(run: Run, items: Sequence[Annotation]) -> Download:
                 "meta": {"by": item.name, "why": item.text, "time": item.time},
             }
         )
-    content = json.dumps(tasks, indent=1).encode("ascii")
+    content = strict_json(tasks, indent=1).encode("ascii")
     return Download(name=_named(run, "-label-studio.json"), media_type="application/json", content=content)
 
 
@@ -281,8 +282,8 @@ def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
         if example is None or None in pictures.values():
             continue
         row = tool_example_row(example, [exported_path(image) for image in attempt.task.images])
-        lines.append(json.dumps(row) + "\n")
-        images |= {f"images/{name}.png": path.read_bytes() for name, path in pictures.items() if path is not None}
+        lines.append(strict_json(row) + "\n")
+        images |= {f"images/{name}.png": plain_bytes(path) for name, path in pictures.items() if path is not None}
     with zipfile.ZipFile(out, "w") as packed:
         packed.writestr("examples.jsonl", "".join(lines), zipfile.ZIP_DEFLATED)
         for name, content in images.items():

@@ -11,7 +11,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from saccade.errors import MachineError, UserError
-from saccade.viewer.app.answers import json_text, refusal, reply
+from saccade.strict_json import strict_json
+from saccade.viewer.app.answers import refusal, reply
 from saccade.viewer.app.asked import number_of, text_of
 from saccade.viewer.app.assets import FOLDER, PageAnswer, asset_answer, shell
 from saccade.viewer.app.events import Events
@@ -96,7 +97,7 @@ def _pages(viewer: RunsViewer) -> list[Route]:
     def page(_: Request) -> Response:
         from saccade.viewer.app.first_answers import first_answers
 
-        return _sent(shell(csrf=viewer.csrf, has_chat=viewer.has_chat, first=json_text(first_answers(viewer))))
+        return _sent(shell(csrf=viewer.csrf, has_chat=viewer.has_chat, first=strict_json(first_answers(viewer))))
 
     async def part(request: Request) -> Response:
         name = request.path_params["name"]

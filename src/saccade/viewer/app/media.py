@@ -8,6 +8,7 @@ from pathlib import Path
 from PIL import Image
 
 from saccade.media.decode import MediaError, decode_image
+from saccade.plain_files import plain_bytes
 from saccade.viewer.store.run import GoneError, Run
 
 WIDTHS = (64, 128, 256, 512, 1024)
@@ -41,7 +42,7 @@ def png_of(run: Run, image_hash: str, width: int | None) -> bytes:
         if width is not None:
             stamp = path.stat()
             return _small(path, width, stamp.st_size, stamp.st_mtime_ns)
-        content = path.read_bytes()
+        content = plain_bytes(path)
     except (OSError, MediaError) as error:
         raise GoneError(f"the picture {image_hash[:16]} cannot be read: {error}") from error
     if not content.startswith(_PNG):
@@ -51,7 +52,7 @@ def png_of(run: Run, image_hash: str, width: int | None) -> bytes:
 
 @lru_cache(maxsize=_SMALL_KEPT)
 def _small(path: Path, width: int, _size: int, _changed: int) -> bytes:
-    image = decode_image(path.read_bytes(), path.name)
+    image = decode_image(plain_bytes(path), path.name)
     image.thumbnail((width, width), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 from typing import cast
 
 from saccade.errors import missing_extra
@@ -42,8 +44,11 @@ def serve_view(
     on_end: Callable[[], Awaitable[None]] | None = None,
     cache: Path | None = None,
     fields: FieldMap = FieldMap(),
+    end_within_s: float = 10.0,
 ) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` is called once it answers; ``on_end`` is awaited at last.
+
+    ``end_within_s`` after a signal the process ends even where a thread of it waits for a disk.
 
     ``early`` has answered at the door until now and hands its connections over.
 
@@ -55,7 +60,7 @@ def serve_view(
     with door.listener:
         collection.start()
         try:
-            asyncio.run(_serve(viewer, door, early, on_ready, add, on_end))
+            asyncio.run(_serve(viewer, door, early, on_ready, add, on_end, end_within_s))
         finally:
             collection.close()
 
@@ -67,6 +72,7 @@ async def _serve(
     on_ready: Callable[[], None],
     add: Added | None,
     on_end: Callable[[], Awaitable[None]] | None,
+    end_within_s: float,
 ) -> None:
     app = create_app(viewer, host=door.host, token=door.token, add=add)
 
@@ -85,22 +91,29 @@ async def _serve(
     config = uvicorn.Config(
         app, ws="none", log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1, backlog=128
     )
-    server = _SuccessorServer(config, early)
+    server = _SuccessorServer(config, early, end_within_s)
     await server.serve(sockets=[door.listener])
 
 
 class _SuccessorServer(SignalledServer):
     """One that takes over the connections of those who answered before it."""
 
-    def __init__(self, config: uvicorn.Config, early: EarlyAnswers | None) -> None:
+    def __init__(self, config: uvicorn.Config, early: EarlyAnswers | None, end_within_s: float) -> None:
         super().__init__(config)
         self._early = early
+        self._end_within_s = end_within_s
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         loop = asyncio.get_running_loop()
         for connection in self._early.hand_over() if self._early else ():
             await loop.connect_accepted_socket(self._protocol, connection)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        last = threading.Timer(self._end_within_s, os._exit, (128 + sig,))
+        last.daemon = True
+        last.start()
 
     def _protocol(self) -> asyncio.Protocol:
         """As uvicorn makes them for connections that it accepts itself."""

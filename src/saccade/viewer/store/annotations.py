@@ -17,10 +17,12 @@ from saccade.codec.fields import Fields
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError, shortened
 from saccade.errors import MachineError, UserError
+from saccade.plain_files import open_plain
 from saccade.types import Json
 
 FILE = "annotations.jsonl"
 MAX_LINE_BYTES = 32_768
+_APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 MAX_FILE_BYTES = 256 << 20
 MAX_TEXT, MAX_NAME = 4000, 80
 
@@ -160,7 +162,7 @@ class AnnotationFile:
             raise UserError(f"an annotation of {len(line)} bytes is too long")
         try:
             # One write at the end of the file, which the system does not mix with another's.
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            descriptor = os.open(self.path, _APPENDING, 0o644)
             try:
                 if os.write(descriptor, line) != len(line):
                     raise OSError("it was written in part only; the disk may be full")
@@ -175,7 +177,7 @@ def _read(path: Path) -> Annotations:
     items: dict[str, Annotation] = {}
     notes: list[str] = []
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             for number, line in enumerate(file.read(MAX_FILE_BYTES).splitlines(), start=1):
                 try:
                     fields = Fields(json.loads(line))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from saccade.errors import UserError
 from saccade.types import Json
 from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.indexing import index_pending, load_pending
@@ -20,6 +21,9 @@ Tell = Callable[[str, Mapping[str, Json]], None]
 """Told of each event: its name and what it says."""
 
 _LOOK_EVERY_S = 1.0
+_END_WITHIN_S = 5.0
+"""Then the thread is left alone: it may wait for a disk that does not answer."""
+_LOOKING = "looking"
 _FIND_EVERY = 10
 """Looks at known runs between looks for new ones."""
 _FIRST_VIEW_S = 0.5
@@ -69,7 +73,7 @@ class Collection:
     def close(self) -> None:
         self._ended.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_END_WITHIN_S)
 
     def run(self, identity: str) -> Run:
         """GoneError where there is none."""
@@ -91,20 +95,31 @@ class Collection:
         looks = 0
         while not self._ended.is_set():
             for run in list(self.runs.values()):
-                try:
-                    self._look(run)
-                except Exception:  # A thread that ends would leave a page that never changes and does not say so.
-                    logger.exception("looking at %s failed", run.source.root)
+                self._look_safely(run)
             looks += 1
             self._ended.wait(self.look_every_s)
             if looks % _FIND_EVERY == 0:
                 self._find_again()
 
+    def _look_safely(self, run: Run) -> None:
+        """Whatever is in one run, the others go on: a thread that ends would leave pages that never change."""
+        try:
+            self._look(run)
+        except Exception as error:
+            why = f"the run cannot be looked at: {type(error).__name__}: {str(error)[:200]}"
+            if run.notes.get(_LOOKING) != why:
+                logger.exception("looking at %s failed", run.source.root)
+            run.notes[_LOOKING] = why
+        else:
+            run.notes.pop(_LOOKING, None)
+
     def _find_again(self) -> None:
         before = set(self.runs)
-        there = [path for path in self.paths if path.exists()]
-        if len(there) == len(self.paths):
-            self._find()
+        try:
+            if all(path.exists() for path in self.paths):
+                self._find()
+        except (UserError, OSError) as error:
+            self.notes = [str(error)]
         for identity in set(self.runs) - before:
             self.tell("status", {"run": identity, "status": "new", "error": ""})
 

@@ -1,5 +1,6 @@
 """Curves of a run: metrics by stage in columns, read further as the file grows, and thinned for a screen."""
 
+import errno
 import json
 import math
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from saccade import metric_names as metric
+from saccade.plain_files import open_plain
 from saccade.types import Json
 
 MAX_POINTS = 2000
@@ -67,18 +69,18 @@ class Curves:
 
     def refresh(self) -> None:
         try:
-            with self.path.open("rb") as file:
+            with open_plain(self.path) as file:
                 file.seek(max(0, self._end - len(self._last)))
                 if file.read(len(self._last)) != self._last:
                     self._anew()
                     file.seek(0)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break
+                while (line := file.readline(2 * _MAX_LINE_BYTES)).endswith(b"\n"):
                     self._end += len(line)
                     self._lines += 1
                     self._last = line[-4096:]
                     self._add(line)
+                if len(line) == 2 * _MAX_LINE_BYTES:
+                    raise OSError(errno.EFBIG, "a line has no end")
         except FileNotFoundError:
             self._anew()
         except OSError as error:

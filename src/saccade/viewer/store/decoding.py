@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from saccade.plain_files import plain_text
+
 Decode = Callable[[Sequence[int]], list[str]]
 """One text for each token."""
 
@@ -29,7 +31,7 @@ def _decoder(path: Path) -> Decode | None:
     try:
         if path.stat().st_size > _MAX_BYTES:
             return None
-        text = path.read_text(encoding="utf-8")
+        text = plain_text(path)
         json.loads(text)
         tokenizer = Tokenizer.from_str(text)
     except Exception:  # The library raises bare exceptions for a file that it cannot read.

@@ -13,6 +13,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
 from saccade.runs.segments import Rows
@@ -88,7 +89,7 @@ def _index(path: Path, pictures: Path) -> Indexed:
     notes: list[str] = []
     shelf = Shelf(folder=pictures, root=path.parent)
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_plain(path) as opened, zipfile.ZipFile(opened) as file:
             for number, name in enumerate(_names(file)):
                 try:
                     attempt = _attempt(_sample(file, name), shelf)
@@ -114,7 +115,7 @@ def _task_name(file: zipfile.ZipFile) -> str:
 
 def _open(path: Path, place: RecordPlace, pictures: Path) -> Attempt:
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_plain(path) as opened, zipfile.ZipFile(opened) as file:
             names = _names(file)
             if not 0 <= place.offset < len(names):
                 raise UserError(f"{path.name} has no sample {place.offset}")

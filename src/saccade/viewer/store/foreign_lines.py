@@ -11,6 +11,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.index_rows import index_row
+from saccade.plain_files import open_plain
 from saccade.runs.position import Position
 from saccade.runs.record_lines import TokenCounts
 from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
@@ -37,12 +38,13 @@ def foreign_row(attempt: Attempt) -> IndexRow:
 
 def _numbered(path: Path) -> Iterator[tuple[int, int, Fields | str]]:
     """Offset, length and object of each line, or why it is none."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         offset = 0
         while line := file.readline(MAX_LINE_BYTES):
             if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
-                yield offset, len(line), f"a line of more than {MAX_LINE_BYTES >> 20} MiB"
-            elif line.strip():
+                yield offset, len(line), f"a line of more than {MAX_LINE_BYTES >> 20} MiB, and nothing after it is read"
+                return
+            if line.strip():
                 yield offset, len(line), _object(line)
             offset += len(line)
 
@@ -79,7 +81,7 @@ def _index(to_attempt: ToAttempt, stage: str, path: Path, pictures: Path) -> Ind
 
 def _open(to_attempt: ToAttempt, path: Path, place: RecordPlace, pictures: Path) -> Attempt:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             size = os.fstat(file.fileno()).st_size
             if not (place.offset >= 0 and 0 < place.length <= MAX_LINE_BYTES and place.offset + place.length <= size):
                 raise UserError(f"{path.name}: no record stands at byte {place.offset}")
@@ -201,7 +203,7 @@ def messages_format(fields: FieldMap) -> RecordFormat:
 def first_object(path: Path) -> Fields | None:
     """The first line of a file, where it is a JSON object."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             value = _object(file.readline(8 << 20))
     except OSError:
         return None

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from saccade.errors import UserError
+from saccade.plain_files import check_plain
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
 from saccade.runs.segments import Rows
@@ -28,7 +29,7 @@ def _opened(path: Path) -> pq.ParquetFile:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise UserError(f"{path.name} has more than {MAX_FILE_BYTES >> 30} GiB")
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(check_plain(path))
         if not {"prompt", "completion"} <= set(file.schema_arrow.names) or file.metadata.num_rows > MAX_ROWS:
             raise UserError(f"{path.name} has no columns prompt and completion, or more than {MAX_ROWS:,} rows")
     except (OSError, pa.ArrowException) as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.runs.position import Position
 from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
 from saccade.runs.segments import Rows
@@ -51,7 +52,7 @@ def _index_records(path: Path, _pictures: Path) -> Indexed:
 
 def _open_record(path: Path, place: RecordPlace, _pictures: Path) -> Attempt:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             size = os.fstat(file.fileno()).st_size
             task = json.loads(_piece(file.fileno(), place.task_offset, place.task_length, size))
             line = json.loads(_piece(file.fileno(), place.offset, place.length, size))

@@ -134,6 +134,8 @@ def _problem(kind: RecordFormat, path: Path, segment: Path, pictures: Path, eval
         return str(error)
     except (MemoryError, RecursionError) as error:
         return f"{path.name} is too large or too deep to be read ({type(error).__name__})"
+    except Exception as error:  # The other files of a run, and other runs, go on whatever a stranger's file holds.
+        return f"{path.name} cannot be read: {type(error).__name__}: {str(error)[:200]}"
     return ""
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.plain_files import open_plain
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.table import RowsView
 
@@ -69,7 +70,7 @@ class Search:
         try:
             file = run.file(number)
             places = run.segment_texts(file).places()
-            with file.path.open("rb") as opened:
+            with open_plain(file.path) as opened:
                 size, read = os.fstat(opened.fileno()).st_size, 0
                 tasks: dict[int, bool] = {}
                 for row, place in zip(rows, places):

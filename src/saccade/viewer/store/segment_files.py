@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
+from saccade.plain_files import check_plain
 from saccade.runs.position import Position
 from saccade.runs.record_places import RecordPlace
 from saccade.runs.segments import MAX_TERMS, TERM_PREFIX, VERSION, Kind, SegmentInfo
@@ -59,7 +60,7 @@ class RowTexts:
 def load_segment(path: Path) -> LoadedSegment:
     """Raises BadSegmentError, and OSError where there is none."""
     try:
-        with pa.memory_map(str(path)) as source:
+        with pa.memory_map(str(check_plain(path))) as source:
             table, info = _opened(source)
             numbers = {name: _numbers(table.column(name)) for name in _NUMBERS}
             terms = {
@@ -80,7 +81,7 @@ class SegmentTexts:
     def __init__(self, path: Path) -> None:
         """Raises BadSegmentError and OSError."""
         try:
-            with pa.memory_map(str(path)) as source:
+            with pa.memory_map(str(check_plain(path))) as source:
                 self._table, _ = _opened(source)
         except (pa.ArrowException, KeyError, ValueError, BrokenRecordError, RecursionError) as error:
             raise BadSegmentError(f"{path.name} is no index: {str(error)[:200]}") from error

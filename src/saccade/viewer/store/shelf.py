@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saccade.media.decode import MediaError, decode_image
 from saccade.media.store import MediaStore
+from saccade.plain_files import plain_bytes
 from saccade.types import ImageRef, Json
 
 _MAX_BYTES = 32 << 20
@@ -58,6 +59,6 @@ class Shelf:
             inside = path.resolve(strict=True)
             if not inside.is_relative_to(self.root.resolve()) or inside.suffix.lower() not in _SUFFIXES:
                 return None
-            return inside.read_bytes() if inside.stat().st_size <= _MAX_BYTES else None
+            return plain_bytes(inside, _MAX_BYTES)
         except (OSError, RuntimeError):
             return None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.formats import RECORDS, RecordFormat
 
@@ -142,7 +143,10 @@ def _with(kind: RecordFormat, paths: Iterator[Path]) -> Iterator[tuple[Path, Rec
 
 
 def _inside(folder: Path, root: Path) -> Iterator[Path]:
-    """Files of records in a folder; links out of the root are left out, and so is what is being written."""
+    """Files of records in a folder; links out of the root are left out, and so is what is being written.
+
+    What is no file in spite of its name is among them: where it is read, its note says what it is.
+    """
     inside = root.resolve()
     if not folder.resolve().is_relative_to(inside):
         return
@@ -150,7 +154,7 @@ def _inside(folder: Path, root: Path) -> Iterator[Path]:
         if entry.name.endswith(".jsonl") and not entry.name.startswith("."):
             path = Path(entry.path)
             is_ours = not entry.is_symlink() or path.resolve().is_relative_to(inside)
-            if is_ours and entry.is_file():
+            if is_ours:
                 yield path
 
 
@@ -171,7 +175,7 @@ def _format_of(path: Path, foreign: Foreign) -> RecordFormat | None:
 def _is_records(path: Path) -> bool:
     """A file of Saccade's records, by its first line."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return b'"kind": "header"' in file.read(200)
     except OSError:
         return False

@@ -14,6 +14,7 @@ from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.prompts import letter_prompt
 from saccade.evaluation.benchmarks.rules.strict import STRICT
+from saccade.plain_files import open_plain_text, plain_lines, plain_text
 from saccade.seeding import seed_for
 
 _QUESTION = "Which of the following captions best describes the image?"
@@ -34,8 +35,8 @@ def _asked(index: str, category: str, image: str, right: str, wrong: str) -> Map
 
 def _json_object(path: Path) -> Mapping[str, object]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(plain_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: cannot be read as JSON ({error})") from error
     if not isinstance(found, dict):
         raise UserError(f"{path}: must hold an object of questions by name")
@@ -57,8 +58,8 @@ def counter_curate_rows(folder: Path) -> Iterator[Mapping[str, str]]:
     """``clip_sample_data/test_*.csv`` for positions, ``vg_dict.json`` with ``visual_genome/`` for counts."""
     for path in sorted(folder.glob("clip_sample_data/test_*.csv")):
         kind = path.stem.removeprefix("test_").strip("_") or "position"
-        with path.open(encoding="utf-8", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file, delimiter="\t")):
+        with open_plain_text(path, encoding="utf-8", newline="") as file:
+            for number, row in enumerate(csv.DictReader(plain_lines(file), delimiter="\t")):
                 try:
                     right, wrong = row["captions"], row["neg_captions"]
                     images = row["images"], row["neg_images"]
