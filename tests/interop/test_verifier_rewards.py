@@ -17,7 +17,7 @@ from saccade.interop.verl import score_function
 from saccade.media.resize import ResizeRule
 from saccade.protocols.points import points_to_model
 from saccade.rewards import OutcomeReward, Score
-from saccade.rewards.argos import ArgosReward, ExactRegions, RegionRequest, Verifier
+from saccade.rewards.argos import AnswerRequest, ArgosReward, ExactRegions, RegionRequest, Verifier
 from saccade.rewards.hack_check import drawn_tasks
 from saccade.rewards.hacks import honest, silent, wrong
 from saccade.types import Task, Trajectory
@@ -157,5 +157,17 @@ def test_a_part_that_a_machine_failed_on_is_no_verdict_for_verl() -> None:
             return [MachineError("down")] * len(requests)
 
     broken = replace(REWARD, verifier=Verifier(regions=Broken()))
-    with pytest.raises(MachineError, match="no verdict on a part, 2 times"):
+    with pytest.raises(MachineError, match="gave no verdict, 2 times"):
         as_verl_calls(score_function(broken, TASKS[:1], tries=2, wait_s=0.001), honest(TASKS[0]), {})
+
+
+def test_a_teacher_that_failed_is_no_verdict_for_verl_and_none_for_trl() -> None:
+    class Down:
+        def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[MachineError]:
+            return [MachineError("down")] * len(requests)
+
+    of = replace(REWARD, verifier=Verifier(regions=ExactRegions(), teacher=Down()), reasoning_weight=1.0)
+    with pytest.raises(MachineError, match="gave no verdict, 1 times"):
+        as_verl_calls(score_function(of, TASKS[:1], tries=1), honest(TASKS[0]), {})
+    texts = [honest(TASKS[0]), wrong(TASKS[0])]
+    assert reward_function(of, TASKS)(completions=texts, task=[TASKS[0].id] * 2) == [None, 0.0]

@@ -13,8 +13,10 @@ import httpx
 import pytest
 from PIL import Image
 
-from saccade.errors import UserError
+from saccade.errors import ToolError, UserError
 from saccade.interop.verifier_tool import build
+from saccade.media.store import MediaStore
+from saccade.services.client import RemoteTools
 from saccade.tools.catalogue.settings import ToolSettings
 
 CONFIGURATION = """[server]
@@ -88,8 +90,8 @@ def image(url: str) -> str:
     return str(stored.json()["hash"])
 
 
-def verified(url: str, image: str, thought: str, answer: str, **asked: object) -> dict[str, object]:
-    response = f"<think>{thought}</think><answer>{answer}</answer>"
+def verified(url: str, image: str, thought: str, said: str, **asked: object) -> dict[str, object]:
+    response = f"<think>{thought}</think><answer>{said}</answer>"
     given = {name: value for name, value in {**ASKED, **asked}.items() if value is not None}
     body = {"arguments": {**given, "response": response}, "images": [image]}
     reply = httpx.post(f"{url}/tools/verify", json=body, headers={"Authorization": "Bearer secret"}, timeout=60)
@@ -107,25 +109,43 @@ def test_a_picture_a_response_and_a_task_become_parts(url: str, image: str) -> N
     assert verified(url, image, f"There is {POINT}.", "black")["text"] == "0.000: accuracy 0.000"
 
 
-def test_a_machine_that_fails_gives_no_part_and_a_wrong_request_is_told(url: str, image: str) -> None:
-    found = verified(url, image, f"There is {SMOKE}.", "white")["data"]
-    assert isinstance(found, dict)
-    assert (list(found["parts"]), found["notes"]["no_verdict"]) == (["accuracy"], 1.0)
+def test_a_machine_that_fails_gives_no_score_and_a_wrong_request_is_told(url: str, image: str) -> None:
+    nothing = {"score": None, "failure": "the reward gave no verdict"}
+    assert verified(url, image, f"There is {SMOKE}.", "white")["data"] == nothing
     # Where nothing is known, a point is neither hit nor missed.
-    found = verified(url, image, f"There is {POINT}.", "white", labels=None, boxes=None)["data"]
-    assert isinstance(found, dict)
-    assert (list(found["parts"]), found["notes"]["no_verdict"]) == (["accuracy"], 1.0)
+    assert verified(url, image, f"There is {POINT}.", "white", labels=None, boxes=None)["data"] == nothing
     refused = verified(url, image, "I see.", "white", labels='["a", "b"]')
     assert (refused["is_ok"], refused["refused"]) == (False, "tool")
     assert "as many names as there are boxes, 1" in str(refused["text"])
     assert httpx.post(f"{url}/tools/verify", content="{}").status_code == 401
 
 
+def test_choices_several_pictures_videos_and_long_responses_are_scored(url: str, image: str) -> None:
+    choices = {"answer": "B", "answer_kind": "choice", "choices": '["red", "blue"]'}
+    found = verified(url, image, f"{'I look. ' * 3000}There is {POINT}.", "B. blue", **choices)["data"]
+    assert isinstance(found, dict)
+    assert found["score"] == 1.0
+    with RemoteTools(url, "secret") as remote:
+        media = MediaStore()
+        pictures = [media.add(Image.new("RGB", (100, 50), colour)) for colour in ("red", "blue")]
+        response = f"<think>In image 2 there is {POINT}.</think><answer>white</answer>"
+        asked = {**ASKED, "box_images": "[2]", "response": response}
+        [verify] = remote.tools
+        assert verify.call(asked, pictures, media).data["score"] == 1.0
+        assert verify.call({**asked, "box_images": "[1]"}, pictures, media).data["score"] == 0.5
+        with pytest.raises(ToolError, match="box_images must have a number from 1 to 2"):
+            verify.call({**asked, "box_images": "[3]"}, pictures, media)
+        with pytest.raises(ToolError, match="1 times for 2 images"):
+            verify.call({**asked, "frame_times_s": "[0]"}, pictures, media)
+
+
 def test_a_reward_without_a_verdict_is_null_and_never_zero(tmp_path: Path) -> None:
     (tmp_path / "my_verifier.py").write_text(VERIFIER)
     tool = build(ToolSettings(name="verify", options={"reward": "my_verifier.py:down"}), tmp_path)
     picture = Image.new("RGB", (100, 50), "red")
-    output = tool.function(image=picture, question="?", answer="white", response="<answer>white</answer>")
+    output = tool.function(
+        image=picture, images=[picture], question="?", answer="white", response="<answer>white</answer>"
+    )
     assert output.data == {"score": None, "failure": "the reward gave no verdict: the judge is gone"}  # type: ignore[union-attr]
 
 

@@ -180,7 +180,8 @@ def test_a_verifier_of_drawn_videos_needs_no_model() -> None:
         pointed = f'In frame {frame + 1} there is a <points x1="{x:g}" y1="{y:g}" alt="it">{target.label}</points>.'
         there = f"At {start:.2f} seconds a {target.label} is there."
         lasts = f"From {start:.2f} seconds to {end:.2f} seconds a {target.label} is there."
-        assert worth(task, f"{pointed} {there} {lasts}") == MeasuredPoints(value=1.0, hits=(True,), judged=2)
+        found = worth(task, f"{pointed} {there} {lasts}")
+        assert (found.value, found.hits, found.judged, found.no_verdict) == (1.0, (True,), 2, 0)
         other = next(
             name for name in COLOUR_NAMES if name not in {one.attributes.get("colour") for one in task.objects}
         )

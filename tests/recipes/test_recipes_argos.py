@@ -16,6 +16,7 @@ from saccade.errors import UserError
 from saccade.geometry import Point
 from saccade.models.checkpoint import base_checkpoint
 from saccade.recipes.argos import argos
+from saccade.recipes.argos_data import apart_from
 from saccade.rewards.argos import ArgosReward, CachedRegions
 from saccade.rewards.groups import score_questions
 from saccade.runs.metrics import read_metrics
@@ -23,7 +24,7 @@ from saccade.runs.runinfo import RunPaths
 from saccade.testing.tiny_specialists import save_tiny
 from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
-from saccade.types import Answer, Group, PointMention, Score, Task, Trajectory, Turn
+from saccade.types import Answer, Example, Group, ImageRef, PointMention, Score, Task, Trajectory, Turn
 
 FEW = (
     *("rl.steps=1", "rl.tasks_per_step=2", "rl.group_size=2", "rl.evaluate_every=0", "held_out_share=0.3"),
@@ -179,3 +180,42 @@ def test_parts_that_are_weighted_0_need_no_back_end(folder: Path) -> None:
     assert (reward.verifier.regions, reward.verifier.teacher) == (None, None)
     assert isinstance(replace(reward), ArgosReward)
     assert not isinstance(reward.verifier.regions, CachedRegions)
+
+
+def test_rows_can_be_rewarded_by_their_own_boxes(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"back_ends.boxes=true, but 12 of 12 questions, .* have no boxes"):
+        planned(folder, "back_ends.boxes=true", "reward.reasoning_weight=0")
+    rows = [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
+    boxed = [{**row, "targets": [{"label": "wall", "box": [0, 0, 20, 20]}]} for row in rows]
+    for number in range(12):
+        shutil.copy(folder / f"{number}.png", tmp_path)
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in boxed))
+    plan = planned(tmp_path, "back_ends.boxes=true", "reward.reasoning_weight=0")
+    reward, [task, *_] = reinforcement(plan).reward, [reinforcement(plan).questions()(0)]
+    right = PointMention(text="", label="wall", point=Point(5, 5))
+    beside = PointMention(text="", label="wall", point=Point(50, 40))
+    group = Group(task=task, stream="main", trajectories=(answered(task, right), answered(task, beside)))
+    [[scored]], _ = score_questions([[group]], reward, {})
+    assert [one.score and one.score.total for one in scored.trajectories] == [1.0, 0.5]
+
+
+def test_imitated_questions_are_not_reinforced() -> None:
+    tasks = _asked(6)
+    traces = [Example(task=one, turns=()) for one in tasks[:2]]
+    assert apart_from(traces, tasks) == tasks[2:]
+    with pytest.raises(UserError, match="all 2 questions are imitated already.*shares_data=true"):
+        apart_from(traces, tasks[:2])
+
+
+def _asked(count: int) -> list[Task]:
+    return [
+        Task(
+            id=str(number),
+            family="own",
+            question="?",
+            answer="blue",
+            answer_kind="exact",
+            images=(ImageRef(hash=str(number), width=9, height=9),),
+        )
+        for number in range(count)
+    ]

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from saccade.errors import MachineError, UserError
+from saccade.miniature.video_facts import DrawnVideos
 from saccade.rewards import OutcomeReward, Score, Term
 from saccade.rewards.argos import ArgosReward, ExactRegions, NoisyRegions, Verifier, VerifierForms
-from saccade.rewards.hack_check import check_verifier, drawn_tasks
+from saccade.rewards.hack_check import check_verifier, drawn_tasks, drawn_videos
 from saccade.rewards.hacks import HACKS
+from saccade.rewards.video_hacks import VIDEO_HACKS
 from saccade.types import Task, Trajectory
 
 TASKS = drawn_tasks(6)
@@ -37,16 +39,29 @@ def gullible(task: Task, trajectory: Trajectory) -> Score:
     return Score(terms=(Term("accuracy", float(is_right)), Term("said", said.count(task.answer) / 100)))
 
 
-def test_no_hack_pays_argos_reward() -> None:
+def test_of_argos_reward_only_what_the_paper_s_letter_leaves_open_pays() -> None:
     report = check_verifier(argos(), TASKS)
-    assert (report.paying, report.tasks, {one.hack.name for one in report.findings}) == ((), 6, NAMES)
+    assert (report.paying, report.tasks, {one.hack.name for one in report.findings}) == (("irrelevant",), 6, NAMES)
     assert all(one.honest is not None and one.played is not None for one in report.findings)
-    assert report.describe().endswith(f"0 of {len(HACKS)} hacks pay on 6 tasks")
+    assert "reward.recall_weight above 0 closes it" in report.describe()
+    closed = check_verifier(replace(argos(), recall_weight=0.5), TASKS)
+    assert closed.paying == ()
+    assert closed.describe().endswith(f"0 of {len(HACKS)} hacks pay on 6 tasks")
+
+
+def test_of_videos_true_words_that_tell_nothing_and_things_that_stay_make_up_for_no_lie() -> None:
+    videos = drawn_videos(4)
+    verifier = Verifier(regions=ExactRegions(), video=DrawnVideos())
+    report = check_verifier(ArgosReward(verifier=verifier, reasoning_weight=0.0), videos, hacks=VIDEO_HACKS)
+    assert (report.paying, report.tasks) == ((), len(videos))
+    letter = replace(verifier, forms=VerifierForms(distinct=False))
+    report = check_verifier(ArgosReward(verifier=letter, reasoning_weight=0.0), videos, hacks=VIDEO_HACKS)
+    assert set(report.paying) == {"static", "denials", "vague"}
 
 
 def test_readings_that_can_be_hacked_are_found() -> None:
-    assert set(check_verifier(argos(distinct=False), TASKS).paying) == REPEATS
-    assert set(check_verifier(argos(selected_by="response"), TASKS).paying) == {"silence"}
+    assert set(check_verifier(argos(distinct=False), TASKS).paying) == REPEATS | {"capped", "irrelevant"}
+    assert set(check_verifier(argos(selected_by="response"), TASKS).paying) == {"silence", "irrelevant"}
 
 
 def test_the_holes_of_bad_rewards_are_found() -> None:
@@ -67,7 +82,7 @@ def test_a_reward_of_outcome_alone_is_open_to_what_it_does_not_look_at() -> None
 
 def test_a_noisy_verifier_is_measured_and_a_machine_that_fails_is_no_pay() -> None:
     noisy = ArgosReward(verifier=Verifier(regions=NoisyRegions(inner=ExactRegions(), share=0.3)), reasoning_weight=0.0)
-    assert check_verifier(noisy).paying == ()
+    assert set(check_verifier(noisy).paying) <= {"irrelevant"}
 
     def down(task: Task, trajectory: Trajectory) -> Score:
         raise MachineError("down")

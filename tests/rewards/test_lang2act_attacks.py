@@ -59,6 +59,7 @@ def test_tools_that_only_say_the_question_again_are_noted_and_need_not_be_paid()
         ("Image 2: plate", "WHICH plate on the second page is red", True),
         ("Image 2: plate", "the second page is redder", False),
         ("Image 2: plate", "red", False),
+        ("Image 2: plate", "which plates on the second page is red", True),
         ("7", "7", True),
         ("", "the page", False),
     ],
@@ -71,3 +72,20 @@ def test_echoes(args: str, finding: str, echoes: bool) -> None:
 def test_fifty_tools_are_paid_as_one_is() -> None:
     assert score(said(READ * 50)).total == score(RIGHT).total
     assert score(said(READ * 50)).notes["tools_used"] == 50.0
+
+
+def test_the_toolbox_s_own_words_are_echoes_too() -> None:
+    [tool, *_] = BOX.tools
+    copied = f'<tool name="{tool.name}" args="Image 2: x">{tool.description} of it all</tool>'
+    told = tool.description
+    [call] = read_chain(said(copied.replace(" of it all", "")).turns[0].text, BOX, 3).calls
+    assert is_echo(call, ASKED.question, told) == (len(told.split()) >= 4)
+    assert not is_echo(call, ASKED.question)
+
+
+@pytest.mark.parametrize("page", ["Image nine", "Image ９", "Image -1", "images one and nine"])
+def test_a_page_that_does_not_exist_is_found_however_it_is_written(page: str) -> None:
+    chain = read_chain(said(f'<tool name="read_cell" args="{page}: x">red</tool>').turns[0].text, BOX, 3)
+    assert chain.error == "page"
+    fine = read_chain(said('<tool name="read_cell" args="Image two: x">red</tool>').turns[0].text, BOX, 3)
+    assert (fine.error, [one.pages for one in fine.calls]) == (None, [(2,)])

@@ -4,8 +4,8 @@ A cold start by imitation of verified traces, then reinforcement by the gated su
 (equation 9), and evaluations that measure where the reasoning points.
 
 Differs from the paper in: repeated, vague, missing and unreadable points are decided (``rewards/argos/scores.py``); the
-task alone selects the scorers; what a machine fails takes the siblings' mean; weights, tau, group size, clip and KL are
-ours, since it gives none.
+task alone selects the scorers; a response that a machine fails on has no score; weights, tau, group size, clip and KL
+are ours, since it gives none.
 """
 
 from collections.abc import Sequence

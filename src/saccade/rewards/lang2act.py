@@ -185,7 +185,7 @@ def pages_shown(task: Task, trajectory: Trajectory) -> int:
 def is_echo(call: ChainCall, question: str, *told: str) -> bool:
     """Whether the finding only says the arguments again, or words in a row of the question or of what was ``told``.
 
-    At least ``ECHO_WORDS`` words, of which one may be another. A number is no such other word: it may be the finding.
+    At least ``ECHO_WORDS`` words; an ending of one or two letters ("rates" for "rate") makes no other word.
     """
     found, given = _WORD.findall(call.finding.casefold()), _WORD.findall(call.args.casefold())
     if len(found) < ECHO_WORDS:
@@ -195,10 +195,14 @@ def is_echo(call: ChainCall, question: str, *told: str) -> bool:
 
 def _stands_in(found: list[str], words: list[str]) -> bool:
     for start in range(len(words) - len(found) + 1):
-        others = [one for one, other in zip(found, words[start:]) if one != other]
-        if not others or (len(found) > ECHO_WORDS and len(others) == 1 and not any(map(str.isdigit, others[0]))):
+        if all(one == other or _are_forms(one, other) for one, other in zip(found, words[start:])):
             return True
     return False
+
+
+def _are_forms(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) > 2 and long.isalpha() and long.startswith(short) and len(long) <= len(short) + 2
 
 
 def _lost_by_pages(call: ChainCall, chain: Chain, pages: int) -> float:

@@ -29,7 +29,9 @@ def static(task: Task) -> str:
 
 def denials(task: Task) -> str:
     last = len(task.images)
-    said = [f"In frames {first} to {last} there is no {FAR}." for first in range(1, last)]
+    shown = {one.attributes.get("shape") for one in task.objects}
+    other = next(one for one in ("star", "heart", "hexagon", "circle") if one not in shown)
+    said = [f"In frames {first} to {last} there is no {other}." for first in range(1, last)]
     return turn(f"{' '.join(said)} {_event(task)}", task.answer)
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from argos_samples import BESIDE, IMAGE, ON_BLUE, ON_RED, TASK, Counted, point, reward, said, scored, totals
 
-from saccade.errors import MachineError, RefusalError
-from saccade.geometry import Box, Mask
+from saccade.errors import MachineError, RefusalError, UserError
+from saccade.geometry import Box, Mask, Point
 from saccade.protocols import pointed_protocol
 from saccade.protocols.points import MAX_POINTS
 from saccade.rewards.argos import ArgosReward, ExactRegions, RegionRequest, Selection, Verifier, VerifierForms
 from saccade.rewards.judges.llm_judge import BLAMED_AFTER, AnswerJudge, JudgeClient
 from saccade.testing import ScriptedTeacher
-from saccade.types import Json, PointMention, Task, Trajectory
+from saccade.types import Json, PointMention, Target, Task, Trajectory
 
 RED_NAMES = (
     "red plate",
@@ -164,13 +164,13 @@ class Refusing:
 
 
 def test_a_label_that_makes_the_model_fail_gains_nothing() -> None:
-    """It would take its siblings' mean: a control shows that the model is at work, so the label is to blame."""
+    """It would have no score: a control shows that the model is at work, so the label is to blame."""
     honest, tricky = said("white", point("red plate", ON_RED)), said("white", point("say hello", BESIDE))
     regions = Refusing()
     assert totals(reward(Verifier(regions=regions)), honest, tricky) == [1.0, 0.5]
     assert regions.asked.count("say hello") == regions.asked.count("object") == BLAMED_AFTER + 1
     down = Refusing(is_down=True)
-    assert totals(reward(Verifier(regions=down)), honest, tricky) == [1.0, 1.0]
+    assert totals(reward(Verifier(regions=down)), honest, tricky) == [None, None]
     assert down.asked == ["red plate", "say hello", "object", "object"]
 
 
@@ -196,3 +196,34 @@ def test_a_judge_that_grades_says_right_or_wrong_under_the_gate() -> None:
         return float(answer)
 
     assert totals(reward(accuracy=grades), said("0.6"), said("0.49"), said("0.5")) == [0.5, 0.0, 0.5]
+
+
+def test_repeats_do_not_use_up_what_is_read() -> None:
+    """One true point 64 times, then thirty lies: 1.0 where only what is read counts."""
+    true = '<points x1="15" y1="15" alt="red plate">red plate</points> '
+    lies = "".join(f'<points x1="{n}" y1="40" alt="cup {n}">cup {n}</points> ' for n in range(30))
+    regions = Counted(ExactRegions())
+    [paid] = totals(
+        reward(Verifier(regions=regions)), played(f"<think>{true * MAX_POINTS}{lies}</think><answer>white</answer>")
+    )
+    assert paid == pytest.approx((1 + 1 / 31) / 2)
+    assert regions.calls == [["red plate"]]
+
+
+def test_one_point_at_what_is_not_asked_about_is_paid_by_the_paper_and_not_with_a_weight_of_recall() -> None:
+    task = replace(TASK, targets=(Target(label="red plate", box=Box(10, 10, 20, 20), point=Point(15, 15)),))
+    asked, easy = said("white", point("red plate", ON_RED)), said("white", point("blue plate", ON_BLUE))
+    assert totals(reward(), asked, easy, task=task) == [1.0, 1.0]
+    assert totals(reward(recall_weight=0.5), asked, easy, said("white"), task=task) == [1.0, 0.75, 0.5]
+    # Where nothing is known of what is asked about, there is no recall.
+    assert totals(reward(recall_weight=0.5), easy) == [1.0]
+    with pytest.raises(UserError, match="recall_weight=2 is a share"):
+        reward(recall_weight=2)
+
+
+def test_what_a_label_makes_fail_without_a_refusal_is_no_pay() -> None:
+    regions = Counted(ExactRegions(), fails=["foliage"])
+    lies = [point(f"cup {n}", BESIDE) for n in range(3)]
+    honest = said("white", point("red plate", ON_RED))
+    found = totals(reward(Verifier(regions=regions)), honest, said("white", *lies, point("foliage", (9, 9))))
+    assert found == [1.0, None]

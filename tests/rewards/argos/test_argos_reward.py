@@ -19,6 +19,7 @@ from saccade.rewards.argos import (
     Selection,
     Verifier,
 )
+from saccade.rewards.argos.selection import by_rules
 from saccade.types import Group
 
 
@@ -41,19 +42,16 @@ def test_weights_and_the_plain_sum() -> None:
     assert totals(reward(grounding_weight=0.0, verifier=Verifier()), right, wrong) == [1.0, 0.0]
 
 
-def test_what_a_machine_fails_takes_the_mean_of_its_siblings() -> None:
+def test_what_a_machine_fails_on_has_no_score_and_its_siblings_have_theirs() -> None:
     regions = Counted(ExactRegions(), fails=["blue plate"])
-    found = scored(
+    assert totals(
         reward(Verifier(regions=regions)),
         said("white", point("red plate", ON_RED)),
         said("white", point("red plate", BESIDE), point("red plate", ON_RED)),
         said("white", point("blue plate", BESIDE)),
-    )
-    assert [None if one is None else one.total for one in found] == [1.0, 0.75, pytest.approx((1 + 0.75) / 2)]
-    assert found[2] is not None
-    assert found[2].terms[1].filled_from == "no verdict: the mean of its siblings"
-    assert found[2].notes["no_verdict"] == 1.0
-    assert totals(reward(Verifier(regions=regions)), said("white", point("blue plate", ON_BLUE))) == [1.0]
+        said("black", point("blue plate", BESIDE)),
+    ) == [1.0, 0.75, None, 0.0]
+    assert totals(reward(Verifier(regions=regions)), said("white", point("blue plate", ON_BLUE))) == [None]
 
 
 class Lying:
@@ -66,9 +64,7 @@ class Lying:
 
 
 def test_a_mask_of_another_size_is_no_verdict() -> None:
-    [found] = scored(reward(Verifier(regions=Lying())), said("white", point("red plate", ON_RED)))
-    assert found is not None
-    assert ([term.name for term in found.terms], found.notes["no_verdict"]) == (["accuracy"], 1.0)
+    assert totals(reward(Verifier(regions=Lying())), said("white", point("red plate", ON_RED))) == [None]
 
 
 def test_a_batch_asks_once_for_each_picture_and_label() -> None:
@@ -115,6 +111,9 @@ def test_measures_are_within_five_percent_and_counts_are_not() -> None:
     assert totals(only, said("12.5"), said("13"), task=measure) == [1.0, 0.0]
     assert totals(replace(only, tolerance=None), said("12.5"), task=measure) == [0.0]
     assert totals(only, said("20"), said("21"), task=count) == [0.0, 1.0]
+    # Of the kind number it measures, however it is written.
+    whole = replace(TASK, answer="21", answer_kind="number")
+    assert totals(only, said("20"), said("19"), task=whole) == [1.0, 0.0]
 
 
 def test_noisy_regions_are_wrong_for_a_share_of_labels_always_the_same() -> None:
@@ -157,3 +156,23 @@ def test_a_thought_that_ends_with_another_answer_is_noted() -> None:
         said("white"),
     )
     assert [None if one is None else one.notes.get("agreement") for one in found] == [1.0, None, 0.0, None]
+
+
+@pytest.mark.parametrize(
+    ("family", "metric", "finder"),
+    [
+        ("vegetables", "", "detector"),
+        ("stable", "", "detector"),
+        ("mapillary photos", "", "detector"),
+        ("uncharted", "", "detector"),
+        ("figurines", "", "detector"),
+        ("bar charts", "", "pointer"),
+        ("map_regions", "", "pointer"),
+        ("geometry3k", "", "pointer"),
+        ("own", "chartqa", "pointer"),
+    ],
+)
+def test_scorers_are_chosen_by_words(family: str, metric: str, finder: str) -> None:
+    assert by_rules(replace(TASK, family=family, metric=metric)).grounding == (finder,)
+    # The name of a file stands for the family of rows that give none.
+    assert by_rules(replace(TASK, family=family, source=family)).grounding == ("detector",)

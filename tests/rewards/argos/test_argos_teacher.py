@@ -60,17 +60,50 @@ def test_saying_the_answer_forty_times_is_worth_no_more_than_once(loud: str) -> 
 @pytest.mark.parametrize(
     ("thoughts", "answer", "kept"),
     [
-        ("The white plate is left. So it is White.", "white", "The plate is left. So it is White."),
-        ("red white blue black red white blue black", "white and black", "red blue red white blue black"),
+        ("The white plate is left. So it is White.", "white", "The … plate is left. So it is White."),
+        ("red white blue black red white blue black", "white and black", "red … blue … red white blue black"),
         ("red white blue white", "white and white", "red white blue white"),
-        ("A plate with a B. Is it A? It is A.", "A", "plate with a B. Is it ? It is A."),
+        ("A plate with a B. Is it A? It is A.", "A", "A plate with a B. Is it …? It is A."),
         ("It is w h i t e. ｗｈｉｔｅ! It is bright.", "white", "It is bright."),
         ("whiteness of snow", "white", "whiteness of snow"),
         ("nothing", " ", "nothing"),
+        (
+            "Bar A is 2.5, bar B 2.25. In 2,000 homes there are 2 bars, so 2.",
+            "2",
+            "Bar A is 2.5, bar B 2.25. In 2,000 homes there are … bars, so 2.",
+        ),
+        ("The 2nd of 12 is -2 or 2/3 or 2%. So 2.", "2", "The 2nd of 12 is -2 or 2/3 or 2%. So 2."),
+        ("A car is left of a bus. A man waits. So A.", "A", "A car is left of a bus. A man waits. So A."),
+        ("Here is a car. Option A shows it.", "A", "Here is a car. Option A shows it."),
+        ("The no parking sign says no. It is red, so no.", "no", "The no parking sign says …. It is red, so no."),
+        ("A yes vote. Is it? Yes.", "yes", "A … vote. Is it? Yes."),
+        ("Paris is big. The capital is Paris.", "Paris", "… is big. The capital is Paris."),
+        ("Two dogs and a dog. So dog.", "dog", "Two dogs and a …. So dog."),
+        ("pinks pinks pinks", "pink", "pinks"),
     ],
 )
 def test_of_mentions_of_the_answer_the_last_is_kept(thoughts: str, answer: str, kept: str) -> None:
     assert with_one_conclusion(thoughts, answer) == kept
+
+
+def test_repeats_of_an_option_s_text_and_of_a_number_s_word_are_one() -> None:
+    options = replace(TASK, answer="A", answer_kind="choice", choices=("church tower", "bridge"))
+    kept = with_one_conclusion("church tower " * 40 + "So A.", "A", *spellings_of(options, "A"))
+    assert kept == "church tower So A."
+    assert with_one_conclusion("four " * 40 + "4", "4", *spellings_of(TASK, "4")) == "four 4"
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "answer", "kept"),
+    [
+        ("It is 2.5 m. So 2.", "2", "It is 2.5 m."),
+        ("A car is here. So it is A.", "A", "A car is here."),
+        ("There is a car. So Ａ.", "A", "There is a car."),
+        ("A no parking sign. So no.", "no", "A no parking sign."),
+    ],
+)
+def test_what_only_holds_the_answer_s_letters_is_no_conclusion(thoughts: str, answer: str, kept: str) -> None:
+    assert without_conclusion(thoughts, answer) == kept
 
 
 def test_the_conclusion_is_cut_out_by_sentences() -> None:
@@ -100,10 +133,9 @@ def test_a_label_that_is_the_answer_says_it() -> None:
     assert hidden[0] == hidden[1]
 
 
-def test_a_teacher_that_fails_is_filled_in(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_teacher_that_fails_leaves_no_score(caplog: pytest.LogCaptureFixture) -> None:
     found = scored(with_teacher(), said("white", thought="white"), said("white", thought="crash"))
-    assert [one.total for one in found if one is not None] == [1.0, 1.0]
-    assert [one.notes["no_teacher"] for one in found if one is not None] == [0.0, 1.0]
+    assert [None if one is None else one.total for one in found] == [1.0, None]
     assert [one.getMessage().partition(",")[0] for one in caplog.records] == [
         "the verifier's teacher failed on 1 of 2 requests"
     ]
@@ -115,4 +147,4 @@ def test_a_reasoning_that_makes_the_teacher_refuse_is_worth_nothing() -> None:
     assert totals(with_teacher(teacher), honest, tricky) == [pytest.approx((1 + 0.6065307) / 2), 0.5]
     assert sum("lorem" in one.reasoning for one in teacher.asked) == BLAMED_AFTER + 1
     down = Swayed(refuses="")
-    assert totals(with_teacher(down), honest, tricky) == [1.0, 1.0]
+    assert totals(with_teacher(down), honest, tricky) == [None, None]
