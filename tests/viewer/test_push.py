@@ -167,7 +167,7 @@ def test_a_link_out_of_the_run_is_not_pushed(
     (stranger / name).symlink_to(secret)
     also = ["--report"] if name == "report.html" else []
     assert run_command(["push", str(stranger), REPO, *also, "--only-write", str(tmp_path / "out")]) == 2
-    assert f"is a link out of the run, to {secret}" in capsys.readouterr().err
+    assert f"is a link to {secret}" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
