@@ -182,16 +182,8 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]
     else:
         files = [path]
     for file in files:
-        yield _FileSource(
-            str(file),
-            _stem(file),
-            _rows_of(file),
-            image_root or file.parent,
-        )
-
-
-def _stem(file: Path) -> str:
-    return Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+        stem = Path(file.name.removesuffix(".gz")).stem
+        yield _FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
 
 
 def task_files(folder: Path) -> list[Path]:
