@@ -18,6 +18,7 @@ from saccade.media.budget import DECODING
 from saccade.media.conversion import GreyRangeError, rgb_of
 from saccade.media.headers import UnknownFormatError, decoding_bytes, opened_picture, with_usual_range
 from saccade.media.resize import MAX_ASPECT_RATIO
+from saccade.plain_files import open_plain
 
 _BROKEN = (
     OSError,
@@ -107,7 +108,7 @@ def _decoded(opened: ImageFile, raw: bytes, where: str, limits: ImageLimits) -> 
 def is_lfs_pointer(path: Path) -> bool:
     """Whether the file only names a file that Git LFS keeps elsewhere; False where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return file.read(len(_LFS_POINTER)) == _LFS_POINTER
     except OSError:
         return False
