@@ -167,7 +167,7 @@ def test_pipes_folders_and_endless_files_are_not_read(tmp_path: Path) -> None:
     found = damages_of(tmp_path, [FileSum(file=name, bytes=0, xxh3_128="0" * 32) for name in names])
     assert [one.kind for one in found] == ["damaged"] * 5
     os.mkfifo(tmp_path / CHECKSUMS)
-    assert str(damage_in(tmp_path)) == f"{CHECKSUMS} is damaged (it is no regular file)"
+    assert str(damage_in(tmp_path)) == f"{CHECKSUMS} is damaged (it is a FIFO, not a file)"
 
 
 def test_a_file_that_is_a_link_is_read_as_in_the_cache_of_a_hub(folder: Path) -> None:

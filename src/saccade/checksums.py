@@ -6,11 +6,9 @@ of 128 bits: fast, and no help against forgery, for whoever changes a file can c
 
 import json
 import os
-import stat
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -19,6 +17,7 @@ import xxhash
 
 from saccade.atomic import TEMPORARY_PREFIX, write_bytes_atomic
 from saccade.errors import UserError
+from saccade.plain_files import open_plain
 
 CHECKSUMS = "saccade_checksums.jsonl"
 
@@ -72,7 +71,7 @@ def shown(name: str) -> str:
 
 def sum_of(path: Path, name: str, *, start: int | None = None) -> FileSum:
     """The line of a file as it is now, or of what it has from ``start`` on. Raises OSError, as for a pipe."""
-    with os.fdopen(_open_regular(path), "rb", buffering=0) as file:
+    with open_plain(path) as file:
         count = max(0, os.fstat(file.fileno()).st_size - (start or 0))
         digest = _digest_of(file.fileno(), start or 0, count)
     return FileSum(file=name, bytes=count, xxh3_128=digest, start=start)
@@ -133,7 +132,7 @@ def read_sums(folder: Path) -> list[FileSum]:
     """
     path = folder / CHECKSUMS
     try:
-        with os.fdopen(_open_regular(path), "rb") as file:
+        with open_plain(path) as file:
             content = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise _damaged_sums(path, error.strerror or str(error)) from error
@@ -198,7 +197,7 @@ def refuse_damaged(folder: Path, *, of: Callable[[str], bool] = lambda _: True) 
 def _damage_of(folder: Path, lines: Sequence[FileSum]) -> Damage | None:
     name = lines[0].file
     try:
-        with os.fdopen(_open_regular(folder / name), "rb", buffering=0) as file:
+        with open_plain(folder / name) as file:
             why = _objection(file.fileno(), lines)
     except FileNotFoundError:
         return Damage(file=name, kind="missing", why="")
@@ -233,22 +232,6 @@ def _digest_of(descriptor: int, start: int, count: int) -> str:
         digest.update(buffer[:read])
         count -= read
     return digest.hexdigest()
-
-
-def _open_regular(path: Path) -> int:
-    """A descriptor to read from. Raises OSError for what is no file: a pipe would wait for its writer for ever."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    found = os.fstat(descriptor)
-    # What the kernel makes up may never end, and a file may be a link to it.
-    if not stat.S_ISREG(found.st_mode) or found.st_dev in _kernel_devices():
-        os.close(descriptor)
-        raise OSError(0, "it is no regular file")
-    return descriptor
-
-
-@cache
-def _kernel_devices() -> frozenset[int]:
-    return frozenset(Path(place).stat().st_dev for place in ("/proc", "/sys") if os.path.ismount(place))
 
 
 def _is_covered(name: str) -> bool:

@@ -187,7 +187,7 @@ def test_a_strangers_run_makes_no_check_wait_and_no_terminal_change(
         file.write('{"file": "media/\\u001b[2J", "bytes": 1, "xxh3_128": ""}\n')
     assert checked(run) == 1
     said = capsys.readouterr().out
-    assert "media/pipe is damaged (it is no regular file)" in said
+    assert "media/pipe is damaged (it is a FIFO, not a file)" in said
     assert "\x1b" not in said
     with (run / CHECKSUMS).open("a") as file:
         file.write('{"file": "../../../etc/passwd", "bytes": 1, "xxh3_128": ""}\n')

@@ -203,7 +203,7 @@ def test_imitated_questions_are_not_reinforced() -> None:
     tasks = _asked(6)
     traces = [Example(task=one, turns=()) for one in tasks[:2]]
     assert apart_from(traces, tasks) == tasks[2:]
-    with pytest.raises(UserError, match="all 2 questions are imitated already.*shares_data=true"):
+    with pytest.raises(UserError, match=r"all 2 questions are imitated already.*shares_data=true"):
         apart_from(traces, tasks[:2])
 
 

@@ -24,6 +24,8 @@ from torch.distributed.checkpoint.metadata import (
     TensorStorageMetadata,
 )
 
+from saccade.plain_files import plain_bytes
+
 _MAX_BYTES = 64 << 20
 """Over three times what 64 ranks write of a model of 70 billion weights."""
 _SHARD_FILE = re.compile(r"__\d{1,6}_\d{1,6}\.distcp")
@@ -123,7 +125,7 @@ def _unpickled(path: Path) -> object:
     if not stat.S_ISREG(file.st_mode) or file.st_size > _MAX_BYTES:
         raise ValueError(f"{path.name} is no file of at most {_MAX_BYTES >> 20} MiB")
     try:
-        return _RecordReader(io.BytesIO(path.read_bytes())).load()
+        return _RecordReader(io.BytesIO(plain_bytes(path, _MAX_BYTES))).load()
     except KeyError as error:
         raise ValueError(f"an index with an instruction or a place that it cannot have ({error})") from error
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from saccade.atomic import write_bytes_atomic
 from saccade.checksums import CHECKSUMS, Damage, FileSum, damages_of, files_below, read_sums, sum_of, sums_file
 from saccade.errors import UserError
+from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.runs import line_sums
 from saccade.runs.directory import locked, refuse_links
 from saccade.runs.record_sums import RecordSums
@@ -135,5 +136,5 @@ def _accept_run(run: Path) -> None:
     records.cover()
     for journal in (run / _JOURNALS).glob("*.jsonl"):
         if line_sums.known_sums(journal) is not None:
-            lines = journal.read_bytes().splitlines(keepends=True)
+            lines = plain_bytes(journal, ANY_BYTES).splitlines(keepends=True)
             write_bytes_atomic(line_sums.line_sums_of(journal), line_sums.sums_of_lines(lines))

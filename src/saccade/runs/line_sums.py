@@ -5,6 +5,8 @@ from pathlib import Path
 
 import xxhash
 
+from saccade.plain_files import ANY_BYTES, open_plain, plain_bytes, plain_lines
+
 FOLDER = "line_sums"
 
 
@@ -20,7 +22,7 @@ def line_sum(line: bytes) -> bytes:
 def known_sums(journal: Path) -> frozenset[bytes] | None:
     """What lines of the journal may have; None where an earlier version wrote it. Raises OSError."""
     path = line_sums_of(journal)
-    return frozenset(path.read_bytes().splitlines(keepends=True)) if path.is_file() else None
+    return frozenset(plain_bytes(path, ANY_BYTES).splitlines(keepends=True)) if path.is_file() else None
 
 
 def sums_of_lines(lines: Iterable[bytes]) -> bytes:
@@ -32,7 +34,7 @@ def damaged_lines(journal: Path) -> list[int]:
     known = known_sums(journal)
     if known is None:
         return []
-    with journal.open("rb") as file:
+    with open_plain(journal) as file:
         # A last line without its end is being written, or was when its process was killed.
-        whole = [(number, line) for number, line in enumerate(file, start=1) if line.endswith(b"\n")]
+        whole = [(number, line) for number, line in enumerate(plain_lines(file), start=1) if line.endswith(b"\n")]
     return [number for number, line in whole if line_sum(line) not in known]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from saccade.errors import UserError, missing_extra
-from saccade.plain_files import check_plain, check_plain_below
+from saccade.plain_files import check_plain, check_plain_below, plain_bytes
 from saccade.tasks.rows.fields import NumberedRow, Row
 
 ROWS_AT_ONCE = 64
@@ -75,7 +75,7 @@ def _refuse_outside_files(folder: Path) -> None:
         if not card.is_file():
             continue
         try:
-            named = list(_data_files(card.read_text("utf-8", errors="replace")))
+            named = list(_data_files(plain_bytes(card).decode("utf-8", "replace")))
         except (yaml.YAMLError, RecursionError) as error:
             raise UserError(f"{card} cannot be read: {type(error).__name__}") from error
         for file in named:
@@ -135,7 +135,7 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
 def _refuse_saved_elsewhere(folder: Path) -> None:
     """UserError for a saved data set whose record names files that are not beside it. ValueError for a damaged one."""
     for record in (folder / "state.json", *folder.glob("*/state.json")):
-        said = json.loads(record.read_bytes()) if record.is_file() else None
+        said = json.loads(plain_bytes(record)) if record.is_file() else None
         files = said.get("_data_files") if isinstance(said, dict) else None
         for file in files if isinstance(files, list) else ():
             name = str(file.get("filename") if isinstance(file, dict) else file)
