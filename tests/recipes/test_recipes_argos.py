@@ -186,12 +186,12 @@ def test_rows_can_be_rewarded_by_their_own_boxes(folder: Path, tmp_path: Path) -
     with pytest.raises(UserError, match=r"back_ends.boxes=true, but 12 of 12 questions, .* have no boxes"):
         planned(folder, "back_ends.boxes=true", "reward.reasoning_weight=0")
     rows = [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
-    boxed = [{**row, "targets": [{"label": "wall", "box": [0, 0, 20, 20]}]} for row in rows]
+    boxed = [{**row, "boxes": [{"label": "wall", "box": [0, 0, 20, 20]}]} for row in rows]
     for number in range(12):
         shutil.copy(folder / f"{number}.png", tmp_path)
     (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in boxed))
     plan = planned(tmp_path, "back_ends.boxes=true", "reward.reasoning_weight=0")
-    reward, [task, *_] = reinforcement(plan).reward, [reinforcement(plan).questions()(0)]
+    reward, task = reinforcement(plan).reward, reinforcement(plan).questions().sample(1)[0].task
     right = PointMention(text="", label="wall", point=Point(5, 5))
     beside = PointMention(text="", label="wall", point=Point(50, 40))
     group = Group(task=task, stream="main", trajectories=(answered(task, right), answered(task, beside)))

@@ -75,8 +75,7 @@ def argos(context: RecipeContext) -> Plan:
     training, held_out = split_held_out(given, settings.held_out_share, seed=context.seed)
     imitates = settings.sft_data if settings.sft.steps else None
     traces = None if imitates is None else traces_to_imitate(imitates, held_out, context)
-    if traces is not None and not settings.shares_data:
-        training = apart_from(traces, training)
+    training = training if settings.shares_data else apart_from(traces or (), training)
     opened = back_ends(
         settings.back_ends,
         settings.judge,
