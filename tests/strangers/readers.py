@@ -1,6 +1,7 @@
 """Modules that open files or load code: by which reader each is watched, or why it reads nothing of strangers."""
 
 READ_BY: dict[str, str] = {
+    "checksums.py": "check",
     "cli/measured.py": "figures",
     "cli/push.py": "push",
     "config/config_file.py": "config",
@@ -18,7 +19,9 @@ READ_BY: dict[str, str] = {
     "evaluation/judging.py": "toolbox, labels, rates",
     "evaluation/prices.py": "prices",
     "evaluation/sample_files.py": "figures",
+    "learner/shard_index.py": "trainer's state",
     "learner/state_files.py": "trainer's state",
+    "media/decode.py": "picture",
     "media/store.py": "picture",
     "media/video.py": "video",
     "models/checkpoint.py": "model's plans",
@@ -36,12 +39,15 @@ READ_BY: dict[str, str] = {
     "retrieval/sources.py": "pages of a folder",
     "retrieval/store.py": "index",
     "runs/asking.py": "record of asking",
+    "runs/checking.py": "check",
     "runs/checkpoints.py": "trainer's state",
     "runs/clocks.py": "files beside records",
     "runs/directory.py": "resume",
+    "runs/line_sums.py": "check",
     "runs/metrics.py": "report",
     "runs/record_lines.py": "viewer",
     "runs/recorded_tools.py": "record of asking",
+    "runs/record_sums.py": "check",
     "runs/records.py": "show",
     "runs/runinfo.py": "report",
     "runs/segments.py": "viewer",
@@ -97,6 +103,10 @@ NATIVE = frozenset(
         "vision_models/sentence_encoders.py",
         "runs/directory.py",
         "viewer/verdicts.py",
+        "media/decode.py",
+        "runs/checking.py",
+        "runs/line_sums.py",
+        "runs/record_sums.py",
     ]
 )
 """Of these no opening is seen: a library or a process of its own opens, or another module's reader comes first."""
@@ -138,7 +148,6 @@ OTHERS: dict[str, str] = {
     "interop/mcp/images.py": "reads pictures below the folders that the user named (tests/interop/mcp)",
     "interop/trl/environment.py": "opens tools, which are no files",
     "learner/learner.py": "a method called load of its own",
-    "learner/processes.py": "reads failures of the learners of one run (docs/scaling.md: trusted networks)",
     "models/identity.py": "reads files that it has just written",
     "models/memory.py": "loads the C library of the process",
     "native/library.py": "loads the library that it compiled, out of the user's cache",
