@@ -353,6 +353,7 @@ FILES: dict[str, Stranger] = {
             '[tools.detect_objects]\nbackend = "transformers"\nmodel = "DECOY"\n'
             '[tools.search_pages]\nindex = "DECOY"\n',
         ),
+        follows=True,
     ),
     "prices that are code": Stranger(
         "file", "the limits of numbers", _text("a.toml", '[m]\ninput = 1e999\noutput = "TOUCH"\n')

@@ -91,7 +91,7 @@ def _recipe(folder: Path, places: Places) -> None:
     own = f"{folder}/recipe.py:recipe"
     edit_json(
         folder / "settings.json",
-        recipe={"family": own, "encoder": own, "reward": own, "recipe": own},
+        recipe={"family": own, "reward": own, "recipe": own},
         inputs={"recipe": own, "recipe_sha256": "0123456789ab"},
         command=["saccade", "train", own],
     )
@@ -111,7 +111,10 @@ RUNS: dict[str, Stranger] = {
         _settings(lambda places: {"recipe": {"encoder": places.other_url}}),
     ),
     "encoder elsewhere": Stranger(
-        "run", "another folder as the encoder", _settings(lambda places: {"recipe": {"encoder": str(places.decoys)}})
+        "run",
+        "another folder as the encoder",
+        _settings(lambda places: {"recipe": {"encoder": str(places.decoys)}}),
+        follows=True,
     ),
     "evaluation that climbs": Stranger("run", "records of another run, sent to a judge", _evaluation_named),
     "control characters everywhere": Stranger("run", "the terminal of who looks at it", _terminal),

@@ -423,6 +423,7 @@ LOADERS: dict[str, Loader] = {
     "parts of a vision model": Loader(load=_vision_parts, takes=("checkpoint",)),
     "trainer's state": Loader(load=_trainer, takes=("run",)),
     "report": Loader(load=_command("report", "RUN"), takes=("run",), may_write=True),
+    "check": Loader(load=_command("check", "RUN"), takes=("run",)),
     "show": Loader(load=_command("show", "RUN"), takes=("run",)),
     "figures": Loader(load=_command("figures", "RUN"), takes=("run",)),
     "compare": Loader(load=_command("compare", "RUN", "RUN"), takes=("run",)),

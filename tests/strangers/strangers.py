@@ -51,7 +51,10 @@ class Stranger:
     make: Callable[[Path, Places], object]
     """Fills the folder; of kind ``file`` it gives the file."""
     follows: bool = False
-    """A link that is read where it leads, as docs/strangers.md says; it is never written through, nor published."""
+    """A link that is read where it leads, or a file that names folders by its purpose, as docs/strangers.md says.
+
+    Nothing there is written, run or published.
+    """
 
 
 def make_decoys(folder: Path) -> None:

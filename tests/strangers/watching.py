@@ -6,6 +6,7 @@ of decoys that every hostile input points at. Both only record: nothing is stopp
 
 import ctypes
 import os
+import socket
 import struct
 import sys
 import sysconfig
@@ -131,13 +132,15 @@ class Watch:
         elif event in _LISTS:
             self._file(event, _text(arguments[0]) or ".", is_writing=False)
         elif event in _CHANGES:
-            for one in arguments[: 2 if event in ("os.rename", "os.link", "shutil.move", "shutil.copyfile") else 1]:
+            first, last = (1, 2) if event in ("os.link", "shutil.copyfile", "shutil.copytree") else (0, 1)
+            for one in arguments[first : 2 if event in ("os.rename", "shutil.move") else last]:
                 if event != "os.mkdir" or not Path(_text(one)).is_dir():
-                    self._file(event, _text(one), is_writing=event != "os.link")
+                    self._file(event, _text(one), is_writing=True)
         elif event == "subprocess.Popen":
             self._process(arguments)
         elif event in _PROCESSES or event in _NETWORK:
-            if not (event == "socket.connect" and isinstance(arguments[1], str | bytes)):
+            # Processes of one machine speak by sockets without an address.
+            if getattr(arguments[0], "family", None) != socket.AF_UNIX:
                 self.reached.append(f"{event} {arguments[:2]!r}"[:200])
         elif event == "pickle.find_class":
             if not _is_library_frame():
