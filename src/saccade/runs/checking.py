@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
 from saccade.atomic import write_bytes_atomic
@@ -136,5 +137,6 @@ def _accept_run(run: Path) -> None:
     records.cover()
     for journal in (run / _JOURNALS).glob("*.jsonl"):
         if line_sums.known_sums(journal) is not None:
-            lines = plain_bytes(journal, ANY_BYTES).splitlines(keepends=True)
+            # As a file has its lines: ``splitlines`` would end one at a carriage return too.
+            lines = BytesIO(plain_bytes(journal, ANY_BYTES))
             write_bytes_atomic(line_sums.line_sums_of(journal), line_sums.sums_of_lines(lines))
