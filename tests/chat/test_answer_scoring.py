@@ -148,7 +148,7 @@ def test_a_reasoning_speaks_no_token_of_the_teacher_s_and_breaks_nothing(media: 
         loaded = teacher._loaded
         assert loaded is not None
         ids = [loaded.chat.encode(plain_text(text)) for text in hostile]
-        own = set(loaded.chat.tokenizer.all_special_ids)  # type: ignore[attr-defined]
+        own = set(loaded.tokenizer.all_special_ids)
     assert [len(one) for one in found if not isinstance(one, MachineError)] == [len(fine)] * len(hostile)  # type: ignore[arg-type]
     assert [own & set(one) for one in ids] == [set()] * len(hostile)
 

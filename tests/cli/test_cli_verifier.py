@@ -27,7 +27,10 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 def test_argos_reward_is_closed_and_a_bad_one_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, _ = said(capsys, "hacks", "-n", 4)
-    assert (status, out.splitlines()[-1]) == (0, "0 of 17 hacks pay on 4 tasks")
+    # By the paper's letter a point at a thing that the question does not ask about pays (reward.recall_weight).
+    assert status == 1
+    assert "1 of 19 hacks pay on 4 tasks" in out
+    assert out.splitlines()[-1] == "0 of 4 hacks pay on 4 tasks"
     (tmp_path / "bad.py").write_text(BAD)
     status, out, _ = said(capsys, "hacks", f"{tmp_path / 'bad.py'}:bad", "-n", 4)
     paying = [line.split("  ")[0] for line in out.splitlines() if "PAYS" in line]
@@ -69,7 +72,7 @@ def test_rows_without_boxes_are_left_out_and_said(capsys: pytest.CaptureFixture[
     mixed.write_text("\n".join(json.dumps({**row, "id": str(n)}) for n, row in enumerate([asked, asked, boxed, boxed])))
     bare.write_text(json.dumps(asked))
     status, out, err = said(capsys, "hacks", "--data", mixed, "-n", 2)
-    assert (status, out.splitlines()[-1]) == (0, "0 of 17 hacks pay on 2 tasks")
+    assert (status, out.splitlines()[-1]) == (0, "0 of 19 hacks pay on 2 tasks")
     assert "2 of 4 rows have no boxes and are left out" in err
     status, out, err = said(capsys, "agreement", "--data", mixed, "--wrong", 0, "--json")
     assert (status, json.loads(out)["tasks"], "2 of 4 rows" in err) == (0, 2, True)

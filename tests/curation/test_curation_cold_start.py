@@ -192,7 +192,7 @@ def test_the_protocol_writes_the_boxes_as_the_family_does(tmp_path: Path, conven
         ("a dog <box>[10,20,10,90]</box></think><answer>A</answer>", "is empty or inverted"),
         ("a dog <box>[10,20,230,90]</box></think><answer>A</answer>", "lies outside the image of 200 x 100 px"),
         ("a dog <box>[200,20,201,90]</box></think><answer>A</answer>", "lies outside the image of 200 x 100 px"),
-        (["<think>a</think>"], "messages: must be an object with keys, not str"),
+        (["<think>a</think>"], "messages: there is no answer"),
         (None, "messages: there is no answer"),
         (5, "messages: "),
     ],
@@ -204,7 +204,7 @@ def test_a_reply_that_cannot_be_imitated_says_why(tmp_path: Path, reply: object,
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({}, "messages: must be a list of messages, not nothing"),
+        ({}, "conversations: must be a list of messages, not nothing"),
         ({"messages": [], "images": ["coco/000000033471.jpg"]}, "does not end with an assistant's answer"),
         (conversation() | {"images": []}, "images: 1 <image> markers in the text but 0 images"),
         (

@@ -118,7 +118,7 @@ def test_a_wrong_view_is_a_message_and_status_2(tmp_path: Path, capsys: pytest.C
     assert run_command([*command, "--test-time", "none"]) == 2
     assert "--test-time 'none' must be crops, union or crops,union" in capsys.readouterr().err
     assert run_command([*command, "--protocol", "boxes"]) == 2
-    assert "'boxes' is not one of 'tagged', 'direct', 'code', 'grounded', 'textual'" in capsys.readouterr().err
+    assert "'boxes' is not one of 'tagged', 'direct', 'bare', 'code', 'grounded', 'textual'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

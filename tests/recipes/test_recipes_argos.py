@@ -130,10 +130,9 @@ def test_weights_that_cannot_be_loaded_name_their_setting(folder: Path, tmp_path
     cut = shutil.copytree(whole, tmp_path / "cut")
     weights = cut / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5000])
-    plan = planned(folder, *own(folder), f"back_ends.{setting}={cut}")
     named = "the model 'video_judge' cannot be opened: " if setting == "video_judge.at" else f"back_ends.{setting}="
     with pytest.raises(UserError) as told:
-        entered(plan)
+        entered(planned(folder, *own(folder), f"back_ends.{setting}={cut}"))
     assert str(told.value).startswith(f"{named}{cut}")
     assert str(told.value).endswith("; copy the checkpoint again")
 

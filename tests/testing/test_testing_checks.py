@@ -270,7 +270,7 @@ class JealousAsync(Jealous):
         (answered, "a failed trajectory is scored"),
         (contrary, "a right answer gets -1"),
         (gullible, "what a tool says changes the score"),
-        (undefined, "not finite"),
+        (undefined, "no finite number"),
         (credulous_judge, "a failed trajectory is scored 0.0"),
         (Jealous(), "the order of siblings changes the score"),
         (JealousAsync(), "the order of siblings changes the score"),

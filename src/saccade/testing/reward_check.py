@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from saccade.envs.environment import EnvironmentContext
+from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.groups import score_question
@@ -68,7 +69,10 @@ def check_reward(reward: AnyReward) -> None:
 
 
 def _scores(reward: AnyReward, task: Task, trajectories: Sequence[Trajectory]) -> list[Score | None]:
-    (group,), memory = score_question([Group(task=task, stream="main", trajectories=tuple(trajectories))], reward)
+    try:
+        (group,), memory = score_question([Group(task=task, stream="main", trajectories=tuple(trajectories))], reward)
+    except UserError as error:
+        raise AssertionError(str(error)) from error
     assert json.loads(json.dumps(memory)) == memory, f"what is remembered is not the same after JSON: {memory!r}"
     return [one.score for one in group.trajectories]
 

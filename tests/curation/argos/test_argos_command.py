@@ -260,7 +260,7 @@ def test_a_model_that_cannot_be_loaded_names_its_option(tmp_path: Path, capsys: 
     named = ["--data", data, "--teacher", server, "--teacher-model", "glm", *models, "--out", str(tmp_path / "out")]
     assert run_command(["curate", "argos", *named]) == 2
     told = capsys.readouterr().err
-    assert f"--detector {cut} cannot be loaded as" in told
+    assert f"--detector {cut}" in told
     assert "copy the checkpoint again" in told
 
 
