@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from PIL import Image
+from transformers import AutoTokenizer
 
 from saccade.chat.answer_scoring import MAX_SCORED_CHARS, CheckpointTeacher, ServerTeacher, plain_text
 from saccade.chat.openai_chat import ChatClient
@@ -148,7 +149,7 @@ def test_a_reasoning_speaks_no_token_of_the_teacher_s_and_breaks_nothing(media: 
         loaded = teacher._loaded
         assert loaded is not None
         ids = [loaded.chat.encode(plain_text(text)) for text in hostile]
-        own = set(loaded.tokenizer.all_special_ids)
+        own = set(AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False).all_special_ids)
     assert [len(one) for one in found if not isinstance(one, MachineError)] == [len(fine)] * len(hostile)  # type: ignore[arg-type]
     assert [own & set(one) for one in ids] == [set()] * len(hostile)
 

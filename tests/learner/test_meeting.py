@@ -70,7 +70,7 @@ def test_nothing_that_somebody_writes_to_the_store_is_run(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "kept",
-    ["[" * 100_000, "null", '{"rank": 0}', '[0, "user"]', '[[], "user", "x"]', "[1.5, 2, 3]", "x" * 1_000_000],
+    ["[" * 100_000, "null", '{"rank": 0}', '[0, "user"]', '[[], "user", "x"]', "[1.5, 2, 3]", "x" * 100_000],
     ids=["deep", "null", "object", "short", "list", "numbers", "long"],
 )
 def test_words_that_no_rank_writes_are_taken_for_none(kept: str) -> None:
