@@ -262,6 +262,8 @@ def asking_of(url: str, port: int) -> Iterator[socket.socket]:
         yield connection
 
 
+# uvloop collects the torn connection of the client in its own time.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_a_client_that_leaves_ends_the_fetching_of_its_pictures(host: PictureHost) -> None:
     fetcher = fetcher_of(host)
     with serving(fetcher=fetcher, allows_https=True) as agent:
