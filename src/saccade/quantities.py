@@ -12,6 +12,9 @@ _QUANTITY = re.compile(
     r"(?P<exponent>(?:[eE][+-]?[0-9]{1,4})?)\s*(?P<suffix>[^0-9]*)"
 )
 
+FRACTION = re.compile(r"[+-]?(?:[0-9]{1,9}\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
+"""``3/4``, or a mixed number such as ``1 3/4``."""
+
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALE_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
 

@@ -12,6 +12,8 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 AnswerKind = Literal["exact", "choice", "integer", "number", "math", "boxes", "list", "text", "sentence", "judge"]
 """How an answer is compared with the right one: ``saccade.rewards.answers.kinds``."""
+FREE_TEXT: frozenset[AnswerKind] = frozenset(["text", "sentence", "judge"])
+"""Kinds that may be worded in many ways, so that a judge can be asked."""
 
 TrajectoryStatus = Literal["answered", "turn_limit", "token_limit", "failed"]
 """``failed`` is the machine's failure: such a trajectory is counted and left out, never scored."""

@@ -14,7 +14,7 @@ from saccade.protocols.tagged import parse
 from saccade.quantities import NUMBER_WORDS
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
 from saccade.rewards.answers.options_in_text import options_in
-from saccade.types import Answer, Task
+from saccade.types import FREE_TEXT, Answer, Task
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def near_misses(task: Task) -> Iterator[str]:
     number = _NUMBER.search(task.answer)
     if number:
         yield f"{task.answer[: number.start()]}{int(number[0]) * 2 + 1}{task.answer[number.end() :]}"
-    if task.answer_kind in ("text", "sentence", "judge", "exact"):
+    if task.answer_kind in {*FREE_TEXT, "exact"}:
         words = task.answer.split()
         for place, word in enumerate(words):
             other = _opposite(word)

@@ -17,7 +17,7 @@ from saccade.evaluation.statistics import RaterAgreement, rater_agreement
 from saccade.plain_files import ANY_BYTES, open_plain_text, plain_lines, plain_text
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.llm_judge import AnswerJudge
-from saccade.types import Attempt
+from saccade.types import FREE_TEXT, Attempt
 
 _RIGHT: Mapping[str, bool] = {
     **dict.fromkeys(("right", "true", "yes", "1", "correct"), True),
@@ -99,7 +99,7 @@ async def verdicts(
             sample=sample,
             answer=answer,
             gold=task.answer,
-            rule=None if task.answer_kind in ("text", "sentence", "judge") and not is_right else is_right,
+            rule=None if task.answer_kind in FREE_TEXT and not is_right else is_right,
             judge=given,
             swapped=swapped,
             second=None if second is None else await second.verdict(task, answer),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.instructions import Style, observation, question_parts
-from saccade.protocols.markup import unreadable
+from saccade.protocols.markup import after_thought, unreadable
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
 from saccade.types import Answer, ExpertTurn, Malformed, Message, Task, ToolSpec
 
@@ -42,13 +42,13 @@ def parse_bare(text: str) -> ParsedTurn:
     if refusal is not None:
         return ParsedTurn(thought="", action=refusal, is_well_formed=False)
     thoughts = [thought.strip() for thought in _THOUGHT.findall(text)]
-    opened, _, said = _THOUGHT.sub("", text).rpartition("</think>")
+    opened, said = _THOUGHT.sub("", text).rpartition("</think>")[0], after_thought(text)
     thought = "\n".join(filter(None, [opened.strip(), *thoughts]))
     if "<think>" in said:
         return ParsedTurn(thought=thought, action=Malformed(why="the thought never ends"), is_well_formed=False)
-    if not said.strip():
+    if not said:
         return ParsedTurn(thought=thought, action=Malformed(why="the reply is empty"), is_well_formed=False)
-    return ParsedTurn(thought=thought, action=Answer(text=said.strip()), is_well_formed=True)
+    return ParsedTurn(thought=thought, action=Answer(text=said), is_well_formed=True)
 
 
 def _write(turn: ExpertTurn) -> str:

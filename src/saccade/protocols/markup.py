@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from saccade.types import Json, Malformed, ToolCall
 
 MAX_TURN_CHARS = 1 << 18
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 _ROLE_TOKEN = r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_pad|image_pad|video_pad)\|>"
 # Whatever a family's tokenizer may take for a token of its own: "<|…|>" of any name, the images of InternVL.
@@ -81,6 +82,11 @@ def is_strict(text: str, blocks: Sequence[Block]) -> bool:
 def names_tags(text: str) -> bool:
     """Whether tags or role tokens stand in a text, as words of a thought may."""
     return _POSING.search(text) is not None
+
+
+def after_thought(text: str) -> str:
+    """What follows the last thought, closed by a ``</think>`` whether a ``<think>`` or the template opened it."""
+    return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
 
 
 def unreadable(text: str) -> Malformed | None:

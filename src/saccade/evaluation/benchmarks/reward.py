@@ -1,13 +1,11 @@
 """A benchmark's reading as the reward of an evaluation, so that reports count as right what the headline counts."""
 
-import re
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, ReadingName
+from saccade.protocols.markup import after_thought
 from saccade.rewards.reward import Reward
 from saccade.types import Score, Task, Term, Trajectory
-
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 def benchmark_reward(
@@ -36,4 +34,4 @@ def final_reply(trajectory: Trajectory) -> str:
     if trajectory.answer is not None:
         return trajectory.answer
     text = trajectory.turns[-1].text if trajectory.turns else ""
-    return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
+    return after_thought(text)

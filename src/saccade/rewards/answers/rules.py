@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
-from saccade.quantities import Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
+from saccade.quantities import FRACTION, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.answers.doubts import doubts_of
 from saccade.rewards.answers.expressions import (
     MAX_EXPRESSION_CHARACTERS,
@@ -45,7 +45,6 @@ _LETTER = re.compile(
 _LETTER_AND_TEXT = re.compile(
     r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL
 )
-_FRACTION = re.compile(r"[+-]?(?:[0-9]{1,9}\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
 _LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -208,7 +207,7 @@ def _number_in(prediction: str, wanted: Quantity) -> Quantity | None:
 
 def _fraction_in(prediction: str) -> Quantity | None:
     plain = bare(prediction)
-    is_fraction = _FRACTION.fullmatch(plain) or _LATEX_FRACTION.fullmatch("".join(plain.split()))
+    is_fraction = FRACTION.fullmatch(plain) or _LATEX_FRACTION.fullmatch("".join(plain.split()))
     return evaluate(plain) if is_fraction else None
 
 

@@ -22,7 +22,7 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.judges.addressing import MARK, addresses_judge, quoted, runs_of, says_anything
 from saccade.rewards.judges.consistency import ATTACK, CONTRADICTION, SAYS_NOTHING, Reference, Verdict, mean_or_none
 from saccade.seeding import seed_for
-from saccade.types import ImageRef, Message, Task
+from saccade.types import FREE_TEXT, ImageRef, Message, Task
 
 Value = TypeVar("Value")
 
@@ -294,7 +294,7 @@ class AnswerJudge:
     def _needs_judge(self, task: Task, answer: str) -> bool:
         is_readable = len(answer) <= self.max_answer_chars and says_anything(answer)
         return (
-            task.answer_kind in ("text", "sentence", "judge")
+            task.answer_kind in FREE_TEXT
             and is_readable
             and not addresses_judge(answer, _ANSWER_RUNS, question=task.question)
         )

@@ -3,7 +3,7 @@
 import json
 import re
 
-from saccade.quantities import parse_quantity
+from saccade.quantities import FRACTION, parse_quantity
 from saccade.types import AnswerKind
 
 MAX_LAYERS = 8
@@ -24,7 +24,6 @@ _LATEX = re.compile(
     r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|angle|sin|cos|tan|log|ln|theta|alpha|beta)\b"
     r"|[√π∞²³∠]|[A-Za-z0-9)}]\^"
 )
-_FRACTION = re.compile(r"[+-]?(?:[0-9]+\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
 _EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9\s]|[=<>≤≥])*")
 _TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥]|[=<>≤≥]\s*[A-Za-z]\b")
 _FUNCTIONS = frozenset(["sin", "cos", "tan", "log", "exp", "sqrt"])
@@ -114,7 +113,7 @@ def is_json_object(answer: str) -> bool:
 
 def is_mathematical(answer: str) -> bool:
     """Whether an answer is written as mathematics: by its signs, not by whether it has a value."""
-    if _LATEX.search(answer) or _FRACTION.fullmatch(answer) or _PAIR.fullmatch(answer):
+    if _LATEX.search(answer) or FRACTION.fullmatch(answer) or _PAIR.fullmatch(answer):
         return True
     return _EQUATION.fullmatch(answer) is not None and _TERM.search(answer) is not None and _has_short_words(answer)
 

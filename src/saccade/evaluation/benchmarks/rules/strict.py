@@ -6,10 +6,10 @@ It is the rule of Saccade's own rewards (``rewards.answers.metrics_by_set``), be
 import re
 
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
+from saccade.protocols.markup import after_thought
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.replies import bare
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _ANSWER = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
 _TAG = re.compile(r"</?(?:think|answer|tool_call|box|point)>")
 
@@ -19,9 +19,7 @@ def strict_answer(reply: str) -> str:
 
     Answers in several tags that are not the same are none.
     """
-    outside = (_THOUGHT.sub("", reply) if "</think>" in reply else reply).strip()
-    # A thought that the template opened has no opening tag.
-    outside = outside.rpartition("</think>")[2].strip()
+    outside = after_thought(reply)
     # A thought that never ends may hold the answer in its tags.
     if answers := [one.strip() for one in _ANSWER.findall(outside) or _ANSWER.findall(reply)]:
         return answers[-1] if len({bare(one).casefold() for one in answers}) == 1 else ""
