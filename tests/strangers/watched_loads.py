@@ -34,6 +34,7 @@ def _ring(*_: object) -> None:
 
 
 def main(plan: Path) -> None:
+    sys.dont_write_bytecode = True  # the interpreter's own writing beside its packages is no reader's
     said = json.loads(plan.read_text())
     (root := Path(said["root"])).joinpath("results").mkdir()
     for number, name in enumerate(said["loaders"]):
