@@ -201,6 +201,7 @@ def _said(benchmark: Benchmark, reading: BenchmarkReading) -> str:
     interval = f"; 95 % interval of the first {reading.ci95[0]:.1%} to {reading.ci95[1]:.1%}" if reading.ci95 else ""
     text = f"{reading.name}{star}: {figures}{interval}"
     text += f"; INCOMPLETE: {reading.failed:,} failed" if reading.failed else ""
+    text += f"; {reading.unanswered:,} without an answer, not scored" if reading.unanswered else ""
     return text + (f"; {reading.no_verdict:,} without verdict" if reading.no_verdict else "")
 
 

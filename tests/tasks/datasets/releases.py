@@ -667,6 +667,23 @@ def textvqa(root: Path) -> Path:
     return write(root, {"TextVQA_0.5.1_train.json": {"data": rows}, "train_images/0054c91397f2fe05.jpg": picture()})
 
 
+def okvqa(root: Path) -> Path:
+    answers = [
+        {"answer_id": place, "raw_answer": "racing", "answer_confidence": "yes", "answer": "race"} for place in range(7)
+    ]
+    answers += [{"answer_id": place, "raw_answer": "motocross", "answer": "motocross"} for place in range(7, 10)]
+    told = {"image_id": 297147, "question_id": 2971475, "question_type": "one", "answer_type": "other"}
+    asked = {"image_id": 297147, "question": "What sport can you use this for?", "question_id": 2971475}
+    return write(
+        root,
+        {
+            "mscoco_train2014_annotations.json": {"info": {}, "annotations": [{**told, "answers": answers}]},
+            "OpenEnded_mscoco_train2014_questions.json": {"info": {}, "questions": [asked]},
+            "train2014/COCO_train2014_000000297147.jpg": picture(),
+        },
+    )
+
+
 def stvqa(root: Path) -> Path:
     rows = [
         {
@@ -712,6 +729,7 @@ RELEASES: Mapping[str, tuple[str, Callable[[Path], Path]]] = {
     "dvqa": ("train", dvqa),
     "super-clevr": ("train", super_clevr),
     "textvqa": ("train", textvqa),
+    "okvqa": ("train", okvqa),
     "stvqa": ("train", stvqa),
     **DOCUMENT_RELEASES,
 }

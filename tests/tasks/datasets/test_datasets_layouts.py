@@ -171,6 +171,15 @@ def test_vizwiz_has_all_ten_answers_and_the_most_common_one(tmp_path: Path) -> N
     assert found.left_out == {"no answer is published": 1}
 
 
+def test_okvqas_two_files_are_joined_by_the_questions_number(tmp_path: Path) -> None:
+    (task,) = read("okvqa", tmp_path).tasks
+    assert (task.question, task.answer) == ("What sport can you use this for?", "race")
+    assert (len(task.accepted), task.accepted.count("motocross")) == (10, 3)
+    (tmp_path / "OpenEnded_mscoco_train2014_questions.json").unlink()
+    with pytest.raises(UserError, match=r"OpenEnded_mscoco_train2014_questions\.json"):
+        read_data_set("okvqa", tmp_path, split="train", media=MediaStore())
+
+
 def test_scienceqa_reads_its_split_and_leaves_out_questions_without_an_image(tmp_path: Path) -> None:
     found = read("scienceqa", tmp_path)
     assert [asked(task) for task in found.tasks] == [

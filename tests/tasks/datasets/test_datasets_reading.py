@@ -200,6 +200,7 @@ HUB_ROWS = {
     "docvqa": [{"questionId": "1", "question": "When?", "image": hub_image(), "docId": 1, "answers": ["1993"]}],
     "infographicvqa": [{"questionId": "1", "question": "When?", "image": hub_image(), "answers": ["1993"], "ocr": ""}],
     "vizwiz": [{"question_id": "a.jpg", "image": hub_image(), "question": "What?", "answers": ["basil"] * 10}],
+    "okvqa": [{"question_id": "1", "image": hub_image(), "question": "What?", "answers": ["race"] * 10}],
     "scienceqa": [{"image": hub_image(), "question": "Which?", "choices": ["a", "b"], "answer": 1, "hint": ""}],
     "aokvqa": [
         {

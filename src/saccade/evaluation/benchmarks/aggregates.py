@@ -1,6 +1,7 @@
 """Aggregates of benchmarks: means, means of means, and groups that count only where all their rows are right."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from saccade.evaluation.benchmarks.benchmark import Aggregate, BenchmarkFigure, ScoredRow
@@ -45,6 +46,16 @@ def accuracy(*columns: str, listed: str = "", name: str = "accuracy") -> Aggrega
         return found
 
     return figures
+
+
+def vqa_accuracy(scored: Scored) -> list[BenchmarkFigure]:
+    """Mean of VQA's soft accuracy; where some questions cannot be answered, as in VizWiz, those and the others apart."""
+    groups = grouped(scored, lambda one: "unanswerable" if one.row.task.answer == "unanswerable" else "answerable")
+    apart = groups if "unanswerable" in groups else {}
+    return [
+        BenchmarkFigure("VQA accuracy", mean(scored), len(scored)),
+        *(BenchmarkFigure(name, mean(rows), len(rows)) for name, rows in apart.items()),
+    ]
 
 
 def _by(scored: Scored, name: str) -> Iterable[tuple[str, list[ScoredRow]]]:
@@ -177,7 +188,7 @@ def document_scores(scored: Scored) -> list[BenchmarkFigure]:
     told = [one for one in scored if not _is_unanswerable(one.extracted.text)]
     recall, precision = (mean(rows) if rows else 0.0 for rows in (asked, told))
     f1 = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
-    parts = {name: [one for one in scored if is_in(one)] for name, is_in in _EVIDENCE.items()}
+    parts = {**_by_source(scored), **{name: [one for one in scored if is_in(one)] for name, is_in in _PAGES.items()}}
     return [
         BenchmarkFigure("F1", f1, len(scored)),
         BenchmarkFigure("accuracy", mean(scored), len(scored)),
@@ -193,16 +204,25 @@ def _pages(one: ScoredRow) -> int:
     return len(list_of(one.row.fields.get("evidence_pages", "[]")))
 
 
-def _from(source: str) -> Callable[[ScoredRow], bool]:
-    return lambda one: source in list_of(one.row.fields.get("evidence_sources", "[]"))
+_SOURCE = re.compile(r"(?:.*\()?(.*?)\)?")
+_SHORT = {"plain-text": "text", "figure": "image"}
 
 
-_EVIDENCE: dict[str, Callable[[ScoredRow], bool]] = {
-    "text": _from("Pure-text (Plain-text)"),
-    "layout": _from("Generalized-text (FileLayout)"),
-    "table": _from("Table"),
-    "chart": _from("Chart"),
-    "image": _from("Figure"),
+def _by_source(scored: Scored) -> dict[str, list[ScoredRow]]:
+    """Rows by each label that the rows themselves name, a label nobody foresaw among them.
+
+    A figure is called by what the label has in brackets, or all of it, as both harnesses' tables call it.
+    """
+    groups: dict[str, list[ScoredRow]] = {}
+    for one in scored:
+        for label in dict.fromkeys(list_of(one.row.fields.get("evidence_sources", "[]"))):
+            match = _SOURCE.fullmatch(label)
+            name = (match[1] if match else label).lower()
+            groups.setdefault(_SHORT.get(name, name), []).append(one)
+    return dict(sorted(groups.items()))
+
+
+_PAGES: dict[str, Callable[[ScoredRow], bool]] = {
     "single page": lambda one: _pages(one) == 1,
     "several pages": lambda one: _pages(one) > 1,
     "unanswerable": lambda one: _pages(one) == 0,

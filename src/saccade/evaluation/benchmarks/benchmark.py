@@ -12,7 +12,8 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.types import ImageRef, Task
 
-ReadingName = Literal["vlmevalkit", "lmms-eval", "strict"]
+ReadingName = Literal["vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2", "strict"]
+"""``vlmevalkit`` is ms-vlmeval 0.0.20, ``lmms-eval`` 0.7.3; another version stands beside them where its rule differs."""
 
 OptionPolicy = Literal["published", "shuffled", "cycles"]
 """Options in their published order, in one order drawn by seed, or in every rotation, each a question of its own."""
@@ -49,6 +50,11 @@ class BenchmarkRow:
         return self.fields.get("answer", "")
 
     @property
+    def has_answer(self) -> bool:
+        """Whether the right answer is known; rows of a test split have none, and no reply to them is ever scored."""
+        return bool(self.task.answer or self.task.accepted)
+
+    @property
     def options(self) -> dict[str, str]:
         """The text of each option by its letter."""
         return {letter: self.fields[letter] for letter in LETTERS if letter in self.fields}
@@ -69,11 +75,16 @@ class Extracted:
     credit: float | None
     """Between 0 and 1; None is no verdict: the rule needs a judge here, or the judge gave none."""
 
+    right_from: float = 1.0
+    """The credit from which on reports, which know right and wrong alone, call the reply right."""
+
     @property
     def is_right(self) -> bool | None:
-        """Full credit; None without a verdict."""
-        return None if self.credit is None else self.credit >= 1.0
+        """None without a verdict."""
+        return None if self.credit is None else self.credit >= self.right_from
 
+
+NO_VERDICT = Extracted("", None)
 
 Rule = Callable[[BenchmarkRow, str], Extracted]
 """A pure function of row and reply."""
@@ -146,8 +157,11 @@ class Reading:
     """What of the harness's rule is left out or cannot be had."""
 
     def read(self, row: BenchmarkRow, reply: str) -> Extracted:
-        """The extract of a reply; of a very long one its beginning and its end are read."""
-        return self.rule(row, bounded(reply))
+        """The extract of a reply; of a very long one its beginning and its end are read.
+
+        There is no verdict of a row without an answer.
+        """
+        return self.rule(row, bounded(reply)) if row.has_answer else NO_VERDICT
 
     def with_aggregate(self, aggregate: Aggregate) -> "Reading":
         return replace(self, aggregate=aggregate)
@@ -221,8 +235,8 @@ class Benchmark:
     interleaves: Literal["", "numbered", "in order"] = ""
     """How its texts name the places of its pictures: ``<image 2>``, or ``<image>`` one after another; empty where they
     name none. A picture that is named twice is shown twice, one that is not is not shown, unless none is named."""
-    keeps_lists: bool = False
-    """An answer that is the text of a list is one answer of several items; else any item counts."""
+    takes_any: bool = False
+    """An answer that is the text of a list holds several answers, any of which counts; else all of its items do."""
     published_as: tuple[str, ...] = ()
     """Its names among the published figures."""
     trap: str = ""
@@ -261,13 +275,24 @@ class OpenedBenchmark:
     def tasks(self) -> tuple[Task, ...]:
         return tuple(row.task for row in self.rows)
 
+    @property
+    def unanswered(self) -> int:
+        """Rows without an answer: they are asked, and never scored."""
+        return sum(not row.has_answer for row in self.rows)
+
     def describe(self) -> str:
         """The file, and whether it is a known release: what a figure needs beside it."""
+        questions = f"{len(self.rows):,} questions"
+        if self.unanswered:
+            questions += f", {self.unanswered:,} of them WITHOUT AN ANSWER: asked for a submission, in no figure"
+        return f"{self._described_file()}, {questions}"
+
+    def _described_file(self) -> str:
         known = [release for release in self.benchmark.layout.releases if release.md5]
         if self.release:
             date = f" of {self.release.date}" if self.release.date else ""
-            return f"{self.file}, the published file{date} (md5 {self.md5}), {len(self.rows):,} questions"
+            return f"{self.file}, the published file{date} (md5 {self.md5})"
         if known and self.md5:
             listed = ", ".join(dict.fromkeys(one.md5 for one in known))
-            return f"{self.file}, md5 {self.md5}, NOT a published file ({listed}), {len(self.rows):,} questions"
-        return f"{self.file}{f', md5 {self.md5}' if self.md5 else ''}, {len(self.rows):,} questions"
+            return f"{self.file}, md5 {self.md5}, NOT a published file ({listed})"
+        return f"{self.file}{f', md5 {self.md5}' if self.md5 else ''}"

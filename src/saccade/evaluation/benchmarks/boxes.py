@@ -20,7 +20,7 @@ def named_boxes(reply: str) -> list[Box]:
 
 
 def best_iou(reply: str, targets: str) -> float:
-    """Mean over the targets of their best IoU with a named box; 0 without boxes or targets.
+    """Mean over the targets of their best IoU with a named box; 0 without boxes, and 1 where boxes meet no target.
 
     Boxes are in pixels of the picture as published: the harness does not scale them back from a resized one.
     """
@@ -30,5 +30,5 @@ def best_iou(reply: str, targets: str) -> float:
         return 0.0
     named = named_boxes(reply)
     if not named or not wanted:
-        return 0.0
+        return float(bool(named))
     return math.fsum(max(iou(target, box) for box in named) for target in wanted) / len(wanted)

@@ -6,27 +6,68 @@ from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS
 
-_OPTION = re.compile(r"\(([A-H])\)\s*(.+?)(?=\s*\([A-H]\)|$)|^\s*([A-H])[.:)]\s+(.+?)\s*$", re.MULTILINE)
+PADDING = "nan"
+"""What pandas made of an empty cell, and of the word None, before some sets were put on the hub."""
+_FIRST_OPTIONS = (
+    re.compile(r"()(?P<open>\()A(?P<close>\))\s*"),
+    re.compile(r"(^[ \t]*)(?P<open>)A(?P<close>[.:)])[ \t]+", re.MULTILINE),
+)
+_FIRST_IN_A_LINE = re.compile(r"(\s*)(?P<open>)A(?P<close>[:.])\s+")
 
 
 def with_choices(row: Mapping[str, object], choices: object, **columns: object) -> dict[str, object]:
-    """The row with its options under their letters, none where they are no list, and columns set or renamed."""
-    listed = choices if isinstance(choices, list) else []
+    """The row with its options under their letters, none where they are no list, and columns set or renamed.
+
+    Nulls at the end of the list fill it up and are no options.
+    """
+    listed = list(choices) if isinstance(choices, list) else []
+    while listed and listed[-1] is None:
+        listed.pop()
     return {**row, **{letter: str(choice) for letter, choice in zip(LETTERS, listed)}, **columns}
 
 
-_IN_A_LINE = re.compile(r"\b([A-H])[:.]\s*(.+?)(?=,?\s+[A-H][:.]\s|\s*$)", re.DOTALL)
+def told(value: object) -> str:
+    """A column as text, empty where it is null."""
+    return "" if value is None else str(value)
 
 
 def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[str, object]:
-    """The row of a text with its options as ``(A) ... (B) ...``, lines ``A. ...``, or ``Options: A: ...``."""
+    """The row of a text with its options as ``(A) ... (B) ...``, lines ``A. ...``, or ``Options: A: ..., B: ...``.
+
+    The letters follow one another, all marked alike; a letter marked otherwise inside a text begins no option. An
+    option ``nan`` at the end fills the row up, unless it is the answer; any other was the word None.
+    """
     question, mark, rest = text.partition("Options:")
-    if mark and (listed := _IN_A_LINE.findall(rest)):
-        return with_choices(row, [choice for _, choice in listed], question=question.strip(), **columns)
-    found = list(_OPTION.finditer(text))
-    choices = [(match[2] or match[4]).strip() for match in found]
-    question = text[: found[0].start()].strip() if found else text.strip()
-    return with_choices(row, choices, question=question, **columns)
+    first = _FIRST_IN_A_LINE.match(rest) if mark else None
+    if first:
+        choices = _options_from(rest, first, in_a_line=True)
+    else:
+        starts = [match for form in _FIRST_OPTIONS for match in form.finditer(text)]
+        found = [(match, options) for match in starts if len(options := _options_from(text, match)) > 1]
+        first, choices = found[0] if found else (None, [])
+        question = text[: first.start()] if first else text
+    return with_choices(row, _without_padding(choices, told(row.get("answer"))), question=question.strip(), **columns)
+
+
+def _options_from(text: str, first: re.Match[str], *, in_a_line: bool = False) -> list[str]:
+    """The texts behind the marks of A, B, C, ... as long as one follows the other; the last one's to its line's end."""
+    opening, closing = re.escape(first["open"]), re.escape(first["close"])
+    before = "(?:,\\s+|\\s*\\n\\s*)" if in_a_line else "\\s*" if opening else "\\s*\\n[ \\t]*"
+    options, place = [], first.end()
+    for letter in LETTERS[1:]:
+        mark = re.compile(f"{before}{opening}{letter}{closing}\\s*").search(text, place)
+        if mark is None:
+            break
+        options.append(text[place : mark.start()].strip())
+        place = mark.end()
+    last = text[place:] if in_a_line else text[place:].partition("\n")[0]
+    return [*options, last.strip()]
+
+
+def _without_padding(choices: list[str], answer: str) -> list[str]:
+    while choices and choices[-1] == PADDING and answer != LETTERS[len(choices) - 1]:
+        choices = choices[:-1]
+    return ["None" if choice == PADDING else choice for choice in choices]
 
 
 def literal_list(text: str) -> list[str]:

@@ -121,8 +121,9 @@ def reread_lines(found: Sequence[RereadEvaluation]) -> list[str]:
         lines.append(f"{one.benchmark.title}, {one.evaluation}:")
         for reading in one.readings:
             first = f"{reading.figures[0].name} {reading.figures[0].value:.1%}" if reading.figures else "no figure"
-            n = len(reading.extracted) - reading.failed - reading.no_verdict
-            counts = f"n={n:,}, {reading.no_verdict:,} without verdict, {reading.failed:,} failed"
+            told = reading.as_json()
+            counts = f"n={told['n']:,}, {reading.no_verdict:,} without verdict, {reading.failed:,} failed"
+            counts += f", {reading.unanswered:,} without an answer" if reading.unanswered else ""
             lines.append(f"  {reading.name} with the judge: {first} ({counts})")
         lines += [f"  {average.describe()} (with the judge)" for average in one.averages]
     return lines

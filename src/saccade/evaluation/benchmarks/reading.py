@@ -8,6 +8,7 @@ from saccade.chat.chat_model import ChatModel
 from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError
 from saccade.evaluation.benchmarks.benchmark import (
+    NO_VERDICT,
     Benchmark,
     BenchmarkFigure,
     BenchmarkRow,
@@ -23,7 +24,6 @@ from saccade.rewards.judges.llm_judge import spoken
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
 
-NO_VERDICT = Extracted("", None)
 SPOKEN_TO_JUDGE = Extracted("", 0.0)
 _NO_RUNS: Runs = frozenset()
 AT_ONCE = 16
@@ -43,6 +43,8 @@ class BenchmarkReading:
     """Over replies with a verdict; empty where there are none."""
     ci95: tuple[float, float] | None = None
     """Of the first figure, over clusters; None for fewer than two."""
+    unanswered: int = 0
+    """Replies to rows without an answer, for a submission: in no figure."""
 
     @property
     def failed(self) -> int:
@@ -51,14 +53,15 @@ class BenchmarkReading:
     @property
     def no_verdict(self) -> int:
         """Replies of which no verdict could be had: counted, in no figure."""
-        return sum(one is not None and one.credit is None for one in self.extracted)
+        return sum(one is not None and one.credit is None for one in self.extracted) - self.unanswered
 
     def as_json(self) -> dict[str, Json]:
         return {
             "reading": self.name,
-            "n": len(self.extracted) - self.failed - self.no_verdict,
+            "n": len(self.extracted) - self.failed - self.no_verdict - self.unanswered,
             "failed": self.failed,
             "no_verdict": self.no_verdict,
+            **({"unanswered": self.unanswered} if self.unanswered else {}),
             "ci95": list(self.ci95) if self.ci95 else None,
             "figures": [{"name": one.name, "value": one.value, "n": one.n} for one in self.figures],
         }
@@ -109,7 +112,7 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
     A reply that speaks to the judge is wrong unasked: were it no verdict, it would take its question out of the figure.
     A judge's thoughts in ``<think>`` tags are not part of its text.
     """
-    if reading.judging is None:
+    if reading.judging is None or not row.has_answer:
         return reading.read(row, reply)
     asking = reading.judging(row, bounded(reply))
     said: str | None = None
@@ -159,4 +162,5 @@ def _reading(
         extracted=tuple(read),
         figures=tuple(benchmark.figures(name, scored)),
         ci95=figure_interval(benchmark, name, scored),
+        unanswered=sum(one is not None and not row.has_answer for row, one in zip(rows, read, strict=True)),
     )

@@ -11,7 +11,10 @@ from saccade.interleaving import in_order, in_reading_order, is_named, mark
 from saccade.seeding import seed_for
 from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.golds import infer_kind
-from saccade.types import ImageRef, Task
+from saccade.types import AnswerKind, ImageRef, Task
+
+HIDDEN = ("?", "hidden")
+"""What stands for the letter in the test splits of MMMU and BLINK."""
 
 
 def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[ImageRef]) -> BenchmarkRow:
@@ -24,11 +27,12 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         raise RowError(letters[-1], f"the options are {', '.join(letters)}; one between them is missing")
     choices = tuple(fields[letter] for letter in letters) if len(letters) > 1 else ()
     answer = fields.get("answer", "").strip()
+    answer = "" if choices and answer in HIDDEN else answer
     if choices and answer and answer not in letters:
         raise RowError("answer", f"{answer[:80]!r} is not one of the options {', '.join(letters)}")
     listed = tuple(list_of(fields.get("choices", "")))
     choices = choices or (listed if len(listed) > 1 else ())
-    accepted = () if choices or benchmark.keeps_lists else tuple(list_of(answer))
+    accepted = tuple(list_of(answer)) if benchmark.takes_any and not choices else ()
     answer = accepted[0] if accepted else answer
     (question, *named), shown, is_interleaved = placed(benchmark, (question, *choices), tuple(images))
     choices = tuple(named)
@@ -37,7 +41,7 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         family=benchmark.name,
         question=question,
         answer=answer,
-        answer_kind="choice" if choices else infer_kind(answer, (), question) if answer else "exact",
+        answer_kind=_kind(answer, question, has_choices=bool(choices)),
         images=shown,
         choices=choices,
         is_interleaved=is_interleaved,
@@ -47,6 +51,14 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )
     return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))
+
+
+def _kind(answer: str, question: str, *, has_choices: bool) -> AnswerKind:
+    if has_choices:
+        return "choice"
+    if answer.startswith("[") and answer.endswith("]"):
+        return "list"
+    return infer_kind(answer, (), question) if answer else "exact"
 
 
 def placed(

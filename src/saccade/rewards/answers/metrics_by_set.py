@@ -10,7 +10,7 @@ vidoseek, lang2act                             lang2act where they are published
 slidevqa                                       F1 of words, right with the same ones in order
 fetatab, papertab                              F1 of words, right as ANLS is
 mmlongbench-doc                                a whole number; a number within 1 %; ANLS, of a list its worst item
-vizwiz, aokvqa-direct, textvqa                 VQA's soft accuracy over the annotators
+vizwiz, okvqa, aokvqa-direct, textvqa          VQA's soft accuracy over the annotators
 figureqa                                       the words yes and no
 clevr, super-clevr, clevr-math, dvqa           a whole number in digits or words, else the word
 mapqa                                          a word, a range of numbers, or a list in any order
@@ -18,6 +18,7 @@ mathvista                                      a number rounded as the answer is
 geometry3k, geoqa, unigeo, mathvision,         the same value: fractions, roots, pi, degrees
 mathv360k, tabmwp, iconqa
 scienceqa, aokvqa, ai2d, tqa, arxivqa, wemath  have options only
+any of them, where the answer is a list        all of its items, in any order
 thinkvl and whatever is no set of the table    by the kind of the answer (``answers.kinds``)
 =============================================  ====================================================================
 
@@ -72,7 +73,7 @@ def credit(task: Task, answer: str | None) -> float:
         return max(box_credit(answer, gold) for gold in golds(task))
     if answer is None or len(answer) > max(MAX_ANSWER_CHARACTERS, 2 * len(task.answer)):
         return 0.0
-    metric = METRICS.get(task.metric)
+    metric = _metric(task)
     if task.answer_kind == "choice":
         is_named = value_choice if metric is _same_value else multiple_choice
         return float(is_named(answer, task.answer, task.choices))
@@ -89,7 +90,7 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     """
     if answer is None:
         return False
-    metric = METRICS.get(task.metric) if task.answer_kind != "boxes" else None
+    metric = _metric(task)
     if metric is None:
         return _right_by_kind_of_any(task, answer)
     if metric in (_anls, _span):
@@ -102,6 +103,11 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
         is_list = task.answer.startswith("[")
         return same_items(answer, task.answer) if is_list else any(_right_text(gold, answer) for gold in golds(task))
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
+
+
+def _metric(task: Task) -> Metric | None:
+    """The set's metric; boxes and lists are answers of their own kind in every set."""
+    return None if task.answer_kind in ("boxes", "list") else METRICS.get(task.metric)
 
 
 def _right_by_kind_of_any(task: Task, answer: str) -> bool:
@@ -230,6 +236,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "stvqa": _anls,
         "vizwiz": _soft,
         "aokvqa-direct": _soft,
+        "okvqa": _soft,
         "textvqa": _soft,
         "figureqa": _exact,
         "clevr": _word_or_count,

@@ -43,12 +43,18 @@ def slide_words(text: str, question: str) -> list[str]:
 
 
 def list_items(text: str) -> list[str]:
-    """The items of a list: of a Python or JSON list, or between commas, semicolons, lines or "and"."""
+    """The items of a list: of a Python or JSON list, or between commas, semicolons, lines or "and", in brackets or not."""
+    text = text.strip()
+    is_bracketed = text.startswith("[")
     try:
-        found = ast.literal_eval(text.strip()) if text.strip().startswith("[") else None
+        found = ast.literal_eval(text) if is_bracketed else None
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         found = None
-    items = found if isinstance(found, list) else _BETWEEN_ITEMS.split(text)
+    items = (
+        found
+        if isinstance(found, list)
+        else _BETWEEN_ITEMS.split(text[1:-1] if is_bracketed and text.endswith("]") else text)
+    )
     return [" ".join(str(item).casefold().split()) for item in items if str(item).strip()]
 
 

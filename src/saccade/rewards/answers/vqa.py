@@ -48,8 +48,12 @@ def normalise_vqa(answer: str) -> str:
     for sign in _PUNCTUATION:
         stands_free = sign + " " in text or " " + sign in text
         cleaned = cleaned.replace(sign, "" if stands_free or has_digit_comma else " ")
-    cleaned = _FULL_STOP.sub("", cleaned)
-    words = [_NUMBER_WORDS.get(word, word) for word in cleaned.lower().split()]
+    return vqa_words(_FULL_STOP.sub("", cleaned))
+
+
+def vqa_words(text: str) -> str:
+    """A text without punctuation, without articles, number words as digits, contractions with apostrophes."""
+    words = [_NUMBER_WORDS.get(word, word) for word in text.lower().split()]
     return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
 
 
@@ -65,7 +69,10 @@ def vqa_soft_accuracy(prediction: str, annotators: Sequence[str]) -> float:
         return 0.0
     given = normalise_vqa(prediction)
     matches = [given == normalise_vqa(answer) for answer in annotators]
-    if len(matches) == 1:
-        return float(matches[0])
+    return float(matches[0]) if len(matches) == 1 else left_out_in_turn(matches)
+
+
+def left_out_in_turn(matches: Sequence[bool]) -> float:
+    """Mean over annotators of min(1, matches among the others / 3)."""
     credit = [min(1.0, (sum(matches) - match) / MATCHES_FOR_FULL_CREDIT) for match in matches]
     return sum(credit) / len(credit)

@@ -3,7 +3,7 @@
 from saccade.tasks.datasets.charts import read_dvqa, read_plotqa, with_relaxed_years
 from saccade.tasks.datasets.dataset import DataSet, Hub, files_at
 from saccade.tasks.datasets.mathematics import read_mathvista, read_tabmwp, read_wemath
-from saccade.tasks.datasets.photos import read_stvqa, read_textvqa
+from saccade.tasks.datasets.photos import okvqa_rows, read_stvqa, read_textvqa, read_vizwiz
 from saccade.tasks.datasets.scenes import read_clevr_math, read_super_clevr, super_clevr_rows
 from saccade.tasks.datasets.science import ai2d_files, ai2d_rows, read_ai2d, read_arxivqa, read_iconqa, read_tqa
 from saccade.tasks.rows.text_files import one_row, open_text_rows, rows_by_id, rows_under
@@ -151,6 +151,16 @@ FURTHER = (
         ),
         rows=rows_under("data"),
         splits=_VAL,
+    ),
+    DataSet(
+        name="okvqa",
+        title="OK-VQA",
+        task_type="general",
+        read=read_vizwiz,
+        files=files_at(("mscoco_{split}2014_annotations.json",), ("{split}2014", "*/{split}2014")),
+        rows=okvqa_rows,
+        splits=_VAL,
+        hub=Hub(name="lmms-lab-encoder/OK-VQA", splits={"validation": "val2014"}),
     ),
     DataSet(
         name="stvqa",

@@ -1,11 +1,26 @@
-"""VizWiz, TextVQA, A-OKVQA, ST-VQA, DocVQA and InfographicVQA: photographs and pages, with every answer that counts."""
+"""VizWiz, TextVQA, OK-VQA, A-OKVQA, ST-VQA, DocVQA and InfographicVQA: photographs and pages, with every answer that counts."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
+from saccade.errors import UserError
 from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of
 from saccade.tasks.rows.answers import answer_text, choice_texts
-from saccade.tasks.rows.fields import Row, RowError, RowValue, kind_of, listed, literal, optional_text, required_text
+from saccade.tasks.rows.fields import (
+    NumberedRow,
+    Row,
+    RowError,
+    RowValue,
+    as_number,
+    kind_of,
+    listed,
+    literal,
+    optional_text,
+    required_text,
+)
+from saccade.tasks.rows.text_files import rows_under
 
 
 def read_vizwiz(row: Row) -> Sequence[RowReading]:
@@ -30,6 +45,24 @@ def read_vizwiz(row: Row) -> Sequence[RowReading]:
 def read_textvqa(row: Row) -> Sequence[RowReading]:
     """``question_id, question, image_id, answers`` of ten people."""
     return read_vizwiz({**row, "image": f"{required_text(row, 'image_id')}.jpg"})
+
+
+def okvqa_rows(path: Path) -> Iterator[NumberedRow]:
+    """Of OK-VQA's two files, ``mscoco_val2014_annotations.json`` and its questions, with COCO's picture for each."""
+    kind = path.name.removeprefix("mscoco_").removesuffix("_annotations.json")
+    asked = path.with_name(f"OpenEnded_mscoco_{kind}_questions.json")
+    if not asked.is_file():
+        raise UserError(f"{asked}: the file of the questions is not there; put it beside that of the answers")
+    questions: dict[float | None, RowValue] = {}
+    for one in rows_under("questions")(asked):
+        if not isinstance(one.row, RowError):
+            questions[as_number(one.row.get("question_id"))] = one.row.get("question")
+    for one in rows_under("annotations")(path):
+        if isinstance(one.row, RowError):
+            yield one
+            continue
+        question, image = questions.get(as_number(one.row.get("question_id"))), str(one.row.get("image_id"))
+        yield replace(one, row={**one.row, "question": question, "image": f"COCO_{kind}_{image.zfill(12)}.jpg"})
 
 
 def read_aokvqa(row: Row) -> Sequence[RowReading]:

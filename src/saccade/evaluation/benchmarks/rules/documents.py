@@ -43,7 +43,7 @@ def judged_answer(row: BenchmarkRow, reply: str) -> Generator[str, str, str | No
 
 
 def slide_gold(row: BenchmarkRow) -> str:
-    return row.answer.replace("\n", "").lower() if row.answer else NOT_ANSWERABLE
+    return row.answer.replace("\n", "").lower()
 
 
 def slides_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:

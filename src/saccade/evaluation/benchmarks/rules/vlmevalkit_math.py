@@ -7,13 +7,12 @@ and whether it agrees with the right one.
 import ast
 from collections.abc import Generator
 
-from saccade.evaluation.benchmarks.benchmark import LETTERS, BenchmarkRow, Extracted, Reading
+from saccade.evaluation.benchmarks.benchmark import LETTERS, NO_VERDICT, BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import agreement_prompt, extract_prompt, is_extract
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED, inferred_option
 from saccade.rewards.answers.expressions import evaluate
 
 JUDGE_ATTEMPTS = 5
-NO_VERDICT = Extracted("", None)
 SAME_VALUE = 1e-6
 ANY_TEXT = "the harness takes any text of the judge for an answer; here one that is no short line is no verdict"
 

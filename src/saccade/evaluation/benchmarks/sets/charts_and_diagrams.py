@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import with_choices
+from saccade.evaluation.benchmarks.hub_rows import told, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt, short_answer_prompt
 from saccade.evaluation.benchmarks.rules.free_text import LMMS_RELAXED, VLMEVALKIT_RELAXED
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_CHART, VLMEVALKIT_CHART
@@ -21,7 +21,8 @@ def _chartqa_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
 
 def _ai2d_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
     """``answer`` is the option's number, counted from 0."""
-    return with_choices(row, row["options"], answer=LETTERS[int(str(row["answer"]))])
+    number = told(row["answer"])
+    return with_choices(row, row["options"], answer=number and LETTERS[int(number)])
 
 
 def _charxiv_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:

@@ -1,6 +1,6 @@
 """The data sets that ``saccade.tasks.datasets`` reads, as benchmarks: a strict metric, and a harness's where known."""
 
-from saccade.evaluation.benchmarks.aggregates import accuracy
+from saccade.evaluation.benchmarks.aggregates import accuracy, vqa_accuracy
 from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Reading
 from saccade.evaluation.benchmarks.clusters import same_document
 from saccade.evaluation.benchmarks.prompts import question_prompt
@@ -11,6 +11,7 @@ from saccade.evaluation.benchmarks.rules.free_text import (
     VLMEVALKIT_RELAXED,
 )
 from saccade.evaluation.benchmarks.rules.lmms_math import LMMS_GEOMETRY3K
+from saccade.evaluation.benchmarks.rules.soft_accuracy import LMMS_SOFT, SOFT, SOFT_OF_ALL, VLMEVALKIT_SOFT
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.tasks.datasets.table import DATA_SETS
 
@@ -22,9 +23,19 @@ _HARNESS_READINGS: dict[str, tuple[Reading, ...]] = {
     "stvqa": (LMMS_ANLS,),
     "iconqa": (LMMS_ANLS,),
     "geometry3k": (LMMS_GEOMETRY3K,),
+    "textvqa": (VLMEVALKIT_SOFT, LMMS_SOFT),
+    "vizwiz": (VLMEVALKIT_SOFT, LMMS_SOFT),
+    "okvqa": (LMMS_SOFT,),
+}
+_STRICT = {"textvqa": SOFT, "vizwiz": SOFT, "okvqa": SOFT, "aokvqa-direct": SOFT_OF_ALL}
+_ANY_OF_SEVERAL = (*_STRICT, "docvqa", "infographicvqa", "stvqa")
+_TRAPS = dict.fromkeys(_STRICT, "the figure is VQA accuracy: what one of ten people says is worth 0.3, not 0 or 1") | {
+    "aokvqa-direct": "as the set's own script counts no annotator is left out: what one of ten says is worth 0.33"
 }
 _PUBLISHED_AS = {"vidoseek": ("ViDoSeek",), "slidevqa": ("SLIDEVQA",), "mmlongbench-doc": ("MMLongBench_DOC",)}
-_EVALUATED_ON = {"validation": ("docvqa", "infographicvqa", "vizwiz", "textvqa", "dvqa", "aokvqa", "aokvqa-direct")}
+_EVALUATED_ON = {
+    "validation": ("docvqa", "infographicvqa", "vizwiz", "textvqa", "dvqa", "aokvqa", "aokvqa-direct", "okvqa")
+}
 _TRAIN_ALONE = ("figureqa", "mathv360k", "thinkvl", "arxivqa", "stvqa", "clevr")
 
 
@@ -43,10 +54,12 @@ def _benchmark(name: str) -> Benchmark:
         size=0,
         prompt=question_prompt,
         cluster=same_document,
-        readings=(*_HARNESS_READINGS.get(name, ()), STRICT),
-        aggregate=accuracy(),
+        readings=(*_HARNESS_READINGS.get(name, ()), _STRICT.get(name, STRICT)),
+        aggregate=vqa_accuracy if name in _STRICT else accuracy(),
         headline="strict",
         source=name,
+        takes_any=name in _ANY_OF_SEVERAL,
+        trap=_TRAPS.get(name, ""),
         published_as=_PUBLISHED_AS.get(name, ()),
     )
 

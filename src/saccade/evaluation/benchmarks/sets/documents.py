@@ -9,10 +9,16 @@ from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.documents import (
     DOCUMENT_JUDGED,
     DOCUMENT_WHOLE,
+    NOT_ANSWERABLE,
     SLIDES_JUDGED,
     SLIDES_WHOLE,
 )
 from saccade.evaluation.benchmarks.rules.strict import STRICT
+
+
+def _unanswerable(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """In VLMEvalKit's file a question that cannot be answered has an empty answer."""
+    return {**fields, "answer": fields.get("answer", NOT_ANSWERABLE)}
 
 
 def _slides_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
@@ -32,6 +38,7 @@ SLIDEVQA = Benchmark(
         ),
         hub="NTT-hil-insight/SlideVQA",
         from_hub=_slides_from_hub,
+        prepare=_unanswerable,
     ),
     size=2215,
     prompt=question_prompt,
@@ -56,7 +63,6 @@ MMLONGBENCH_DOC = Benchmark(
     readings=(DOCUMENT_JUDGED, DOCUMENT_WHOLE, STRICT),
     aggregate=document_scores,
     source="mmlongbench-doc",
-    keeps_lists=True,
     published_as=("MMLongBench_DOC",),
     trap="VLMEvalKit shows up to 120 pages; Lang2Act asks 859 of the 1,082 questions, of 3 retrieved pages",
 )

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_cycles, mean_of_groups, with_box_recall
-from saccade.evaluation.benchmarks.benchmark import Aggregate, Benchmark, FileLayout, Release
+from saccade.evaluation.benchmarks.benchmark import LETTERS, Aggregate, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import lettered, list_of, with_choices
+from saccade.evaluation.benchmarks.hub_rows import lettered, list_of, told, with_choices
 from saccade.evaluation.benchmarks.prompts import (
     letter_prompt,
     options_prompt,
@@ -31,12 +31,12 @@ def _question_with_options(row: Mapping[str, object]) -> Mapping[str, object]:
 def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
     """The column ``multi-choice options`` is the text of a list of ``(A) ...``."""
     texts = [text[4:] for text in list_of(fields.get("multi-choice options", ""))]
-    return {**fields, **dict(zip("ABCDE", texts))}
+    return {**fields, **dict(zip(LETTERS, texts))}
 
 
 def _cv_bench_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    answer, told = str(row["answer"]).strip("()"), {"split": row.get("type"), "category": row["task"]}
-    return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, **told)
+    answer, groups = told(row["answer"]).strip("()"), {"split": row.get("type"), "category": row["task"]}
+    return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, **groups)
 
 
 V_STAR = Benchmark(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_column, same_pictures
-from saccade.evaluation.benchmarks.hub_rows import list_of, with_choices
+from saccade.evaluation.benchmarks.hub_rows import list_of, told, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_MATHVERSE
 from saccade.evaluation.benchmarks.rules.lmms_math import LMMS_MATHVISION, LMMS_MATHVISTA
@@ -36,12 +36,12 @@ def _with_letter(row: Mapping[str, object]) -> Mapping[str, object]:
     """MathVista's hub has the option's text; its letter stands in ``answer_option`` of VLMEvalKit's file."""
     choices = row.get("choices")
     listed = [str(one) for one in choices] if isinstance(choices, list) else []
-    answer = str(row["answer"])
+    answer = told(row["answer"])
     letter = LETTERS[listed.index(answer)] if answer in listed else ""
     question = row.get("query") or row["question"]
     shown = {"image": row.get("decoded_image")}
-    told = row.get("metadata")
-    groups = {name: told[name] for name in (*VISTA_GROUPS, "skills") if name in told} if isinstance(told, dict) else {}
+    data = row.get("metadata")
+    groups = {name: data[name] for name in (*VISTA_GROUPS, "skills") if name in data} if isinstance(data, dict) else {}
     return {
         **row,
         **groups,
@@ -89,6 +89,7 @@ MMMU = Benchmark(
     size=900,
     prompt=options_prompt,
     interleaves="numbered",
+    takes_any=True,
     cluster=same_pictures,
     readings=(MMMU_OPTIONS, LMMS_MMMU, STRICT),
     aggregate=accuracy("category", "l2-category"),

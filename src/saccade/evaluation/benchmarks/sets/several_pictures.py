@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import with_choices
+from saccade.evaluation.benchmarks.hub_rows import told, with_choices
 from saccade.evaluation.benchmarks.prompts import count_prompt, options_prompt, own_input_prompt, question_prompt
 from saccade.evaluation.benchmarks.rules.free_text import ANSWER_INSIDE, FIRST_NUMBER, WHOLE_COUNT
 from saccade.evaluation.benchmarks.rules.lmms_options import BLINK as LMMS_BLINK
@@ -16,7 +16,7 @@ from saccade.evaluation.benchmarks.sets.fine_details import TWO_OPTIONS
 
 
 def _blink_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    answer = str(row["answer"]).strip("()")
+    answer = told(row["answer"]).strip("()")
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, category=row.get("sub_task"))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy, hallusion_accuracies, yes_no_f1
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
+from saccade.evaluation.benchmarks.hub_rows import told
 from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_HALLUSION
 from saccade.evaluation.benchmarks.rules.strict import STRICT
@@ -12,14 +13,14 @@ from saccade.evaluation.benchmarks.rules.yes_no import LMMS_WHOLE, VLMEVALKIT_WO
 
 
 def _pope_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    return {**row, "index": row.get("id", row.get("question_id")), "answer": str(row["answer"]).capitalize()}
+    return {**row, "index": row.get("id", row.get("question_id")), "answer": told(row["answer"]).capitalize()}
 
 
 def _hallusion_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
     """The parts of VLMEvalKit's index: set, figure and question are its fourth, fifth and sixth."""
     names = ("category", "subcategory", "set_id", "figure_id", "question_id")
     index = "_".join(["hub", *(str(row[name]) for name in names)])
-    answer = "Yes" if str(row["gt_answer"]) == "1" else "No"
+    answer = {"1": "Yes", "0": "No"}.get(told(row["gt_answer"]), "")
     return {**row, "index": index, "answer": answer, "l2-category": row["subcategory"]}
 
 
