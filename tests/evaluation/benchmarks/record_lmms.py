@@ -1,5 +1,7 @@
-"""The half of ``record_rules`` that calls lmms-eval."""
+"""The half of ``record_rules`` that calls lmms-eval 0.7.3, or the rules that 0.7.2 had otherwise."""
 
+import ast
+import inspect
 import os
 import random
 import tempfile
@@ -32,14 +34,20 @@ from lmms_eval.tasks.pixmo_count import utils as pixmo  # noqa: E402
 from lmms_eval.tasks.pope import utils as pope  # noqa: E402
 from lmms_eval.tasks.realworldqa import utils as realworldqa  # noqa: E402
 from lmms_eval.tasks.slidevqa import utils as slidevqa  # noqa: E402
+from lmms_eval.tasks.textvqa import utils as textvqa  # noqa: E402
 from lmms_eval.tasks.vstar_bench import utils as vstar  # noqa: E402
 
-NAME = "lmms-eval"
+NAME = (
+    "lmms-eval" if "valid_letters" in inspect.signature(blink._extract_answer_letter).parameters else "lmms-eval-0.7.2"
+)
 CHOICES = [asked.OPTION_ROW[letter] for letter in "ABCD"]
 
 
 def record():
+    if NAME != "lmms-eval":
+        return [*blink_cases(), *open_mmmu()]
     cases = [*options(), *ai2d(), *hrbench_cases(), *mmmu_cases(), *yes_no(), *charts(), *texts(), *counts()]
+    cases += [*soft(), *blink_cases(asked.VERSION_REPLIES)]
     return [*cases, *vista(), *vision(), *judged(), *documents()]
 
 
@@ -58,9 +66,7 @@ def options():
             doc = {"answer": f"({gold})", "idx": 1, "type": "2D", "task": "t", "source": "COCO"}
             read = cv_bench.cv_bench_process_results(doc, [reply])["cv_bench_acc"]
             yield case("cv-bench-2d", NAME, row, reply, read["pred_parsed"], read["is_correct"])
-            doc = {"answer": f"({gold})", "idx": 1, "sub_task": "s", "choices": CHOICES}
-            read = blink.blink_process_results(doc, [reply])["blink_acc"]
-            yield case("blink", NAME, row, reply, read["pred_parsed"], read["is_correct"])
+            yield from blink_cases((reply,), (row,))
             read = mindcube.extract_answer(reply.strip())
             score = mindcube.mindcube_process_results({"gt_answer": gold, "id": "among_1"}, [reply])["overall_accuracy"]
             yield case("mindcube-tiny", NAME, {**row, "input_prompt": "Q"}, reply, read or "", score["score"])
@@ -72,6 +78,14 @@ def options():
         for reply in ("7", "7.", "Seven", "downhill", "Downhill.", "It goes downhill", ""):
             score = realworldqa.realworldqa_process_results({"answer": answer}, [reply])["exact_match"]
             yield case("realworldqa", NAME, row, reply, None, score)
+
+
+def blink_cases(replies=(*asked.OPTION_REPLIES, *asked.VERSION_REPLIES), rows=(asked.OPTION_ROW, asked.LAST_ROW)):
+    for row in rows:
+        doc = {"answer": f"({row['answer']})", "idx": 1, "sub_task": "s", "choices": CHOICES}
+        for reply in replies:
+            read = blink.blink_process_results(doc, [reply])["blink_acc"]
+            yield case("blink", NAME, row, reply, read["pred_parsed"], read["is_correct"])
 
 
 def ai2d():
@@ -110,6 +124,10 @@ def mmmu_cases():
             drawn.add(read)
         credit = mmmu.eval_multi_choice("B", read) if len(drawn) == 1 else None
         yield case("mmmu-val", NAME, asked.OPTION_ROW, reply, read if len(drawn) == 1 else "", credit)
+    yield from open_mmmu()
+
+
+def open_mmmu():
     for answer in ("24/7", "14", "3.14", "['two', '2']", "x"):
         row = {"index": "9", "question": "How many?", "answer": answer}
         gold = ["two", "2"] if answer.startswith("[") else answer
@@ -117,7 +135,9 @@ def mmmu_cases():
             answer, "It is 24/7.", "The answer is 14", "So x = 14", "14.001", "1,400", "two of them", "2", "",
             "Final answer x", "could be 3.14 or so\nthe result is 3.1416", "x", "example", "1e3", "**14**",
         ):  # fmt: skip
-            credit = mmmu.eval_open(gold, mmmu.parse_open_response(reply))
+            doc = {"question_type": "open", "options": "[]", "answer": answer, "id": "validation_Art_1"}
+            (read,) = mmmu.mmmu_process_results(doc, [reply])["mmmu_acc"]["parsed_pred"]
+            credit = mmmu.eval_open(gold, read)
             yield case("mmmu-val", NAME, row, reply, None, credit)
 
 
@@ -144,6 +164,14 @@ def texts():
         for reply in asked.TEXT_REPLIES:
             row = {"index": "1", "question": "Who?", "answer": "Harry Truman"}
             yield case(name, NAME, row, reply, None, anls(["Harry Truman"], [reply])["anls"])
+
+
+def soft():
+    for row in asked.SOFT_ROWS:
+        for reply in asked.SOFT_REPLIES:
+            doc = {"answers": ast.literal_eval(row["answer"]), "question_id": 1}
+            read = textvqa.textvqa_process_results(doc, [reply])
+            yield case("textvqa", NAME, row, reply, read["submission"]["answer"], read["exact_match"])
 
 
 def counts():

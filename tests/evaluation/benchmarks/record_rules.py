@@ -1,4 +1,5 @@
-"""Records what the real functions of ms-vlmeval 0.0.20 and lmms-eval 0.7.3 say of ``rule_questions``.
+"""Records what the real functions of ms-vlmeval 0.0.20 and lmms-eval 0.7.3 say of ``rule_questions``, and where they
+differ those of VLMEvalKit's repository (e8e78f05, 18 August 2026) and of lmms-eval 0.7.2 (75571cfe, 6 August 2026).
 
 They run without torch, in an environment of their own (Python 3.11):
 
@@ -11,7 +12,9 @@ They run without torch, in an environment of their own (Python 3.11):
 
     python record_rules.py vlmevalkit > vlmevalkit.json
     PYTHONPATH=ANTLR python record_rules.py lmms-eval > lmms.json
-    python record_rules.py join vlmevalkit.json lmms.json > recorded_rules.json
+    PYTHONPATH=VLMEVALKIT python record_rules.py vlmevalkit > vlmevalkit_later.json
+    PYTHONPATH=ANTLR:LMMS_EVAL python record_rules.py lmms-eval > lmms_before.json
+    python record_rules.py join vlmevalkit.json lmms.json vlmevalkit_later.json lmms_before.json > recorded_rules.json
 
 Each case: benchmark, reading, row, reply, the judge's texts, what the rule read (null where the function does not say),
 and its credit (null where the harness draws at random or asks a judge). Nothing of Saccade is imported.

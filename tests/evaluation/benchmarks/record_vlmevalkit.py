@@ -1,5 +1,6 @@
-"""The half of ``record_rules`` that calls ms-vlmeval."""
+"""The half of ``record_rules`` that calls ms-vlmeval 0.0.20, or the rules that changed in VLMEvalKit's repository."""
 
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -15,7 +16,13 @@ import pandas as pd  # noqa: E402
 from vlmeval.dataset.charxiv import auxeval  # noqa: E402
 from vlmeval.dataset.image_mcq import TreeBench  # noqa: E402
 from vlmeval.dataset.image_vqa import CountBenchQA  # noqa: E402
-from vlmeval.dataset.mmlongbench import MMLongBench_auxeval, anls_compute, eval_score  # noqa: E402
+
+try:
+    from vlmeval.dataset.mmlongbench import MMLongBench_auxeval, anls_compute, eval_score
+except ImportError:
+    NAME = "vlmevalkit-2026-08"
+else:
+    NAME = "vlmevalkit"
 from vlmeval.dataset.utils import mathv, mathverse, mathvista, wemath  # noqa: E402
 from vlmeval.dataset.utils.multiple_choice import (  # noqa: E402
     MMMU_preproc,
@@ -26,23 +33,29 @@ from vlmeval.dataset.utils.spatial_bench.matching_func import can_match_option  
 from vlmeval.dataset.utils.vqa_eval import hit_calculate, process_line  # noqa: E402
 from vlmeval.dataset.utils.yorn import YOrN_auxeval, YOrN_Extraction  # noqa: E402
 
-NAME = "vlmevalkit"
+REPLIES = (*asked.OPTION_REPLIES, *asked.VERSION_REPLIES)
 
 
 def record():
+    if NAME != "vlmevalkit":
+        return [*options(("vstar",)), *first_of_five(), *mmmu(), *vista(), *vision()]
     cases = [*options(), *first_of_five(), *boxes(), *mmmu(), *we_math(), *mindcube(), *yes_no()]
-    return [*cases, *charts(), *texts(), *counts(), *vista(), *vision(), *verse(), *charxiv(), *documents()]
+    cases += [*charts(), *texts(), *soft(), *counts()]
+    return [*cases, *vista(), *vision(), *verse(), *charxiv(), *documents()]
 
 
 def _line(row, reply):
     return pd.Series({**row, "prediction": reply})
 
 
-def options():
-    for benchmark in ("vstar", "hrbench-4k", "realworldqa", "cv-bench-2d", "mmstar", "blink", "ai2d-test"):
+BY_OPTIONS = ("vstar", "hrbench-4k", "realworldqa", "cv-bench-2d", "mmstar", "blink", "ai2d-test")
+
+
+def options(benchmarks=BY_OPTIONS):
+    for benchmark in benchmarks:
         rows = (asked.OPTION_ROW, asked.LAST_ROW) if benchmark == "vstar" else (asked.OPTION_ROW,)
         for row in rows:
-            for reply in asked.OPTION_REPLIES:
+            for reply in REPLIES if benchmark == "vstar" else asked.OPTION_REPLIES:
                 found = extract_answer_from_item(None, _line(row, reply))["opt"]
                 yield case(benchmark, NAME, row, reply, found, found == row["answer"])
     for reply, texts in (
@@ -59,14 +72,14 @@ def options():
 def first_of_five():
     """The step before the function, the tag, is that of ``MMERealWorld.evaluate`` and ``TreeBench.evaluate``."""
     for benchmark in ("mme-realworld-lite", "treebench"):
-        for reply in asked.OPTION_REPLIES:
+        for reply in REPLIES:
             tag = re.search(r"<answer>(.*?)</answer>", reply, re.DOTALL)
             found = extract_characters_regex(tag.group(1).strip().upper() if tag else reply)
             yield case(benchmark, NAME, asked.OPTION_ROW, reply, found, found == "B")
 
 
 def boxes():
-    row = {**asked.OPTION_ROW, "target_instances": "[[10, 10, 50, 50], [60, 60, 100, 100]]"}
+    rows = [{**asked.OPTION_ROW, "target_instances": text} for text in ("[[10, 10, 50, 50], [60, 60, 100, 100]]", "[]")]
     for reply in (
         "<think><box>[10,10,50,50]</box></think><answer>B</answer>",
         "<think><box>[10, 10, 50, 50]</box></think>B",
@@ -76,16 +89,16 @@ def boxes():
         "no box",
     ):
         thought = re.search(r"<think>(.*?)</think>", reply, re.DOTALL)
-        iou = TreeBench.evaluate_box_iou(
-            thought.group(1).strip() if thought else reply, [[10, 10, 50, 50], [60, 60, 100, 100]]
-        )
-        yield case("treebench", "boxes", row, reply, None, iou)
+        for row in rows:
+            said = thought.group(1).strip() if thought else reply
+            iou = TreeBench.evaluate_box_iou(said, json.loads(row["target_instances"]))
+            yield case("treebench", "boxes", row, reply, None, iou)
 
 
 def mmmu():
     open_row = {"index": "9", "question": "How many?", "answer": "24/7", "category": "Maths"}
     replies = ("24/7", "It is 24/7, they say", "A", "B", "", "Other Answers", "25", "I do not know")
-    for row, said in ((asked.OPTION_ROW, asked.OPTION_REPLIES), (open_row, replies)):
+    for row, said in ((asked.OPTION_ROW, REPLIES), (open_row, replies)):
         for reply in said:
             frame = pd.DataFrame([{**dict.fromkeys("AB"), **row, "prediction": reply}])
             item = MMMU_preproc(frame).iloc[0]
@@ -146,6 +159,13 @@ def texts():
         for reply in asked.TEXT_REPLIES:
             score = hit_calculate([process_line(_line(row, reply), method="anls")], "DocVQA_VAL")[0]
             yield case("docvqa", NAME, row, reply, None, score)
+
+
+def soft():
+    for row in asked.SOFT_ROWS:
+        for reply in asked.SOFT_REPLIES:
+            line = process_line(_line(row, reply), method="vqa_score")
+            yield case("textvqa", NAME, row, reply, line["pred"], hit_calculate([line], "TextVQA_VAL")[0])
 
 
 def counts():

@@ -53,6 +53,26 @@ OPTION_REPLIES = (
     "red, blue",
 )
 
+VERSION_REPLIES = (
+    "The correct answer is **B**. Here's why: it is the only one of them that is not red at all.",
+    "The answer is C. I say so because the scarf is neither of the others, as one sees.",
+    "The answer is a blue scarf, which hangs at the left of the door there.",
+    "the answer is b and nothing else that I could think of in a day or two",
+    "The answer is an apple",
+    "Answer is **D** since A is out",
+    "I see A, and the answer is B, so I say B and no more than that",
+    "The correct answer  is\n*C* since the colour of it is plain to see for all of us",
+    "Best answer: C",
+    "Best option: C",
+    "The best option is C",
+    "The correct option is D",
+    "Best answer:Best option: D",
+    "<answer>Best option: c</answer>",
+    "(C). The answer is (B).",
+    "The answer is E. That is what I think of all that I was shown here",
+)
+"""What two versions of a harness read differently, and what stands near."""
+
 OPTION_ROW = {
     "index": "7",
     "question": "What colour is the scarf?",
@@ -110,6 +130,23 @@ CHART_REPLIES = (
     "١٤",
     "-14",
 )
+SOFT_ROWS = tuple(
+    {"index": str(place), "question": "What is it?", "answer": repr(golds)}
+    for place, golds in enumerate(
+        (
+            ["dog"] * 2 + ["cat"] * 3 + ["the cat"] * 5,
+            ["unanswerable"] * 9 + ["blue"],
+            ["3"] * 4 + ["three"] * 3 + ["3.5"] * 2 + ["1,000"],
+            ["dont know"] * 5 + ["st. john's"] * 5,
+        )
+    )
+)
+SOFT_REPLIES = (
+    "dog", "Dog.", "a dog", "the cats", "cat", "CAT!", "Unanswerable", "unanswerable.", "blue", "three", "3", "3.",
+    "3.5", "1000", "1,000", "don't know", "st john's", "St. John's", "", "  ", "cat\n", "cat dog", "cat/dog",
+    "It is a dog",
+)  # fmt: skip
+
 CHART_ANSWERS = ("14", "14%", "0", "Yes", "Blue bar", "2010", "['14', 'fourteen']")
 
 TEXT_REPLIES = (
@@ -156,6 +193,7 @@ VISTA_ROWS = (
     {"index": "5", "question": "How many?", "question_type": "free_form", "answer_type": "integer", "answer": "0"},
 )
 VISTA_REPLIES = (
+    "The correct answer is **B**. Here is why I think that it is so and why it could not be otherwise.",
     "14",
     "14.0",
     " 14",
@@ -188,6 +226,7 @@ VISION_ROWS = (
     {"index": "3", "question": "Which?", "answer": "B", "choices": "['3', '4', '5', '6', '7']"},
 )
 VISION_REPLIES = (
+    "The correct answer is **B**. Here is why I think that it is so and why it could not be otherwise.",
     "14",
     "14.0",
     "The answer is 14.",

@@ -107,7 +107,9 @@ def test_the_harness_rules_pay_a_third_of_what_hedges() -> None:
             paid[reading.name] += sum(
                 bool(reading.read(question, hedge.format(right, other)).credit) for hedge in HEDGES
             )
-    assert (len(HEDGED) * len(HEDGES), paid) == (420, {"vlmevalkit": 126, "lmms-eval": 126, "strict": 0})
+    assert len(HEDGED) * len(HEDGES) == 420
+    older = {"vlmevalkit": 126, "lmms-eval": 126, "strict": 0}
+    assert paid == {**older, "vlmevalkit-2026-08": 77, "lmms-eval-0.7.2": 22}
 
 
 @pytest.mark.parametrize("said", ["Harry Truman", "harry truman", "J. Truman", "Hary Trumann", "Barack Obama", ""])

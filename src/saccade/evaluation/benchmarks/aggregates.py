@@ -49,7 +49,7 @@ def accuracy(*columns: str, listed: str = "", name: str = "accuracy") -> Aggrega
 
 
 def vqa_accuracy(scored: Scored) -> list[BenchmarkFigure]:
-    """Mean of VQA's soft accuracy; where some questions cannot be answered, as in VizWiz, those and the others apart."""
+    """Mean of VQA's soft accuracy; then of questions that cannot be answered, as VizWiz has them, and the others."""
     groups = grouped(scored, lambda one: "unanswerable" if one.row.task.answer == "unanswerable" else "answerable")
     apart = groups if "unanswerable" in groups else {}
     return [

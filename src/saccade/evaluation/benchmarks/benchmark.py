@@ -13,7 +13,7 @@ from saccade.errors import UserError
 from saccade.types import ImageRef, Task
 
 ReadingName = Literal["vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2", "strict"]
-"""``vlmevalkit`` is ms-vlmeval 0.0.20, ``lmms-eval`` 0.7.3; another version stands beside them where its rule differs."""
+"""``vlmevalkit`` is ms-vlmeval 0.0.20, ``lmms-eval`` 0.7.3; another version stands beside where its rule differs."""
 
 OptionPolicy = Literal["published", "shuffled", "cycles"]
 """Options in their published order, in one order drawn by seed, or in every rotation, each a question of its own."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow, Reading, ReadingName
 from saccade.evaluation.benchmarks.rows import row_of
-from saccade.evaluation.benchmarks.rules.strict import strict
-from saccade.evaluation.benchmarks.rules.vlmevalkit_options import exact_matching
+from saccade.evaluation.benchmarks.rules.strict import STRICT
+from saccade.evaluation.benchmarks.rules.vlmevalkit_options import OPTIONS
 from saccade.evaluation.exports.predictions import Prediction
 from saccade.evaluation.sample_files import FOLDER
 from saccade.evaluation.sample_files import write_samples as write_sample_set
@@ -26,7 +26,7 @@ def imported_samples(
     reading: ReadingName = "strict",
     benchmark: Benchmark | None = None,
 ) -> SampleSet:
-    """The predictions scored anew by a reading: of the benchmark, or of any set ``strict`` and ``vlmevalkit``.
+    """The predictions scored anew by a reading of the benchmark; of any other set by ``strict`` or a ``vlmevalkit``.
 
     Pictures are in no prediction file: the samples' questions are told apart by words and options alone.
     """
@@ -52,13 +52,13 @@ def write_imported(found: SampleSet, run: Path) -> Path:
 def _rule(reading: ReadingName, benchmark: Benchmark | None) -> Reading:
     if benchmark is not None:
         return benchmark.reading(reading)
-    rules = {"strict": strict, "vlmevalkit": exact_matching}
+    rules = {one.name: one for one in (STRICT, *OPTIONS)}
     if reading not in rules:
         raise UserError(
             f"lmms-eval has a rule for each of its tasks; name the benchmark (--benchmark), or read by "
             f"{' or '.join(rules)}"
         )
-    return Reading(name=reading, rule=rules[reading])
+    return rules[reading]
 
 
 def _sample(one: Prediction, rule: Reading, benchmark: Benchmark | None, source: Path) -> StoredSample:

@@ -43,7 +43,7 @@ def slide_words(text: str, question: str) -> list[str]:
 
 
 def list_items(text: str) -> list[str]:
-    """The items of a list: of a Python or JSON list, or between commas, semicolons, lines or "and", in brackets or not."""
+    """The items of a list: of a Python or JSON list, or between commas, semicolons, lines or "and"."""
     text = text.strip()
     is_bracketed = text.startswith("[")
     try:

@@ -1,4 +1,4 @@
-"""VizWiz, TextVQA, OK-VQA, A-OKVQA, ST-VQA, DocVQA and InfographicVQA: photographs and pages, with every answer that counts."""
+"""VizWiz, TextVQA, OK-VQA, A-OKVQA, ST-VQA, DocVQA and InfographicVQA: with every answer that counts."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -88,8 +88,13 @@ def mmmu(row: BenchmarkRow, reply: str) -> Extracted:
     return Extracted(reply.strip(), float(open_is_right(reply, golds)))
 
 
-LMMS_MMMU = Reading(
-    name="lmms-eval",
-    rule=mmmu,
-    differs="the harness draws a letter at random where it can read none; here that is no verdict",
+def mmmu_before(row: BenchmarkRow, reply: str) -> Extracted:
+    """Version 0.7.2 looked for open answers in each sign of one part of the reply, so that none was ever right."""
+    return mmmu(row, reply) if row.options else Extracted(reply.strip(), 0.0)
+
+
+_RANDOM = "the harness draws a letter at random where it can read none; here that is no verdict"
+LMMS_MMMU = (
+    Reading(name="lmms-eval", rule=mmmu, differs=_RANDOM),
+    Reading(name="lmms-eval-0.7.2", rule=mmmu_before, differs=_RANDOM),
 )

@@ -4,7 +4,7 @@ import re
 import string
 from collections.abc import Callable, Generator, Mapping, Sequence
 
-from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
+from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading, ReadingName
 from saccade.evaluation.benchmarks.rules.judge_prompts import option_prompt
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED, MARKS, REFUSALS, UNREADABLE
 
@@ -86,14 +86,14 @@ def blink_letter(reply: str, letters: str) -> str:
     return found[1].upper() if found else ""
 
 
-def _reading(letter_of: Callable[[BenchmarkRow, str], str]) -> Reading:
+def _reading(letter_of: Callable[[BenchmarkRow, str], str], name: ReadingName = "lmms-eval") -> Reading:
     """Right where the letter is the answer's; a reply without one is wrong."""
 
     def rule(row: BenchmarkRow, reply: str) -> Extracted:
         found = letter_of(row, reply)
         return Extracted(found, float(found != "" and found == row.answer.strip().upper()))
 
-    return Reading(name="lmms-eval", rule=rule)
+    return Reading(name=name, rule=rule)
 
 
 VSTAR = _reading(lambda row, reply: vstar_letter(reply))
@@ -112,7 +112,10 @@ def real_world(row: BenchmarkRow, reply: str) -> Extracted:
 REAL_WORLD_QA = Reading(name="lmms-eval", rule=real_world)
 MCQ = _reading(lambda row, reply: mcq_letter(reply))
 CV_BENCH = _reading(lambda row, reply: leading_letter(reply))
-BLINK = _reading(lambda row, reply: blink_letter(reply, "".join(row.options) or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+BLINK = (
+    _reading(lambda row, reply: blink_letter(reply, "".join(row.options) or "ABCDEFGHIJKLMNOPQRSTUVWXYZ")),
+    _reading(lambda row, reply: leading_letter(reply), "lmms-eval-0.7.2"),
+)
 
 
 def hrbench_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:

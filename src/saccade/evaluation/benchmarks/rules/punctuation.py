@@ -13,7 +13,8 @@ MAX_PERIODS = 32
 def without_punctuation(text: str, *, periods_after_digits: bool = True) -> str:
     """Each sign is taken out where it stands beside a space, or the text has a number such as 1,000; else a space.
 
-    Whether it is taken out or becomes a space is decided for all its places together, in the text as it came. A period after a digit is kept, or goes too.
+    Whether it is taken out or becomes a space is decided for all its places together, in the text as it came.
+    A period after a digit is kept, or goes too.
     """
     has_thousands = _COMMA_IN_NUMBER.search(text) is not None
     clean = text

@@ -5,11 +5,11 @@ and whether it agrees with the right one.
 """
 
 import ast
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
-from saccade.evaluation.benchmarks.benchmark import LETTERS, NO_VERDICT, BenchmarkRow, Extracted, Reading
+from saccade.evaluation.benchmarks.benchmark import LETTERS, NO_VERDICT, BenchmarkRow, Extracted, Reading, ReadingName
 from saccade.evaluation.benchmarks.rules.judge_prompts import agreement_prompt, extract_prompt, is_extract
-from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED, inferred_option
+from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FAILED, VERSIONS, Infer
 from saccade.rewards.answers.expressions import evaluate
 
 JUDGE_ATTEMPTS = 5
@@ -35,10 +35,10 @@ def _extracted(row: BenchmarkRow, reply: str) -> Generator[str, str, str | None]
     return None
 
 
-def _mathvista_credit(row: BenchmarkRow, said: str) -> Extracted:
+def _mathvista_credit(row: BenchmarkRow, said: str, infer: Infer) -> Extracted:
     kind = row.fields.get("question_type"), row.fields.get("answer_type")
     if kind[0] == "multi_choice":
-        found = inferred_option(said, listed_options(row))
+        found = infer(said, listed_options(row))
         return Extracted(found, float(found != "" and found == row.column("answer_option")))
     try:
         if kind[1] == "integer":
@@ -51,26 +51,12 @@ def _mathvista_credit(row: BenchmarkRow, said: str) -> Extracted:
     return Extracted("None", float(row.answer == "None"))
 
 
-def _mathvista_decided(row: BenchmarkRow, reply: str) -> Extracted | None:
-    """The extract where no judge is asked: an option that can be inferred, or the right number other than 0."""
-    read = _mathvista_credit(row, reply)
+def _mathvista_decides(row: BenchmarkRow, reply: str, read: Extracted) -> bool:
+    """No judge is asked where an option can be inferred, or the reply is the right number other than 0."""
     if row.fields.get("question_type") == "multi_choice":
-        return read if read.text else None
-    if row.fields.get("answer_type") not in ("integer", "float"):
-        return read if read.credit == 1.0 else None
-    return read if read.credit == 1.0 and float(read.text) != 0 else None
-
-
-def mathvista(row: BenchmarkRow, reply: str) -> Extracted:
-    return _mathvista_decided(row, reply) or NO_VERDICT
-
-
-def mathvista_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
-    decided = _mathvista_decided(row, reply)
-    if decided:
-        return decided
-    said = yield from _extracted(row, reply)
-    return NO_VERDICT if said is None else _mathvista_credit(row, said)
+        return bool(read.text)
+    is_number = row.fields.get("answer_type") in ("integer", "float")
+    return read.credit == 1.0 and not (is_number and float(read.text) == 0)
 
 
 def same_value(said: str, gold: str) -> bool:
@@ -87,29 +73,38 @@ def same_value(said: str, gold: str) -> bool:
     return len(known) == 2 and abs(known[0].value - known[1].value) < SAME_VALUE
 
 
-def _mathvision_credit(row: BenchmarkRow, said: str) -> Extracted:
+def _mathvision_credit(row: BenchmarkRow, said: str, infer: Infer) -> Extracted:
     options = listed_options(row)
-    found = inferred_option(said, options) if options else said
+    found = infer(said, options) if options else said
     # Without an option the harness compares the word False.
     return Extracted(found, float(same_value(found or ("False" if options else ""), row.answer)))
 
 
-def _mathvision_decided(row: BenchmarkRow, reply: str) -> Extracted | None:
-    read = _mathvision_credit(row, reply)
-    is_decided = bool(read.text) if listed_options(row) else read.credit == 1.0 and reply != ""
-    return read if is_decided else None
+def _mathvision_decides(row: BenchmarkRow, reply: str, read: Extracted) -> bool:
+    return bool(read.text) if listed_options(row) else read.credit == 1.0 and reply != ""
 
 
-def mathvision(row: BenchmarkRow, reply: str) -> Extracted:
-    return _mathvision_decided(row, reply) or NO_VERDICT
+def _reading(
+    version: tuple[ReadingName, Infer],
+    credit: Callable[[BenchmarkRow, str, Infer], Extracted],
+    decides: Callable[[BenchmarkRow, str, Extracted], bool],
+    differs: str,
+) -> Reading:
+    """The credit of the reply where it decides alone, else that of what a judge takes out of it."""
+    name, infer = version
 
+    def rule(row: BenchmarkRow, reply: str) -> Extracted:
+        read = credit(row, reply, infer)
+        return read if decides(row, reply, read) else NO_VERDICT
 
-def mathvision_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
-    decided = _mathvision_decided(row, reply)
-    if decided:
-        return decided
-    said = yield from _extracted(row, reply)
-    return NO_VERDICT if said is None else _mathvision_credit(row, said)
+    def judging(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
+        read = rule(row, reply)
+        if read is not NO_VERDICT:
+            return read
+        said = yield from _extracted(row, reply)
+        return NO_VERDICT if said is None else credit(row, said, infer)
+
+    return Reading(name=name, rule=rule, judging=judging, in_form=is_extract, needs_judge=True, differs=differs)
 
 
 def always_judged(row: BenchmarkRow, reply: str) -> Extracted:
@@ -131,22 +126,12 @@ def mathverse_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extra
     return Extracted(said, None)
 
 
-MATHVISTA = Reading(
-    name="vlmevalkit",
-    rule=mathvista,
-    judging=mathvista_judged,
-    in_form=is_extract,
-    needs_judge=True,
-    differs=ANY_TEXT,
+_CALCULATOR = (
+    "values are read by Saccade's calculator; the harness runs the texts as Python and through a LaTeX parser; "
 )
-MATHVISION = Reading(
-    name="vlmevalkit",
-    rule=mathvision,
-    judging=mathvision_judged,
-    in_form=is_extract,
-    needs_judge=True,
-    differs="values are read by Saccade's calculator; the harness runs the texts as Python and through a LaTeX parser; "
-    + ANY_TEXT,
+MATHVISTA = tuple(_reading(version, _mathvista_credit, _mathvista_decides, ANY_TEXT) for version in VERSIONS)
+MATHVISION = tuple(
+    _reading(version, _mathvision_credit, _mathvision_decides, _CALCULATOR + ANY_TEXT) for version in VERSIONS
 )
 MATHVERSE = Reading(
     name="vlmevalkit",

@@ -1,9 +1,14 @@
-"""VLMEvalKit's rules for options: a lone letter among words, else an option's text inside the reply, else a judge."""
+"""VLMEvalKit's rules for options: a lone letter among words, else an option's text inside the reply, else a judge.
+
+``vlmevalkit`` readings follow ms-vlmeval 0.0.20, ``vlmevalkit-2026-08`` the repository on 18 August 2026 (e8e78f05),
+which takes the letter of ``answer is B`` anywhere before it looks for texts, and has all of MME-RealWorld's prefixes.
+"""
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 
-from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
+from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading, ReadingName
 from saccade.evaluation.benchmarks.rules.judge_prompts import option_prompt
 
 FAILED = "Failed to obtain answer via API"
@@ -51,53 +56,87 @@ def inferred_option(reply: str, options: Mapping[str, str]) -> str:
     return lone_letter(reply, list(options)) or option_text_inside(reply, options)
 
 
-def exact_matching(row: BenchmarkRow, reply: str) -> Extracted:
-    """Without a judge what cannot be inferred is "Z", and wrong."""
-    found = inferred_option(reply, row.options) or UNREADABLE
-    return Extracted(found, float(found == row.answer))
+_STATED = re.compile(r"answer\s+is\s+\**([ABCD])\**", re.IGNORECASE)
 
 
-def judged_option(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
-    """The inferred option; where there is none the one that a judge names in three tries.
-
-    VLMEvalKit then draws an option at random; here it is no verdict.
-    """
-    found = inferred_option(reply, row.options)
-    for _ in range(JUDGE_ATTEMPTS):
-        if found:
-            break
-        said = yield option_prompt(row, reply)
-        found = inferred_option(said, row.options) if FAILED not in said else ""
-    return Extracted(found, float(found == row.answer) if found else None)
+def inferred_or_stated_option(reply: str, options: Mapping[str, str]) -> str:
+    """``can_infer`` of August 2026: between its two rules the first ``answer is B``; "answer is an" states A."""
+    found = lone_letter(reply, list(options))
+    stated = _STATED.search(reply) if not found and FAILED not in reply else None
+    letter = stated[1].upper() if stated else ""
+    return found or (letter if letter in options else option_text_inside(reply, options))
 
 
-OPTIONS = Reading(
-    name="vlmevalkit",
-    rule=exact_matching,
-    judging=judged_option,
-    differs="where the judge names no option in three tries VLMEvalKit draws one at random; here it is no verdict",
+Infer = Callable[[str, Mapping[str, str]], str]
+OptionsOf = Callable[[BenchmarkRow], tuple[Mapping[str, str], str]]
+"""The options of a row, and the letter of the right one."""
+
+RANDOM = "where the judge names no option in three tries VLMEvalKit draws one at random; here it is no verdict"
+
+
+def _option_reading(name: ReadingName, infer: Infer, options_of: OptionsOf) -> Reading:
+    """Without a judge what cannot be inferred is "Z", and wrong; a judge may name an option in three tries."""
+
+    def exact_matching(row: BenchmarkRow, reply: str) -> Extracted:
+        options, gold = options_of(row)
+        found = infer(reply, options) or UNREADABLE
+        return Extracted(found, float(found == gold))
+
+    def judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
+        options, gold = options_of(row)
+        found = infer(reply, options)
+        for _ in range(JUDGE_ATTEMPTS):
+            if found:
+                break
+            said = yield option_prompt(row, reply, options)
+            found = infer(said, options) if FAILED not in said else ""
+        return Extracted(found, float(found == gold) if found else None)
+
+    return Reading(name=name, rule=exact_matching, judging=judged, differs=RANDOM)
+
+
+def _own_options(row: BenchmarkRow) -> tuple[Mapping[str, str], str]:
+    return row.options, row.answer
+
+
+def _open_or_options(row: BenchmarkRow) -> tuple[Mapping[str, str], str]:
+    """MMMU's: a question without options gets two, its answer and "Other Answers", and the first is right."""
+    options = row.options
+    if "A" not in options:
+        options = {**options, "A": row.answer, "B": "Other Answers"}
+    return options, row.answer if len(row.answer) == 1 and row.answer.isascii() and row.answer.isupper() else "A"
+
+
+VERSIONS: tuple[tuple[ReadingName, Infer], ...] = (
+    ("vlmevalkit", inferred_option),
+    ("vlmevalkit-2026-08", inferred_or_stated_option),
 )
+OPTIONS = tuple(_option_reading(name, infer, _own_options) for name, infer in VERSIONS)
+MMMU_OPTIONS = tuple(_option_reading(name, infer, _open_or_options) for name, infer in VERSIONS)
 
-# Two commas are missing in the harness's list: these are its prefixes as it has them.
-_PREFIXES = (
+_PREFIXES_2026_08 = (
     "The best answer is",
     "The correct answer is",
     "The answer is",
     "The answer",
-    "The best option isThe correct option is",
-    "Best answer:Best option:",
+    "The best option is",
+    "The correct option is",
+    "Best answer:",
+    "Best option:",
 )
+# Two commas are missing in the harness's list of version 0.0.20.
+_PREFIXES = (*_PREFIXES_2026_08[:4], "".join(_PREFIXES_2026_08[4:6]), "".join(_PREFIXES_2026_08[6:]))
 _FIVE = re.compile("[ABCDE]")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
 
-def first_of_five(reply: str) -> str:
+def first_of_five(reply: str, prefixes: tuple[str, ...] = _PREFIXES) -> str:
     """The first capital A to E anywhere once some openings are taken out; "THE CORRECT..." is E.
 
     Without one, a reply that stands inside "(A)", "(B)", ... names it: "b" is B, and an empty reply A.
     """
     said = reply.strip()
-    for prefix in _PREFIXES:
+    for prefix in prefixes:
         said = said.replace(prefix, "")
     found = _FIVE.search(said)
     if found:
@@ -107,43 +146,18 @@ def first_of_five(reply: str) -> str:
     return next((letter for letter in "ABCDE" if said.lower() in f"({letter.lower()})"), "")
 
 
-def first_of_five_in_tag(row: BenchmarkRow, reply: str) -> Extracted:
+def _five_reading(name: ReadingName, prefixes: tuple[str, ...]) -> Reading:
     """MME-RealWorld's and TreeBench's rule: inside the first answer tag, in capitals, where there is one."""
-    tag = _ANSWER.search(reply) if "</answer>" in reply else None
-    found = first_of_five(tag[1].strip().upper() if tag else reply)
-    return Extracted(found, float(found != "" and found == row.answer))
+
+    def rule(row: BenchmarkRow, reply: str) -> Extracted:
+        tag = _ANSWER.search(reply) if "</answer>" in reply else None
+        found = first_of_five(tag[1].strip().upper() if tag else reply, prefixes)
+        return Extracted(found, float(found != "" and found == row.answer))
+
+    return Reading(name=name, rule=rule)
 
 
-FIRST_OF_FIVE = Reading(name="vlmevalkit", rule=first_of_five_in_tag)
-
-
-def open_or_option(row: BenchmarkRow, reply: str) -> Extracted:
-    """MMMU's rule: a question without options gets two, its answer and "Other Answers", and the first is right."""
-    options, gold = _mmmu_options(row)
-    found = inferred_option(reply, options) or UNREADABLE
-    return Extracted(found, float(found == gold))
-
-
-def judged_open_or_option(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
-    """As ``judged_option``, for MMMU."""
-    options, gold = _mmmu_options(row)
-    found = inferred_option(reply, options)
-    for _ in range(JUDGE_ATTEMPTS):
-        if found:
-            break
-        said = yield option_prompt(row, reply, options)
-        found = inferred_option(said, options) if FAILED not in said else ""
-    return Extracted(found, float(found == gold) if found else None)
-
-
-def _mmmu_options(row: BenchmarkRow) -> tuple[dict[str, str], str]:
-    options = row.options
-    if "A" not in options:
-        options = {**options, "A": row.answer, "B": "Other Answers"}
-    return options, row.answer if len(row.answer) == 1 and row.answer.isascii() and row.answer.isupper() else "A"
-
-
-MMMU_OPTIONS = Reading(name="vlmevalkit", rule=open_or_option, judging=judged_open_or_option, differs=OPTIONS.differs)
+FIRST_OF_FIVE = (_five_reading("vlmevalkit", _PREFIXES), _five_reading("vlmevalkit-2026-08", _PREFIXES_2026_08))
 
 _WEMATH_MARKS = re.compile("[><:.]")
 
@@ -155,4 +169,4 @@ def after_answer(row: BenchmarkRow, reply: str) -> Extracted:
     return Extracted(found, float(found != "" and found == row.answer))
 
 
-WEMATH_OPTIONS = Reading(name="vlmevalkit", rule=after_answer, judging=judged_option, differs=OPTIONS.differs)
+WEMATH_OPTIONS = replace(OPTIONS[0], rule=after_answer)

@@ -64,7 +64,7 @@ def _ai2d(name: str, title: str, file: str, md5: str, hub: str) -> Benchmark:
         size=3088,
         prompt=options_prompt,
         cluster=same_pictures,
-        readings=(OPTIONS, LMMS_AI2D, STRICT),
+        readings=(*OPTIONS, LMMS_AI2D, STRICT),
         aggregate=accuracy("category"),
         source="ai2d",
         published_as=("AI2D_TEST",) if name == "ai2d-test" else (),
