@@ -127,6 +127,9 @@ def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "l
         probes=given["probes"],
         pixels=given["pixels"],
     )
+    for one in found:
+        if not all(row.has_answer for row in one.rows.values()):
+            click.echo(f"saccade: {one.benchmark.title}: {one.file}", err=True)
     if given["judge"] is not None:
         check_judge([one.benchmark for one in found], given["judge"], given["judge_model"])
     return found

@@ -19,6 +19,7 @@ from saccade.evaluation.prices import Price
 from saccade.evaluation.repeats import Repeats, repeats
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
 from saccade.evaluation.statistics import ClusteredMean, clustered_mean, planned_difference
+from saccade.rewards.groups import UNANSWERED
 from saccade.types import Json
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -66,7 +67,7 @@ class Spending:
 class EvaluationFigures:
     """All figures of one evaluation."""
 
-    FORM: ClassVar = Form(apart=("header",), flat=("repeats",))
+    FORM: ClassVar = Form(apart=("header",), flat=("repeats",), sparse=("unanswered",))
 
     header: SampleHeader
     failed: int
@@ -96,6 +97,8 @@ class EvaluationFigures:
     tools: Mapping[str, int]
     """Calls that ran, by tool."""
     spending: Spending
+    unanswered: int = 0
+    """Samples of questions that come without an answer: in no figure."""
 
     @property
     def accuracy(self) -> ClusteredMean:
@@ -124,6 +127,7 @@ class EvaluationFigures:
             (self.cut_off, "cut off by a token limit"),
             (self.not_in_form, "not in the form"),
             (self.empty, "empty"),
+            (self.unanswered, "without an answer to score by"),
         )
         return "; ".join([text, *(f"{count:,} {what}" for count, what in counts if count)])
 
@@ -136,6 +140,7 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     """The figures of a set of samples."""
     samples = found.samples
     scored = [one for one in samples if one.right is not None]
+    unanswered = [one.failure for one in samples].count(UNANSWERED)
     repeated = repeats(samples)
     means = GroupedMeans([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
     error_kinds = Counter(chain.from_iterable([one.errors for one in scored]))
@@ -145,7 +150,8 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
             tools[name] += count
     return EvaluationFigures(
         header=found.header,
-        failed=len(samples) - len(scored),
+        failed=len(samples) - len(scored) - unanswered,
+        unanswered=unanswered,
         cut_off=[one.status for one in scored].count("token_limit"),
         not_in_form=sum(_is_in_no_form(one) for one in scored),
         empty=sum(not one.reply.strip() for one in scored),

@@ -11,6 +11,7 @@ from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.pointing import Pointing, pointing
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
+from saccade.rewards.groups import UNANSWERED
 from saccade.rewards.reward import counts_as_right, keeps_format
 from saccade.types import Attempt, Task, Trajectory
 
@@ -19,24 +20,34 @@ from saccade.types import Attempt, Task, Trajectory
 class Unfinished:
     """How many of so many trajectories failed, and how many a limit on tokens cut off."""
 
-    FORM: ClassVar = Form(apart=("of",))
+    FORM: ClassVar = Form(apart=("of",), sparse=("unanswered",))
 
     of: int = 0
     failed: int = 0
     """The machine's failures, and prompts that left no room to answer: in no figure."""
     cut_off: int = 0
     """Ended by a limit on tokens before they answered: wrong in every figure."""
+    unanswered: int = 0
+    """Replies to questions that come without an answer: in no figure."""
 
     def describe(self) -> str:
         """``2 of 6 failed and are left out, 1 of 6 cut off by a token limit``; nothing where there are none."""
         failed = f"{self.failed:,} of {self.of:,} failed and {'is' if self.failed == 1 else 'are'} left out"
         cut_off = f"{self.cut_off:,} of {self.of:,} cut off by a token limit"
-        return ", ".join([failed] * bool(self.failed) + [cut_off] * bool(self.cut_off))
+        unanswered = f"{self.unanswered:,} of {self.of:,} without an answer to score by"
+        said = ((self.failed, failed), (self.cut_off, cut_off), (self.unanswered, unanswered))
+        return ", ".join(words for count, words in said if count)
 
 
 def unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
-    statuses = [trajectory.status for trajectory in trajectories]
-    return Unfinished(of=len(statuses), failed=statuses.count("failed"), cut_off=statuses.count("token_limit"))
+    ended = [(trajectory.status, trajectory.failure) for trajectory in trajectories]
+    statuses, unanswered = [status for status, _ in ended], ended.count(("failed", UNANSWERED))
+    return Unfinished(
+        of=len(ended),
+        failed=statuses.count("failed") - unanswered,
+        cut_off=statuses.count("token_limit"),
+        unanswered=unanswered,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

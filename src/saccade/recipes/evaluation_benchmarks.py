@@ -28,7 +28,8 @@ from saccade.evaluation.benchmarks import (
     with_options,
 )
 from saccade.evaluation.benchmarks.benchmark import PixelRule
-from saccade.evaluation.benchmarks.judged_run import RereadEvaluation, reply_of
+from saccade.evaluation.benchmarks.judged_run import RereadEvaluation
+from saccade.evaluation.benchmarks.reward import reply_of
 from saccade.evaluation.benchmarks.rows import in_own_words
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.probes import ProbeName

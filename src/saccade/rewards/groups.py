@@ -18,6 +18,8 @@ from saccade.types import Attempt, Group, Json, Score, Task, Trajectory
 from saccade.waiting import run_to_end
 
 NO_VERDICT = "the reward gave no verdict"
+UNANSWERED = f"{NO_VERDICT}: the question comes without an answer"
+"""Of a test split: the reply is kept for a submission, and no figure counts it as missing."""
 
 Found = TypeVar("Found")
 
@@ -145,7 +147,9 @@ async def _verdict(reward: Reward, task: Task, trajectory: Trajectory) -> _Verdi
         score = score_from(await _waited(reward(task, trajectory)), reward, task)
     except MachineError as error:
         return f"{NO_VERDICT}: {error}"
-    return NO_VERDICT if score is None else score
+    if score is None:
+        return NO_VERDICT if task.answer or task.accepted else UNANSWERED
+    return score
 
 
 async def _waited(found: Found | Awaitable[Found]) -> Found:

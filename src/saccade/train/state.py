@@ -19,6 +19,7 @@ from saccade.media.store import MediaStore
 from saccade.models.identity import model_hash
 from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
+from saccade.rewards.groups import UNANSWERED
 from saccade.rollout.players import ChatPlayer, SamplePlayer, TokenPlayer
 from saccade.runs.asking import AskedFile, AskingRecord, open_asked
 from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint, whole_checkpoint
@@ -62,7 +63,8 @@ SKIPPED_IN_A_ROW = 5
 
 def check_scored(attempts: Sequence[Attempt], where: str) -> None:
     """MachineError that shows the first failure when every trajectory failed; some that did are only counted."""
-    failed = [attempt.trajectory for attempt in attempts if attempt.trajectory.status == "failed"]
+    failed = [one.trajectory for one in attempts if one.trajectory.status == "failed"]
+    failed = [one for one in failed if one.failure != UNANSWERED]
     if not failed or len(failed) < len(attempts):
         return
     first = failed[0]

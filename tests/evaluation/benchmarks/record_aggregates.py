@@ -243,15 +243,21 @@ def documents():
     worth = [slidevqa.anls_compute(row["answer"].lower(), one.lower()) for row, one in zip(rows, said)]
     figures = dict(zip(("ANLS", "exact match", "F1"), report["avg"], strict=True))
     yield record("slidevqa-test", "vlmevalkit", rows, worth, figures, said)
-    evidence = (("['Chart']", "[3]"), ("['Table', 'Pure-text (Plain-text)']", "[1, 2]"), ("[]", "[]"))
+    evidence = (
+        ("['Chart']", "[3]"),
+        ("['Table', 'Pure-text (Plain-text)']", "[1, 2]"),
+        ("[]", "[]"),
+        ("['Generalized-text (Layout)']", "[4]"),
+        ("['Figure', 'Generalized-text (Layout)']", "[5, 6]"),
+    )
     rows = [
         {
             "index": str(place),
             "question": "Q",
             "answer": ("12", "red", "Not answerable")[place % 3],
             "answer_format": ("Int", "Str", "None")[place % 3],
-            "evidence_sources": evidence[place % 3][0],
-            "evidence_pages": evidence[place % 3][1],
+            "evidence_sources": evidence[place % 5][0],
+            "evidence_pages": evidence[place % 5][1],
         }
         for place in range(24)
     ]
@@ -261,6 +267,7 @@ def documents():
     ]
     worth = [mmlongbench.eval_score(row["answer"], one, row["answer_format"]) for row, one in zip(rows, said)]
     names = {"overall_f1": "F1", "overall_acc": "accuracy", "text": "text", "table": "table", "chart": "chart"}
+    names |= {"layout": "layout", "image": "image"}
     names |= {"single-page": "single page", "multi-page": "several pages", "unanswerable": "unanswerable"}
     figures = {ours: report[theirs] for theirs, ours in names.items()}
     yield record("mmlongbench-doc-all", "vlmevalkit", rows, worth, figures, said)

@@ -12,16 +12,15 @@ from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow
 from saccade.evaluation.benchmarks.opening import open_benchmark
 from saccade.evaluation.benchmarks.reading import BenchmarkReading, judge_replies
-from saccade.evaluation.benchmarks.reward import final_reply
+from saccade.evaluation.benchmarks.reward import reply_of
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.media.store import MediaStore
 from saccade.plain_files import plain_text
-from saccade.rewards.groups import is_without_verdict
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
 from saccade.strict_json import finite_object
-from saccade.types import Attempt, Json, Task
+from saccade.types import Json, Task
 
 JUDGED = ".judged.json"
 
@@ -105,13 +104,6 @@ def _as_asked(task: Task, published: dict[str, BenchmarkRow], folder: Path) -> B
         return BenchmarkRow(task=task, fields=row.fields, pictures=row.pictures)
     fields = {**row.fields, **dict(zip(LETTERS, task.choices)), "answer": task.answer}
     return BenchmarkRow(task=task, fields=fields, pictures=row.pictures)
-
-
-def reply_of(attempt: Attempt) -> str | None:
-    """The final reply; None where the machine failed, which a rule without a verdict is not."""
-    trajectory = attempt.trajectory
-    has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
-    return None if has_failed else final_reply(trajectory)
 
 
 def reread_lines(found: Sequence[RereadEvaluation]) -> list[str]:

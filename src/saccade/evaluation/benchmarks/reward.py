@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, ReadingName
 from saccade.protocols.markup import after_thought
+from saccade.rewards.groups import is_without_verdict
 from saccade.rewards.reward import Reward
-from saccade.types import Score, Task, Term, Trajectory
+from saccade.types import Attempt, Score, Task, Term, Trajectory
 
 
 def benchmark_reward(
@@ -35,3 +36,10 @@ def final_reply(trajectory: Trajectory) -> str:
         return trajectory.answer
     text = trajectory.turns[-1].text if trajectory.turns else ""
     return after_thought(text)
+
+
+def reply_of(attempt: Attempt) -> str | None:
+    """The final reply; None where the machine failed, which a rule without a verdict is not."""
+    trajectory = attempt.trajectory
+    has_failed = trajectory.status == "failed" and not is_without_verdict(trajectory)
+    return None if has_failed else final_reply(trajectory)

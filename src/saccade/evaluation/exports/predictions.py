@@ -6,7 +6,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS
-from saccade.evaluation.benchmarks.reward import final_reply
+from saccade.evaluation.benchmarks.reward import reply_of
 from saccade.runs.records import read_records
 from saccade.types import Attempt
 
@@ -61,7 +61,7 @@ def predictions_of(attempts: Sequence[Attempt]) -> list[Prediction]:
                 id=task.id,
                 question=task.question,
                 gold=gold,
-                reply=None if trajectory.status == "failed" else final_reply(trajectory),
+                reply=reply_of(attempt),
                 options=task.choices,
                 category=task.buckets[0] if task.buckets else task.family,
             )
