@@ -91,3 +91,22 @@ def test_the_average_is_over_all_samples(folder: Path, capsys: pytest.CaptureFix
     averages = {one["reading"]: one for one in json.loads(record.read_text())["avg_at_k"]}
     assert sorted(averages["strict"]["by_sample"]) == [0.0, 0.0, 0.0, 0.5]
     assert averages["strict"]["value"] == 0.125
+
+
+def test_replies_to_a_test_split_are_kept_for_a_submission_and_scored_by_nobody(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(folder / "VStarBench.tsv", sep="\t")
+    table.drop(columns="answer").to_csv(folder / "VStarBench.tsv", sep="\t", index=False)
+    out = folder / "run"
+    with ChatServer(served) as server:
+        assert run_command(command(server, folder, out)) == 0
+        told = capsys.readouterr()
+        assert "2 questions, 2 of them WITHOUT AN ANSWER" in told.err
+        assert "strict: no figure; 2 without an answer, not scored" in told.out
+        assert "failed" not in told.out
+        judge = ["--judge", server.url, "--judge-model", "judge"]
+        assert run_command(["reread", str(out), "--benchmarks-dir", str(folder), *judge]) == 0
+        assert "judge" not in [one.body.get("model") for one in server.received if one.body]
+    assert run_command(["export", str(out), "--to", "vlmevalkit", "--out", str(folder / "said.tsv")]) == 0
+    assert list(pd.read_csv(folder / "said.tsv", sep="\t")["prediction"]) == ["the other one"] * 2

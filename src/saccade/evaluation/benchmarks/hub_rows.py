@@ -44,7 +44,8 @@ def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[st
     else:
         starts = [match for form in _FIRST_OPTIONS for match in form.finditer(text)]
         found = [(match, options) for match in starts if len(options := _options_from(text, match)) > 1]
-        first, choices = found[0] if found else (None, [])
+        # Where the question names options too, the last list of the longest is theirs.
+        first, choices = max(found, key=lambda one: (len(one[1]), one[0].start()), default=(None, []))
         question = text[: first.start()] if first else text
     return with_choices(row, _without_padding(choices, told(row.get("answer"))), question=question.strip(), **columns)
 
