@@ -41,7 +41,7 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         family=benchmark.name,
         question=question,
         answer=answer,
-        answer_kind=_kind(answer, question, has_choices=bool(choices)),
+        answer_kind=gold_kind(answer, question, choices),
         images=shown,
         choices=choices,
         is_interleaved=is_interleaved,
@@ -53,8 +53,9 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
     return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))
 
 
-def _kind(answer: str, question: str, *, has_choices: bool) -> AnswerKind:
-    if has_choices:
+def gold_kind(answer: str, question: str, choices: Sequence[str]) -> AnswerKind:
+    """A choice where there are options, the text of a list as one, else as the answer looks."""
+    if choices:
         return "choice"
     if answer.startswith("[") and answer.endswith("]"):
         return "list"

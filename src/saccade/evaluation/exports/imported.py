@@ -5,7 +5,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow, Reading, ReadingName
-from saccade.evaluation.benchmarks.rows import row_of
+from saccade.evaluation.benchmarks.rows import gold_kind, row_of
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import OPTIONS
 from saccade.evaluation.exports.predictions import Prediction
@@ -13,7 +13,6 @@ from saccade.evaluation.sample_files import FOLDER
 from saccade.evaluation.sample_files import write_samples as write_sample_set
 from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample, default_cluster, question_hash
 from saccade.tasks.rows.fields import RowError
-from saccade.tasks.rows.golds import infer_kind
 from saccade.types import Json, Task
 
 
@@ -99,7 +98,7 @@ def _row(one: Prediction, benchmark: Benchmark | None, source: Path) -> Benchmar
         family=one.category or source.stem,
         question=fields["question"],
         answer=one.gold,
-        answer_kind="choice" if options else infer_kind(one.gold, (), one.question) if one.gold else "exact",
+        answer_kind=gold_kind(one.gold, one.question, one.options),
         images=(),
         choices=one.options,
         source="imported",

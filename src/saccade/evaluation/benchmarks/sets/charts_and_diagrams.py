@@ -87,7 +87,10 @@ CHARXIV = Benchmark(
     name="charxiv-reasoning",
     title="CharXiv reasoning, validation",
     layout=FileLayout(
-        releases=(Release(file="CharXiv_reasoning_val.tsv", md5="98eeff269b40726982627b19338ccd45"),),
+        releases=(
+            Release(file="CharXiv_reasoning_val.tsv", md5="6fc1a522ad32c2e3d72a89857b8cf10b", date="2026-08-18"),
+            Release(file="CharXiv_reasoning_val.tsv", md5="98eeff269b40726982627b19338ccd45"),
+        ),
         hub="princeton-nlp/CharXiv",
         columns=("index", "question", "answer"),
         from_hub=_charxiv_from_hub,

@@ -40,7 +40,10 @@ BLINK = Benchmark(
     name="blink",
     title="BLINK",
     layout=FileLayout(
-        releases=(Release(file="BLINK.tsv", md5="3b6649b6a662184ea046908e5506260e"),),
+        releases=(
+            Release(file="BLINK.tsv", md5="d5e8af148b10ac69f535ff7b23f3f989", date="2026-05-11"),
+            Release(file="BLINK.tsv", md5="3b6649b6a662184ea046908e5506260e"),
+        ),
         hub="BLINK-Benchmark/BLINK",
         columns=(*TWO_OPTIONS, "category"),
         from_hub=_blink_from_hub,
@@ -52,7 +55,7 @@ BLINK = Benchmark(
     readings=(*OPTIONS, *LMMS_BLINK, STRICT),
     aggregate=accuracy("category"),
     published_as=("BLINK",),
-    trap="14 tasks of one to four pictures",
+    trap="14 tasks of one to four pictures; the file of May 2026 has other answers for relative reflectance",
 )
 
 MINDCUBE_TINY = Benchmark(
