@@ -93,7 +93,11 @@ def _own_rows(record: Mapping[str, Json]) -> Iterable[SpreadRow]:
         said = f"{visible(str(first.get('name')), 60)} {value:.1f}"
         said += f" ({low:.1f} to {high:.1f})" if high > low else ""
         said += f", n = {first.get('n')}"
-        for key, words in (("failed", "failed: incomplete"), ("no_verdict", "without verdict")):
+        for key, words in (
+            ("failed", "failed: incomplete"),
+            ("no_verdict", "without verdict"),
+            ("unanswered", "without an answer"),
+        ):
             said += f", {reading[key]} {words}" if reading.get(key) else ""
         yield SpreadRow(
             name=f"{visible(readable(str(record.get('evaluation'))), 80)}, {name}"

@@ -9,10 +9,12 @@ from saccade.evaluation.benchmarks.benchmark import LETTERS
 PADDING = "nan"
 """What pandas made of an empty cell, and of the word None, before some sets were put on the hub."""
 _FIRST_OPTIONS = (
-    re.compile(r"()(?P<open>\()A(?P<close>\))\s*"),
-    re.compile(r"(^[ \t]*)(?P<open>)A(?P<close>[.:)])[ \t]+", re.MULTILINE),
+    re.compile(r"(?P<open>\()A(?P<close>\))\s*"),
+    re.compile(r"^[ \t]*(?P<open>)A(?P<close>[.:)])[ \t]+", re.MULTILINE),
 )
-_FIRST_IN_A_LINE = re.compile(r"(\s*)(?P<open>)A(?P<close>[:.])\s+")
+_FIRST_IN_A_LINE = re.compile(r"\s*(?P<open>)A(?P<close>[:.])\s+")
+MAX_STARTS = 16
+"""So many places at which a text's options might begin are tried, the last ones."""
 
 
 def with_choices(row: Mapping[str, object], choices: object, **columns: object) -> dict[str, object]:
@@ -42,7 +44,7 @@ def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[st
     if first:
         choices = _options_from(rest, first, in_a_line=True)
     else:
-        starts = [match for form in _FIRST_OPTIONS for match in form.finditer(text)]
+        starts = [match for form in _FIRST_OPTIONS for match in [*form.finditer(text)][-MAX_STARTS:]]
         found = [(match, options) for match in starts if len(options := _options_from(text, match)) > 1]
         # Where the question names options too, the last list of the longest is theirs.
         first, choices = max(found, key=lambda one: (len(one[1]), one[0].start()), default=(None, []))
@@ -53,7 +55,7 @@ def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[st
 def _options_from(text: str, first: re.Match[str], *, in_a_line: bool = False) -> list[str]:
     """The texts behind the marks of A, B, C, ... as long as one follows the other; the last one's to its line's end."""
     opening, closing = re.escape(first["open"]), re.escape(first["close"])
-    before = "(?:,\\s+|\\s*\\n\\s*)" if in_a_line else "\\s*" if opening else "\\s*\\n[ \\t]*"
+    before = "(?:,\\s|\\n)[ \\t]*" if in_a_line else "" if opening else "\\n[ \\t]*"
     options, place = [], first.end()
     for letter in LETTERS[1:]:
         mark = re.compile(f"{before}{opening}{letter}{closing}\\s*").search(text, place)

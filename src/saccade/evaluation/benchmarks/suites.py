@@ -211,6 +211,7 @@ def _one_reading(benchmark: Benchmark, reading: BenchmarkReading) -> str:
     star = "*" if reading.name == benchmark.headline else ""
     counts = [f"{reading.failed} failed"] * bool(reading.failed)
     counts += [f"{reading.no_verdict} without verdict"] * bool(reading.no_verdict)
+    counts += [f"{reading.unanswered} without an answer"] * bool(reading.unanswered)
     beside = f" ({', '.join(counts)})" if counts else ""
     if not reading.figures:
         return f"{reading.name}{star}: no figure{beside}"
