@@ -140,7 +140,7 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     """The figures of a set of samples."""
     samples = found.samples
     scored = [one for one in samples if one.right is not None]
-    unanswered = [one.failure for one in samples].count(UNANSWERED)
+    unanswered = [one.failure for one in samples].count(UNANSWERED) if len(scored) < len(samples) else 0
     repeated = repeats(samples)
     means = GroupedMeans([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
     error_kinds = Counter(chain.from_iterable([one.errors for one in scored]))

@@ -40,11 +40,13 @@ class Unfinished:
 
 
 def unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
-    ended = [(trajectory.status, trajectory.failure) for trajectory in trajectories]
-    statuses, unanswered = [status for status, _ in ended], ended.count(("failed", UNANSWERED))
+    ended = list(trajectories)
+    statuses = [trajectory.status for trajectory in ended]
+    failed = statuses.count("failed")
+    unanswered = [trajectory.failure for trajectory in ended].count(UNANSWERED) if failed else 0
     return Unfinished(
         of=len(ended),
-        failed=statuses.count("failed") - unanswered,
+        failed=failed - unanswered,
         cut_off=statuses.count("token_limit"),
         unanswered=unanswered,
     )

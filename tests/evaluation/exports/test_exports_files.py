@@ -108,7 +108,7 @@ def test_lines_that_are_no_samples_are_named(tmp_path, content, said):
 
 @pytest.mark.parametrize(
     ("reading", "right"),
-    [("vlmevalkit", [True, True, False, None, True]), ("strict", [True, True, False, None, True])],
+    [(name, [True, True, False, None, True]) for name in ("vlmevalkit", "vlmevalkit-2026-08", "strict")],
 )
 def test_an_imported_run_is_scored_by_the_chosen_rule_and_failures_are_in_no_figure(tmp_path, reading, right):
     found = imported_samples(

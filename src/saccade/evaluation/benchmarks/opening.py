@@ -250,9 +250,9 @@ def _opened(
 
 
 def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) -> None:
+    missing = [name for name in benchmark.layout.columns if name not in header]
     # A test split has questions alone.
-    missing = [name for name in benchmark.layout.columns if name not in header and name != "answer"]
-    if missing:
+    if missing and missing != ["answer"]:
         raise UserError(
             f"{path}: is no file of {benchmark.title}: the columns {', '.join(missing)} are missing; it has "
             f"{', '.join(header)[:300]}"
