@@ -76,6 +76,12 @@ export function imageUrl(run, hash, width) {
   return `/media/${encodeURIComponent(run)}/${hash}.png${width ? `?w=${width}` : ""}`;
 }
 
+/** A picture as the policy saw it; empty where the file does not hold it. @param {string} run @param {string} hash */
+export function seenUrl(run, hash) {
+  if (carried) return carried.images[`${hash}:seen`] ?? "";
+  return `${imageUrl(run, hash)}?seen=1`;
+}
+
 /** Events of a run, or of all, until the page is left; a page that gave way before it was drawn asks for none. @param {HTMLElement} page @param {string | null} run @param {Record<string, (data: any) => void>} handlers */
 export function listen(page, run, handlers) {
   if (!carried) setTimeout(() => page.isConnected && listening(run, handlers));

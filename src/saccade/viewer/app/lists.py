@@ -79,7 +79,7 @@ def _row(run: Run, view: RowsView, row: int, marked: int) -> Json:
     columns, words = view.columns, view.words
     file, ordinal = int(columns["file"][row]), int(columns["ordinal"][row])
     named: dict[str, Json] = {
-        name: words[name][int(columns[name][row])] for name in ("stage", "kind", "family", "stream", "status")
+        name: words[name][int(columns[name][row])] for name in ("stage", "kind", "family", "stream", "status", "reason")
     }
     listed: dict[str, Json] = {
         name: [word for word in words[name][int(columns[name][row])].split("\n") if word]

@@ -97,7 +97,6 @@ def run_json(run: Run) -> dict[str, Json]:
             for one in evaluations
         ],
         "notes": [visible(note, 500) for note in notes][:50],
-        "has_tokens": run.decoder is not None,
         "words": what_is_there(view.count, _named(run, view), summary["indexing"]),
         "drawn": {
             "status": status_words(str(summary["status"]), _age_s(run)),
@@ -175,8 +174,10 @@ def evaluations_of(view: RowsView) -> list[EvaluationAccuracy]:
             continue
         right, family_of = columns["right"][rows], columns["family"][rows]
         of_families = ((word, right[family_of == family]) for family, word in enumerate(view.words["family"]))
+        reasons = columns["reason"][rows]
+        why = {word: int(n) for word, n in zip(view.words["reason"], np.bincount(reasons)) if word and n}
         families = {visible(word, 120): _accuracy(of) for word, of in of_families if len(of)}
-        told = EvaluationAccuracy(name=visible(name, 120), answers=_accuracy(right), families=families)
+        told = EvaluationAccuracy(name=visible(name, 120), answers=_accuracy(right), families=families, reasons=why)
         found.append((int(view.rank[rows].min()), told))
     return [told for _, told in sorted(found, key=lambda pair: pair[0])]
 

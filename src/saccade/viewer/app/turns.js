@@ -10,6 +10,8 @@ import { stripItem } from "./picture.js";
 /** @typedef {"none" | "probability" | "entropy" | "advantage" | "ratio"} Heat */
 
 const FOLDED_FROM = 400;
+/** @type {Record<string, string>} */
+const PHASES = { prefill: "queue and prefill", decode: "decoding", tools: "environment" };
 const HEATS = /** @type {Heat[]} */ (["probability", "entropy", "advantage", "ratio"]);
 
 /** Kinds of heat that some turn has numbers for. @param {Scene} scene @returns {Heat[]} */
@@ -26,7 +28,7 @@ export function turnList(scene, heat, showPicture) {
 /** @param {Scene} scene @param {Turn} turn @param {Heat} heat @param {(key: string) => void} showPicture */
 function turnItem(scene, turn, heat, showPicture) {
   const readout = h("output.small.token-readout");
-  const seconds = turn.seconds ? Object.entries(turn.seconds).filter(([name, value]) => name !== "start" && value !== null).map(([name, value]) => `${name === "decode" ? "decoding" : name} ${numberText(value)} s`).join(", ") : "";
+  const seconds = turn.seconds ? Object.entries(turn.seconds).filter(([name, value]) => name !== "start" && value !== null).map(([name, value]) => `${PHASES[name]} ${numberText(value)} s`).join(", ") : "";
   return h("li.turn", { id: `turn-${turn.n}` },
     h("p.turn-head", h("b", `Turn ${turn.n}`), h("span", { class: turn.is_fine ? "outcome" : "outcome bad" }, `${turn.is_fine ? "✓" : "✗"} ${turn.outcome}`),
       turn.advantage !== null && h("span.small", `advantage ${numberText(turn.advantage)}`), seconds && h("span.small", seconds)),
