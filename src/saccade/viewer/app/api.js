@@ -16,9 +16,9 @@ function blockOf(id) {
   return JSON.parse(document.getElementById(id)?.textContent ?? "null");
 }
 
-/** The way to a run's own page; nothing in a file that does not carry it. @param {string} run */
-export function runLink(run) {
-  return !carried || `/api/runs/${run}` in carried.answers ? h("a", { href: `#/run/${run}` }, "run") : null;
+/** The way to a run's own page; nothing in a file that does not carry it. @param {string} run @param {string} name */
+export function runLink(run, name) {
+  return !carried || `/api/runs/${run}` in carried.answers ? h("a", { href: `#/run/${run}` }, name) : null;
 }
 
 const SILENT = "The viewer's server does not answer. Is `saccade view` still running?";

@@ -29,6 +29,7 @@ def page(
     view, selection, search = selected(run, filter_, searches, with_facets=with_facets)
     ordered = sorted_rows(selection.rows, view, filter_.sort, until=offset + limit)[offset : offset + limit]
     return {
+        "run_name": visible(run.source.name, 120),
         "total": view.count,
         "matched": len(selection.rows),
         "offset": offset,

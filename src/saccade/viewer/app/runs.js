@@ -72,5 +72,5 @@ export async function besidePage(query) {
   const title = h("h1", "Compare runs");
   if (ids.length < 2) return h("div.page", title, h("p", "Select two or more ", h("a", { href: "#/" }, "runs"), "."));
   const [beside, ...curves] = await Promise.all([api(`/api/beside?${new URLSearchParams(ids.map((id) => ["run", id]))}`), ...ids.map((id) => api(`/api/runs/${id}/curves`))]);
-  return h("div.page", title, built(beside.drawn.accuracy), curvesView(curves.map((one, at) => ({ name: beside.names[at], curves: one }))).element, built(beside.drawn.settings));
+  return h("div.page", title, built(beside.drawn.accuracy), built(beside.drawn.settings), curvesView(curves.map((one, at) => ({ name: beside.names[at], curves: one }))).element);
 }

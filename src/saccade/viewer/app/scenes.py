@@ -37,6 +37,7 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
     standing = [shown_mark(item) for item in run.annotations.read().standing if item.trajectory == identity]
     return {
         **scene_json(scene),
+        "run_name": visible(run.source.name, 120),
         "row": rows_json(run, view, [row])[0],
         "across": across(run, view, row),
         "group": rows_json(run, view, members),

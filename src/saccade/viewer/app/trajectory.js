@@ -48,7 +48,7 @@ export function sceneView(scene, { isWhole }) {
 /** @param {Scene} scene @param {string} query */
 function crumbs(scene, query) {
   return h("nav.crumbs", { "aria-label": "Breadcrumb" },
-    runLink(scene.run), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
+    runLink(scene.run, scene.run_name ?? "run"), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
     h("span.small", `${readable(scene.stage)}, step ${scene.step} · ${readable(scene.task.family)} · stream ${readable(scene.stream)} · sample ${scene.sample} · ${scene.task.id}`));
 }
 

@@ -28,7 +28,7 @@ export interface Question {
   id: string; family: string; text: string; choices: string[]; answer: string; accepted: string[]; buckets: string[];
 }
 export interface Scene {
-  id: string; run: string; stage: string; step: number; stream: string; sample: number; seed: number; policy_version: number;
+  id: string; run: string; run_name: string; stage: string; step: number; stream: string; sample: number; seed: number; policy_version: number;
   status: string; failure: string; verdict: "right" | "wrong" | "failed" | "unknown"; answer: string | null; task: Question;
   findings: string[]; reward: Reward | null; pictures: Picture[]; pictures_left_out: number; regions: Region[];
   turns: Turn[]; turns_left_out: number; sent: Sent[]; annotations?: Annotation[]; notes?: string[]; drawn: Record<string, Drawing>;
@@ -43,7 +43,7 @@ export interface Row {
 export type Facet = [string, number][];
 export interface Range { min: number; max: number; counts: number[] }
 export interface Rows {
-  total: number; matched: number; offset: number; rows: Row[]; facets: Record<string, Facet>; ranges: Record<string, Range>;
+  run_name: string; total: number; matched: number; offset: number; rows: Row[]; facets: Record<string, Facet>; ranges: Record<string, Range>;
   indexing: { done: number; of: number } | null; search: { text: string; scanned: number; of: number; is_complete: boolean } | null;
   notes: string[];
 }
