@@ -49,7 +49,7 @@ export interface Rows {
 }
 /** Of a run what its pages use beside the drawings. */
 export interface Run {
-  id: string; name: string; title: string; error: string; trajectories: number; notes: string[]; story: string; words: string;
+  id: string; name: string; title: string; error: string; trajectories: number; notes: string[]; story: string; progress: string; words: string; started?: string | null;
   drawn: Record<string, any>;
 }
 /** Metrics with their labels under one title. */
