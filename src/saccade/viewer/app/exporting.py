@@ -16,7 +16,7 @@ from saccade.viewer.app.scenes import trajectory_json
 from saccade.viewer.app.summaries import run_json
 from saccade.viewer.exported import Carried, data_address, exported_page
 from saccade.viewer.pictures import MAX_EMBEDDED_PX
-from saccade.viewer.store.collection import Collection
+from saccade.viewer.store.collection import Collection, cache_folder
 from saccade.viewer.store.curves import curves_json
 from saccade.viewer.store.filters import Filter, filter_from
 from saccade.viewer.store.run import GoneError, Run
@@ -72,12 +72,19 @@ class _ExportedPictures:
         self.found[name] = data_address(png)
 
 
-def write_export(path: Path, paths: tuple[Path, ...], query: str, limit: int, cache: Path | None = None) -> Exported:
+def write_export(
+    path: Path,
+    paths: tuple[Path, ...],
+    query: str,
+    limit: int,
+    cache: Path | None = None,
+    checkpoint: Path | None = None,
+) -> Exported:
     """Writes the trajectories of the filter ``query`` (as in a list's address) of the one run below ``paths``.
 
     UserError for several runs, for none, and for a filter that leaves nothing.
     """
-    collection = Collection(paths=paths) if cache is None else Collection(paths=paths, cache=cache)
+    collection = Collection(paths=paths, cache=cache or cache_folder(), checkpoint=checkpoint)
     collection.load()
     run = _one_run(list(collection.runs.values()), paths)
     rows, matched = _rows(run, filter_from(parse_qsl(query.lstrip("?"), keep_blank_values=True)), limit)

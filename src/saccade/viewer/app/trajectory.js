@@ -6,7 +6,7 @@ import { api, carried, runLink } from "./api.js";
 import { announce, built, choice, counted, h, many, notesOf, numberText, readable, VERDICT_WORDS } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
-import { heatsOf, turnList } from "./turns.js";
+import { HEAT_LEGENDS, heatsOf, turnList } from "./turns.js";
 
 /** @typedef {import("./types").Scene} Scene */
 
@@ -36,9 +36,13 @@ export function sceneView(scene, { isWhole }) {
   picture.element.setAttribute("aria-label", `Pictures and locations${whose}`);
   const turns = h("div");
   const heats = heatsOf(scene);
-  const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
+  const meaning = h("span.small");
+  const render = (/** @type {any} */ heat) => {
+    turns.replaceChildren(turnList(scene, heat, picture.show));
+    meaning.textContent = HEAT_LEGENDS[heat];
+  };
   render("none");
-  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render));
+  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render), " ", meaning);
   root.append(built(scene.drawn.head), ...notesOf(scene.notes),
     h("div.two", picture.element, h("section.words", { "aria-label": `Turns${whose}` }, sentCard(scene), chooser, turns)),
     h("div.cards", (isWhole || scene.reward) && built(scene.drawn.reward), built(scene.drawn.time), form && form.element));

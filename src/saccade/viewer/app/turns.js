@@ -14,6 +14,14 @@ const FOLDED_FROM = 400;
 const PHASES = { prefill: "queue and prefill", decode: "decoding", tools: "environment" };
 const HEATS = /** @type {Heat[]} */ (["probability", "entropy", "advantage", "ratio"]);
 
+/** What a tint means. @type {Record<string, string>} */
+export const HEAT_LEGENDS = {
+  none: "", probability: "the stronger, the less probable the token was: none at 100 %, full at 0 %",
+  entropy: "the stronger, the less sure the policy was: none at 0, full from 2.5 nats on",
+  advantage: "made more likely where blue, less where orange; full from 2 on",
+  ratio: "more likely than under the reference where blue, less where orange; full from a factor of 7 on",
+};
+
 /** Kinds of heat that some turn has numbers for. @param {Scene} scene @returns {Heat[]} */
 export function heatsOf(scene) {
   return HEATS.filter((heat) => scene.turns.some((turn) => turn.tokens && numbersOf(turn, heat).some((value) => value !== null)));

@@ -49,17 +49,25 @@ def policy_files_below(checkpoints: Path) -> PolicyFiles | None:
         return None
     inside = checkpoints.resolve()
     for file in files[:4]:
-        if file.resolve().is_relative_to(inside) and (tokenizer := _tokenizer(file)) is not None:
-            config, pictures = (_values(file.with_name(name)) for name in ("config.json", "preprocessor_config.json"))
-            token = config.get("image_token_id")
-            return PolicyFiles(
-                decode=partial(_each, tokenizer),
-                text_of=partial(_together, tokenizer),
-                image_token=token if isinstance(token, int) else None,
-                view=_view_rule(config, pictures),
-                resampling=_resampling(pictures.get("resample")),
-            )
+        if file.resolve().is_relative_to(inside) and (found := policy_files_in(file.parent)) is not None:
+            return found
     return None
+
+
+def policy_files_in(checkpoint: Path) -> PolicyFiles | None:
+    """Those of one checkpoint; None where it has no tokenizer that can be read."""
+    tokenizer = _tokenizer(checkpoint / "tokenizer.json")
+    if tokenizer is None:
+        return None
+    config, pictures = (_values(checkpoint / name) for name in ("config.json", "preprocessor_config.json"))
+    token = config.get("image_token_id")
+    return PolicyFiles(
+        decode=partial(_each, tokenizer),
+        text_of=partial(_together, tokenizer),
+        image_token=token if isinstance(token, int) else None,
+        view=_view_rule(config, pictures),
+        resampling=_resampling(pictures.get("resample")),
+    )
 
 
 def _view_rule(config: Mapping[str, Json], pictures: Mapping[str, Json]) -> ViewRule | None:

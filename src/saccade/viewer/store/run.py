@@ -73,6 +73,8 @@ class Run:
     source: Source
     cache: Path
     """Folder of its own for indexes that it had to make."""
+    checkpoint: Path | None = None
+    """Says how the policy of a run without checkpoints reads, an evaluation say."""
     table: RowTable = field(init=False)
     annotations: AnnotationFile = field(init=False)
     curves: Curves = field(init=False)
@@ -119,12 +121,14 @@ class Run:
 
     @property
     def policy(self) -> "PolicyFiles | None":
-        """How its policy reads, by the newest checkpoint; None until there is one."""
+        """How its policy reads, by the newest checkpoint or the one that was given; None without any."""
         if self._policy is None and self.is_own:
             # Rules of sizes bring Pillow, which lists do not need.
-            from saccade.viewer.store.policy_files import policy_files_below
+            from saccade.viewer.store.policy_files import policy_files_below, policy_files_in
 
             self._policy = policy_files_below(self.paths.checkpoints)
+            if self._policy is None and self.checkpoint is not None:
+                self._policy = policy_files_in(self.checkpoint)
         return self._policy
 
     @property
