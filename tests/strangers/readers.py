@@ -68,7 +68,7 @@ READ_BY: dict[str, str] = {
     "viewer/published_section.py": "report",
     "viewer/store/annotations.py": "viewer",
     "viewer/store/curves.py": "viewer",
-    "viewer/store/decoding.py": "viewer",
+    "viewer/store/policy_files.py": "viewer",
     "viewer/store/foreign_inspect.py": "viewer",
     "viewer/store/foreign_lines.py": "viewer",
     "viewer/store/foreign_trl.py": "viewer",

@@ -10,6 +10,7 @@ from saccade.protocols.instructions import observation
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Attempt, Json, ToolCall, Turn
 from saccade.viewer.scene.findings import findings_of
+from saccade.viewer.store.messages import ForeignMessage, Told, attempt_of
 
 
 def refused(name: str, arguments: dict[str, Json], *, is_brief: bool = False) -> str:
@@ -44,3 +45,21 @@ def test_a_refused_call_says_why(name: str, arguments: dict[str, Json], why: str
 
 def test_where_the_model_was_told_no_reason_none_is_made_up() -> None:
     assert refused("magnify", {}, is_brief=True) == "The call in turn 1 was refused before it ran."
+
+
+def test_where_a_file_of_another_trainer_keeps_no_result_none_is_claimed() -> None:
+    call = ForeignMessage(role="assistant", text="", calls=(ToolCall(name="zoom", arguments={}),))
+    messages = [ForeignMessage(role="user", text="Which?"), call, ForeignMessage(role="assistant", text="red")]
+    found = findings_of(attempt_of(messages, Told(task="t")), (), has_verdict=False)
+    assert found == (
+        "The model answered “red”; nothing says whether that is right.",
+        "The file does not say what the call in turn 1 gave.",
+    )
+
+
+def test_the_answer_between_tags_of_another_trainer_is_what_stands_between_them() -> None:
+    messages = [
+        ForeignMessage(role="user", text="?"),
+        ForeignMessage(role="assistant", text="<think>a</think><answer> B </answer>"),
+    ]
+    assert attempt_of(messages, Told(task="t")).trajectory.answer == "B"

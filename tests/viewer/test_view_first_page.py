@@ -81,7 +81,7 @@ def test_scripts_and_styles_are_kept_at_an_address_that_changes_with_them(tmp_pa
 def test_a_run_is_listed_by_its_last_evaluation_that_is_not_another_asked_otherwise() -> None:
     def named(*names: str) -> list[EvaluationAccuracy]:
         answers = Accuracy(accuracy=0.5, ci95=(0.3, 0.7), n=20)
-        return [EvaluationAccuracy(name=name, answers=answers, families={}) for name in names]
+        return [EvaluationAccuracy(name=name, answers=answers, families={}, reasons={}) for name in names]
 
     evaluations = named("after_sft", "after_rl", "after_rl_without_tool")
     assert last_of(evaluations) is evaluations[1]

@@ -30,9 +30,9 @@ def test_one_script_holds_each_module_once_and_no_name_twice() -> None:
     assert "import " not in script.split("(() => {")[1][:200]
 
 
-def test_the_modules_stay_below_80_kilobytes_without_comments_and_104_with_them() -> None:
-    assert sum(len(without_comments(source).encode()) for source in MODULES.values()) < 80_000
-    assert sum(len(source.encode()) for source in MODULES.values()) < 104_000
+def test_the_modules_stay_below_86_kilobytes_without_comments_and_112_with_them() -> None:
+    assert sum(len(without_comments(source).encode()) for source in MODULES.values()) < 86_000
+    assert sum(len(source.encode()) for source in MODULES.values()) < 112_000
 
 
 def test_a_checker_of_types_finds_nothing_in_the_modules() -> None:

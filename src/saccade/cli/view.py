@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     metavar="NAME=KEY",
     help="Fields of JSON lines of messages: messages=talk, reward=score, id=uid, images=pics, right=ok. Repeatable.",
 )
+@click.option(
+    "--checkpoint",
+    type=PATH,
+    metavar="DIR",
+    help="The model of runs that keep no checkpoint, an evaluation say: prompts as sent, pictures as it saw them.",
+)
 @click.option("--export", type=PATH, metavar="OUT.html", help="Write one file that needs no server instead.")
 @click.option(
     "--filter",
@@ -46,6 +52,7 @@ def view(
     token_env: str | None,
     no_open: bool,
     fields: tuple[str, ...],
+    checkpoint: Path | None,
     export: Path | None,
     query: str,
     limit: int,
@@ -56,10 +63,14 @@ def view(
     JSON lines of messages.
     """
     paths = paths or (Path(),)
+    if checkpoint is not None and not (checkpoint / "tokenizer.json").is_file():
+        raise UserError(
+            f"--checkpoint {checkpoint} has no tokenizer.json; give the folder of the model that was evaluated"
+        )
     if export is not None:
         from saccade.viewer.app.exporting import write_export
 
-        click.echo(f"Export: {export}, {write_export(export, paths, query, limit).describe()}")
+        click.echo(f"Export: {export}, {write_export(export, paths, query, limit, checkpoint=checkpoint).describe()}")
         return
     if query:
         raise UserError(f"--filter {query!r} chooses what --export writes; add --export OUT.html")
@@ -77,7 +88,7 @@ def view(
     if not all(path.is_dir() for path in paths):
         from saccade.viewer.app.server import serve_view
 
-        serve_view(paths, door=door, on_ready=announce, fields=named)
+        serve_view(paths, door=door, on_ready=announce, fields=named, checkpoint=checkpoint)
         return
     announce()
     from saccade.viewer.app.early import EarlyAnswers
@@ -85,7 +96,7 @@ def view(
     with EarlyAnswers(door) as early:
         from saccade.viewer.app.server import serve_view
 
-        serve_view(paths, door=door, early=early, fields=named)
+        serve_view(paths, door=door, early=early, fields=named, checkpoint=checkpoint)
 
 
 def _field_map(pairs: tuple[str, ...]) -> "FieldMap":

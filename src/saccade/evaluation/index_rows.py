@@ -6,6 +6,7 @@ from pathlib import Path
 
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
+from saccade.evaluation.reasons import wrong_reason
 from saccade.evaluation.tool_use import failure_kind
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import Position
@@ -36,13 +37,14 @@ def index_row(attempt: Attempt, tokens: TokenCounts) -> IndexRow:
     """The row of an attempt, whose trajectory may come without its segments."""
     task, trajectory, advantages = attempt.task, attempt.trajectory, attempt.advantages
     score = trajectory.score
+    is_right = None if trajectory.status == "failed" else counts_as_right(task, trajectory)
     return IndexRow(
         task=task.id,
         family=task.family,
         stream=trajectory.stream,
         sample=trajectory.sample,
         status=trajectory.status,
-        is_right=None if trajectory.status == "failed" else counts_as_right(task, trajectory),
+        is_right=is_right,
         reward=None if score is None else score.total,
         terms={} if score is None else {term.name: term.contribution for term in score.terms},
         advantage=math.fsum(advantages) / len(advantages) if advantages else None,
@@ -52,6 +54,7 @@ def index_row(attempt: Attempt, tokens: TokenCounts) -> IndexRow:
         entropy=tokens.entropy,
         tools=_tools(trajectory),
         errors=_errors(trajectory),
+        reason=wrong_reason(attempt) if is_right is False else "",
         question=task.question[:MAX_QUESTION],
         expected=task.answer[:MAX_ANSWER],
         answer=None if trajectory.answer is None else trajectory.answer[:MAX_ANSWER],

@@ -228,7 +228,7 @@ class Talk:
         """As the page of a trajectory has it; nobody here says right from wrong."""
         of = Identity(id="", run=self.shown.id, stage=STAGE, step=step)
         attempt = Attempt(task=sample.request.task, trajectory=trajectory)
-        scene = scene_of(attempt, of, token_texts=self.shown.decoder)
+        scene = scene_of(attempt, of, policy=self.shown.policy)
         if trajectory.status != "failed":
             scene = replace(scene, verdict="unknown")
         if sample.trajectory is None:

@@ -25,6 +25,19 @@ from saccade.types import Json
 VERSION = 1
 MAX_TERMS = 64
 """Reward terms that have columns; further ones are in the records alone."""
+REASONS: Mapping[str, str] = {
+    "out_of_turns": "no answer: out of turns",
+    "out_of_tokens": "no answer: out of tokens",
+    "no_answer": "no answer",
+    "no_choice": "the answer is none of the choices",
+    "no_call": "answered without a call",
+    "calls_failed": "every call failed",
+    "looked_elsewhere": "looked elsewhere: no crop touches the target",
+    "saw_part": "a crop shows a part of the target",
+    "saw_target": "a crop shows the target, the answer is wrong",
+    "after_calls": "wrong after calls",
+}
+"""Why an answer is wrong, in words; the first that holds is taken, in this order."""
 SEPARATOR = "\n"
 """Between the names in ``tools`` and ``errors``."""
 TERM_PREFIX = "term:"
@@ -60,6 +73,8 @@ class IndexRow:
     """Tools that ran, each once."""
     errors: tuple[str, ...] = ()
     """Kinds of calls that did not succeed, each once."""
+    reason: str = ""
+    """Why its answer is wrong, by a key of ``REASONS``; empty where it is not known to be."""
     question: str = ""
     expected: str = ""
     answer: str | None = None
@@ -107,7 +122,10 @@ def write_segment(path: Path, rows: Sequence[tuple[RecordPlace, IndexRow]], *, i
             for name in ("offset", "length", "head", "task_offset", "task_length")
         },
         "task_key": number_column([keys[row.task] for _, row in rows], np.int64),
-        **{name: word_column([getattr(row, name) for _, row in rows]) for name in ("family", "stream", "status")},
+        **{
+            name: word_column([getattr(row, name) for _, row in rows])
+            for name in ("family", "stream", "status", "reason")
+        },
         **{name: word_column([SEPARATOR.join(getattr(row, name)) for _, row in rows]) for name in ("tools", "errors")},
         **{
             name: number_column([_clipped(getattr(row, name)) for _, row in rows], np.int32)

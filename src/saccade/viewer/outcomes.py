@@ -35,16 +35,20 @@ def _fate_of_code(turn: Turn) -> str:
     return f"the code failed: {turn.result.data.get('error_name') or turn.result.data.get('error_kind')}"
 
 
-def turn_outcome(turn: Turn) -> tuple[str, str]:
-    """Outcome of a turn in a few words, and the arguments of its call as JSON."""
-    if code_of(turn) is not None:
+def turn_outcome(turn: Turn, *, is_foreign: bool = False) -> tuple[str, str]:
+    """Outcome of a turn in a few words, and the arguments of its call as JSON.
+
+    Other trainers' files (``is_foreign``) may leave out what a call gave; in a record, a call without a result was
+    refused.
+    """
+    if code_of(turn) is not None and not (is_foreign and turn.result is None):
         return _fate_of_code(turn), ""
     match turn.action:
         case ToolCall(name=name, arguments=arguments):
+            said = json.dumps(dict(arguments), ensure_ascii=False)
             if turn.result is None:
-                return f"call of {name} was refused", json.dumps(dict(arguments), ensure_ascii=False)
-            fate = "called" if turn.result.is_ok else "failed to call"
-            return f"{fate} {name}", json.dumps(dict(arguments), ensure_ascii=False)
+                return f"called {name}; no result is recorded" if is_foreign else f"call of {name} was refused", said
+            return f"{'called' if turn.result.is_ok else 'failed to call'} {name}", said
         case Answer():
             return "answered", ""
         case Malformed(why=why):

@@ -1,15 +1,19 @@
 """Section of a report on tools: what went wrong, which were called for what (VISTA-Gym), and how long each took."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
+from saccade.evaluation.reasons import wrong_reason
 from saccade.evaluation.tool_use import ToolMix, tool_mix
 from saccade.metric_names import TIME_PREFIX
 from saccade.runs.asking import Way
+from saccade.runs.segments import REASONS
 from saccade.types import Attempt, ToolSpec
 from saccade.viewer.evidence import Evidence, Series
+from saccade.viewer.outcomes import verdict
 from saccade.viewer.verdicts import JudgedEvaluation
 from saccade.viewer.words import percent_text, readable, visible
 
@@ -32,6 +36,14 @@ class ToolUsage:
     """None where the run did not record its tools."""
     mix: ToolMix
     judge: str | None
+    reasons: Mapping[str, int]
+    """Of the wrong answers, by ``REASONS``, the most frequent first."""
+
+    @property
+    def reasons_text(self) -> str:
+        """Why its wrong answers are wrong, counted; empty without any."""
+        counted = [f"{count:,} {REASONS[name]}" for name, count in self.reasons.items()]
+        return f"{self.title}: {'; '.join(counted)}." if counted else ""
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -107,7 +119,13 @@ def _usage(
         errors=error_report(attempts, specs, verdicts=verdicts) if way else None,
         mix=mix,
         judge=judged.judge if judged else None,
+        reasons=_reasons(attempts),
     )
+
+
+def _reasons(attempts: Sequence[Attempt]) -> Mapping[str, int]:
+    wrong = [one for one in attempts if verdict(one) == "wrong"]
+    return dict(Counter(map(wrong_reason, wrong)).most_common())
 
 
 _CALLS = re.compile(rf"{TIME_PREFIX}(?P<where>(?:[a-z_]+/)?)tools/(?P<tool>[^/]+)/calls")

@@ -16,9 +16,9 @@ function blockOf(id) {
   return JSON.parse(document.getElementById(id)?.textContent ?? "null");
 }
 
-/** The way to a run's own page; nothing in a file that does not carry it. @param {string} run */
-export function runLink(run) {
-  return !carried || `/api/runs/${run}` in carried.answers ? h("a", { href: `#/run/${run}` }, "run") : null;
+/** The way to a run's own page; nothing in a file that does not carry it. @param {string} run @param {string} name */
+export function runLink(run, name) {
+  return !carried || `/api/runs/${run}` in carried.answers ? h("a", { href: `#/run/${run}` }, name) : null;
 }
 
 const SILENT = "The viewer's server does not answer. Is `saccade view` still running?";
@@ -74,6 +74,12 @@ export function imageUrl(run, hash, width) {
   if (!/^[0-9a-f]{64}$/.test(hash)) return "";
   if (carried) return carried.images[hash] ?? document.getElementById(`image-${hash.slice(0, 24)}`)?.getAttribute("href") ?? "";
   return `/media/${encodeURIComponent(run)}/${hash}.png${width ? `?w=${width}` : ""}`;
+}
+
+/** A picture as the policy saw it; empty where the file does not hold it. @param {string} run @param {string} hash */
+export function seenUrl(run, hash) {
+  if (carried) return carried.images[`${hash}:seen`] ?? "";
+  return `${imageUrl(run, hash)}?seen=1`;
 }
 
 /** Events of a run, or of all, until the page is left; a page that gave way before it was drawn asks for none. @param {HTMLElement} page @param {string | null} run @param {Record<string, (data: any) => void>} handlers */

@@ -107,14 +107,16 @@ def _pages(viewer: RunsViewer) -> list[Route]:
         return _sent(answer)
 
     def picture(request: Request) -> Response:
-        from saccade.viewer.app.media import WIDTHS, png_of
+        from saccade.viewer.app.media import WIDTHS, png_of, seen_png
 
+        run, name = viewer.collection.run(request.path_params["run"]), request.path_params["name"]
+        if "seen" in request.query_params:
+            return Response(seen_png(run, name), media_type="image/png", headers={"cache-control": "no-store"})
         width = number_of(request, "w", 0, least=0, most=max(WIDTHS)) if "w" in request.query_params else None
         if width is not None and width not in WIDTHS:
             raise UserError(f"w={width} is none of {', '.join(map(str, WIDTHS))}")
-        content = png_of(viewer.collection.run(request.path_params["run"]), request.path_params["name"], width)
         headers = {"cache-control": "private, max-age=31536000, immutable"}
-        return Response(content, media_type="image/png", headers=headers)
+        return Response(png_of(run, name, width), media_type="image/png", headers=headers)
 
     async def events(request: Request) -> Response:
         run = text_of(request, "run", "", longest=40) or None

@@ -40,11 +40,11 @@ function joined(lines) {
   return { axis: /** @type {number[]} */ (axis), columns };
 }
 
-/** A curve with its title and values. @param {string} title @param {Line[]} lines @param {Look} look */
-export function chart(title, lines, look) {
+/** A curve with its title, its unit and its values. @param {string} title @param {string} subtitle @param {Line[]} lines @param {Look} look */
+export function chart(title, subtitle, lines, look) {
   const holder = h("div.plot", { tabindex: 0, role: "group", "aria-label": `${title}; arrow keys go along, plus and minus zoom, 0 shows all` });
   const readout = h("output.small.values");
-  const element = h("figure.curve", h("figcaption", h("b", title)), holder, readout);
+  const element = h("figure.curve", h("figcaption", h("b", title), subtitle && h("span.small.block", subtitle)), holder, readout);
   /** @type {any} */
   let plot = null;
   let shownLines = lines;

@@ -66,10 +66,11 @@ def compared_families(families: Mapping[str, Mapping[str, int]], p_exact: Mappin
 
 
 def flipped_questions(flips: Sequence[Json], left_out: int) -> list[Json]:
-    """Each question that changed sides, with both trajectories."""
+    """Each question that changed sides, with its picture and both trajectories."""
     items = [
         draw(
             "li",
+            _picture(flip),
             draw("span.row-question", str(flip["question"])),
             draw("span.small", readable(str(flip["family"]))),
             *(_side(flip[key], words) for key, words in (("a", "before"), ("b", "after"))),
@@ -80,6 +81,14 @@ def flipped_questions(flips: Sequence[Json], left_out: int) -> list[Json]:
     more = draw("p.small", f"{left_out:,} more questions flipped; they are not listed.") if left_out else None
     shown = draw("ul.flips", *items) if items else draw("p.small", "None.")
     return [draw("h2", "Questions that flipped"), shown, *([more] if more else [])]
+
+
+def _picture(flip: Mapping[str, Json]) -> Json:
+    """The question's first picture, small."""
+    side, image = flip["a"], flip["image"]
+    if not image or not isinstance(side, Mapping):
+        return None
+    return draw("img", src=f"/media/{side['run']}/{image}.png?w=128", alt="", loading="lazy")
 
 
 def _side(side: Json, words: str) -> Json:

@@ -61,7 +61,7 @@ def answered(run: Run, name: str) -> Answered:
 
 
 def evaluations_compared(before: Answered, after: Answered) -> dict[str, Json]:
-    """The four fields, McNemar's exact test, families, and every question that changed sides."""
+    """The four fields, McNemar's exact test, families, and every question that changed sides, lost ones first."""
     shared = [task for task in before.right if task in after.right]
     pairs = [(before.right[task], after.right[task]) for task in shared]
     fields = _counted(pairs)
@@ -69,6 +69,7 @@ def evaluations_compared(before: Answered, after: Answered) -> dict[str, Json]:
     for task, pair in zip(shared, pairs):
         families.setdefault(_family(before, task), []).append(pair)
     flips = [task for task, (left, right) in zip(shared, pairs) if left != right]
+    flips.sort(key=lambda task: after.right[task])
     flipped, left_out = _flips(before, after, flips[:MAX_FLIPS]), max(0, len(flips) - MAX_FLIPS)
     counts = {visible(name, 120): _counted(of) for name, of in sorted(families.items())}
     p_of = {name: exact_mcnemar(of["rw"], of["wr"]) for name, of in counts.items()}

@@ -1,5 +1,5 @@
 // @ts-check
-/** All curves of one or more runs, by stage, the telling ones first; one bar of settings for all of them. */
+/** Curves of one or more runs: of each stage that trains the report's charts, then the others; one bar of settings for all. */
 
 import { chart } from "./charts.js";
 import { cloned, h, readable } from "./dom.js";
@@ -7,14 +7,12 @@ import { cloned, h, readable } from "./dom.js";
 /** @typedef {import("./types").Curves} Curves */
 /** @typedef {{ name: string, curves: Curves }} Source */
 
-const OPEN = 9;
-
 /** @param {Source[]} sources */
 export function curvesView(sources) {
   /** @type {{ smoothing: number, isLog: boolean, axis: string }} */
   let look = { smoothing: 0, isLog: false, axis: "step" };
-  /** @type {Map<string, ReturnType<typeof chart>>} */
-  const charts = new Map();
+  /** @type {{ chart: ReturnType<typeof chart>, stage: string, labels: Record<string, string> }[]} */
+  const charts = [];
   /** @type {Map<string, { key: string, element: HTMLElement }>} */
   const drawn = new Map();
   const holder = h("div");
@@ -27,32 +25,37 @@ export function curvesView(sources) {
   /** @param {Partial<typeof look>} change */
   function relook(change) {
     look = { ...look, ...change };
-    for (const [key, one] of charts) one.look(look, linesOf(...split(key)));
+    for (const one of charts) one.chart.look(look, linesOf(one.stage, one.labels));
   }
 
-  /** @param {string} key @returns {[string, string]} */
-  const split = (key) => /** @type {[string, string]} */ (key.split("\n", 2));
-
-  /** @param {string} stage @param {string} metric */
-  function linesOf(stage, metric) {
+  /** @param {string} stage @param {Record<string, string>} labels by metric */
+  function linesOf(stage, labels) {
     return sources.flatMap((source) => {
       const columns = source.curves.stages[stage];
-      if (!columns?.metrics[metric]) return [];
-      const along = /** @type {any} */ (columns)[look.axis];
-      return [{ name: source.name, x: along?.some((/** @type {any} */ x) => x !== null) ? along : columns.step, y: columns.metrics[metric] }];
+      const along = /** @type {any} */ (columns)?.[look.axis];
+      const there = Object.entries(labels).filter(([metric]) => columns?.metrics[metric]);
+      return there.map(([metric, label]) => ({ name: sources.length < 2 ? label : there.length < 2 ? source.name : `${source.name}, ${label}`,
+        x: along?.some((/** @type {any} */ x) => x !== null) ? along : columns.step, y: columns.metrics[metric] }));
     });
   }
 
-  /** Stages that are new, or have new metrics, are drawn; the others stay as they are. */
+  /** Stages that are new, or have new metrics, are drawn; the others stay as they are. An evaluation has one point, which its table shows. */
   function build() {
-    for (const stage of new Set(sources.flatMap((source) => Object.keys(source.curves.stages)))) {
-      const metrics = [...new Set(sources.flatMap((source) => Object.keys(source.curves.stages[stage]?.metrics ?? {})))];
-      const [key, known] = [metrics.join(), drawn.get(stage)];
+    const stages = [...new Set(sources.flatMap((source) => Object.keys(source.curves.stages)))];
+    const grows = (/** @type {string} */ stage) => sources.some((source) => new Set(source.curves.stages[stage]?.step).size > 1);
+    for (const stage of stages.filter(grows)) {
+      const there = sources.flatMap((source) => source.curves.stages[stage] ?? []);
+      const metrics = [...new Set(there.flatMap((one) => Object.keys(one.metrics)))];
+      const panels = Object.values(Object.fromEntries(there.flatMap((one) => one.panels.map((panel) => [panel.title, panel]))));
+      const [key, known] = [`${metrics}${JSON.stringify(panels)}`, drawn.get(stage)];
       if (known?.key === key) continue;
-      const [first, others] = [metrics.slice(0, OPEN), metrics.slice(OPEN)];
-      const more = h("details", { open: known?.element.querySelector("details")?.open }, h("summary", `${others.length} more, by group`));
-      more.addEventListener("toggle", () => more.children.length === 1 && more.append(...grouped(stage, others)), { once: true });
-      const element = h("section", h("h2", readable(stage)), h("div.curves", first.map((metric) => made(stage, metric))), others.length > 0 && more);
+      const inPanels = new Set(panels.flatMap((panel) => Object.keys(panel.lines)));
+      const others = metrics.filter((metric) => !inPanels.has(metric));
+      const more = h("details", { open: !panels.length || known?.element.querySelector("details")?.open }, h("summary", `${others.length} more, by group`));
+      const fill = () => more.children.length === 1 && more.append(...grouped(stage, others));
+      if (panels.length) more.addEventListener("toggle", fill, { once: true });
+      else fill();
+      const element = h("section", h("h2", readable(stage)), h("div.curves", panels.map((panel) => made(stage, panel.title, panel.subtitle, panel.lines))), others.length > 0 && more);
       if (known) known.element.replaceWith(element);
       else holder.append(element);
       drawn.set(stage, { key, element });
@@ -67,13 +70,13 @@ export function curvesView(sources) {
       const group = metric.includes("/") ? metric.split("/")[0] : "other";
       groups.set(group, [...(groups.get(group) ?? []), metric]);
     }
-    return [...groups].map(([group, names]) => h("section", h("h3", readable(group)), h("div.curves", names.map((/** @type {string} */ metric) => made(stage, metric)))));
+    return [...groups].map(([group, names]) => h("section", h("h3", readable(group)), h("div.curves", names.map((/** @type {string} */ metric) => made(stage, readable(metric), "", { [metric]: readable(metric) })))));
   }
 
-  /** @param {string} stage @param {string} metric */
-  function made(stage, metric) {
-    const one = chart(readable(metric), linesOf(stage, metric), look);
-    charts.set(`${stage}\n${metric}`, one);
+  /** @param {string} stage @param {string} title @param {string} subtitle @param {Record<string, string>} labels by metric */
+  function made(stage, title, subtitle, labels) {
+    const one = chart(title, subtitle, linesOf(stage, labels), look);
+    charts.push({ chart: one, stage, labels });
     return one.element;
   }
 
@@ -85,7 +88,7 @@ export function curvesView(sources) {
     /** @param {Source[]} next */
     grow(next) {
       sources.splice(0, sources.length, ...next);
-      for (const [key, one] of charts) one.grow(linesOf(...split(key)));
+      for (const one of charts) one.chart.grow(linesOf(one.stage, one.labels));
       build();
     },
   };

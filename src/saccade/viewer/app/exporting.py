@@ -1,6 +1,7 @@
 """``saccade view --export``: a selection of a run's trajectories as one file that needs no server."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -9,13 +10,13 @@ from saccade.atomic import disk_errors, write_text_atomic
 from saccade.errors import UserError
 from saccade.types import Json
 from saccade.viewer.app.lists import page
-from saccade.viewer.app.media import png_of
+from saccade.viewer.app.media import png_of, seen_png
 from saccade.viewer.app.routes import samples_by_step
 from saccade.viewer.app.scenes import trajectory_json
 from saccade.viewer.app.summaries import run_json
 from saccade.viewer.exported import Carried, data_address, exported_page
 from saccade.viewer.pictures import MAX_EMBEDDED_PX
-from saccade.viewer.store.collection import Collection
+from saccade.viewer.store.collection import Collection, cache_folder
 from saccade.viewer.store.curves import curves_json
 from saccade.viewer.store.filters import Filter, filter_from
 from saccade.viewer.store.run import GoneError, Run
@@ -58,16 +59,32 @@ class _ExportedPictures:
         except GoneError:
             self.missing += 1
             return
+        self._keep(image_hash, png)
+
+    def add_seen(self, image_hash: str) -> None:
+        """The picture as the policy saw it, under its hash with a mark."""
+        if (name := f"{image_hash}:seen") not in self.found and self._bytes <= _MAX_IMAGE_BYTES:
+            with suppress(GoneError):
+                self._keep(name, seen_png(self.run, image_hash))
+
+    def _keep(self, name: str, png: bytes) -> None:
         self._bytes += len(png)
-        self.found[image_hash] = data_address(png)
+        self.found[name] = data_address(png)
 
 
-def write_export(path: Path, paths: tuple[Path, ...], query: str, limit: int, cache: Path | None = None) -> Exported:
+def write_export(
+    path: Path,
+    paths: tuple[Path, ...],
+    query: str,
+    limit: int,
+    cache: Path | None = None,
+    checkpoint: Path | None = None,
+) -> Exported:
     """Writes the trajectories of the filter ``query`` (as in a list's address) of the one run below ``paths``.
 
     UserError for several runs, for none, and for a filter that leaves nothing.
     """
-    collection = Collection(paths=paths) if cache is None else Collection(paths=paths, cache=cache)
+    collection = Collection(paths=paths, cache=cache or cache_folder(), checkpoint=checkpoint)
     collection.load()
     run = _one_run(list(collection.runs.values()), paths)
     rows, matched = _rows(run, filter_from(parse_qsl(query.lstrip("?"), keep_blank_values=True)), limit)
@@ -78,8 +95,10 @@ def write_export(path: Path, paths: tuple[Path, ...], query: str, limit: int, ca
     scenes = {str(row["id"]): trajectory_json(run, str(row["id"])) for row in rows}
     pictures = _ExportedPictures(run=run)
     for scene in scenes.values():
-        for name in _hashes(scene.get("pictures")):
+        for name, is_seen in _hashes(scene.get("pictures")):
             pictures.add(name)
+            if is_seen:
+                pictures.add_seen(name)
     about = run_json(run)
     text = exported_page(
         str(about["title"]),
@@ -135,10 +154,11 @@ def _curves(run: Run) -> dict[str, Json]:
     return {**curves_json(run.curves, samples_by_step(run))}
 
 
-def _hashes(pictures: Json) -> list[str]:
+def _hashes(pictures: Json) -> list[tuple[str, bool]]:
+    """Of each picture the hash, and whether it is known how the policy saw it."""
     if not isinstance(pictures, Sequence) or isinstance(pictures, str):
         return []
-    return [str(one["hash"]) for one in pictures if isinstance(one, Mapping)]
+    return [(str(one["hash"]), one["seen"] is not None) for one in pictures if isinstance(one, Mapping)]
 
 
 def _note(count: int, matched: int, missing: int) -> str:

@@ -25,7 +25,7 @@ export async function groupPage(run, id, query) {
     page.append(h("h1", "Group"), h("p", "No trajectory of this group can be read."));
     return page;
   }
-  page.append(h("nav.crumbs", { "aria-label": "Breadcrumb" }, runLink(run), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
+  page.append(h("nav.crumbs", { "aria-label": "Breadcrumb" }, runLink(run, first.run_name ?? "run"), h("a", { href: `#/run/${run}/t/${id}` }, "trajectory"), h("span.small", `${readable(first.stage)}, step ${first.step} · ${first.task.id}`)),
     h("h1.question", first.task.text), h("p", "expected ", h("b", first.task.answer)), groupSummary(group.rows), everybody(run, scenes, group.rows),
     ...[streams(scenes, group), compareTwo(scenes, query.get("other")), built(group.drawn?.across)].filter(Boolean));
   return page;

@@ -12,7 +12,7 @@ const PAGE = 200;
 const MAX_SCROLL_PX = 16_000_000;
 /** How far down a list was left, by its address. @type {Map<string, number>} */
 const LEFT_AT = new Map();
-const FACETS = { right: "Right", stage: "Stage", family: "Family", stream: "Stream", status: "Status", tool: "Tool", error: "Error", kind: "Kind", marked: "Marked" };
+const FACETS = { right: "Right", stage: "Stage", family: "Family", stream: "Stream", reason: "Why wrong", status: "Status", tool: "Tool", error: "Error", kind: "Kind", marked: "Marked" };
 const VALUE_WORDS = { right: { 1: VERDICT_WORDS.right, 0: VERDICT_WORDS.wrong, unknown: VERDICT_WORDS.unknown }, marked: { 1: "marked", 0: "not marked" } };
 
 /** @param {string} run @param {URLSearchParams} filter @returns {Promise<HTMLElement>} */
@@ -29,7 +29,7 @@ export async function listPage(run, filter) {
   search.addEventListener("input", later(() => set("q", search.value.trim()), 350));
   sort.value = filter.get("sort") ?? "";
   sort.addEventListener("change", () => set("sort", sort.value));
-  bar.prepend(...[runLink(run)].filter((one) => one !== null));
+  bar.prepend(...[runLink(run, answer.run_name ?? "run")].filter((one) => one !== null));
   bar.append(summary);
   const side = h("details.side", { open: window.innerWidth > 800 }, h("summary", "Filter"), facets);
   const page = h("div.page.list", h("h1.unseen", "Trajectories"),

@@ -29,6 +29,7 @@ def page(
     view, selection, search = selected(run, filter_, searches, with_facets=with_facets)
     ordered = sorted_rows(selection.rows, view, filter_.sort, until=offset + limit)[offset : offset + limit]
     return {
+        "run_name": visible(run.source.name, 120),
         "total": view.count,
         "matched": len(selection.rows),
         "offset": offset,
@@ -79,7 +80,7 @@ def _row(run: Run, view: RowsView, row: int, marked: int) -> Json:
     columns, words = view.columns, view.words
     file, ordinal = int(columns["file"][row]), int(columns["ordinal"][row])
     named: dict[str, Json] = {
-        name: words[name][int(columns[name][row])] for name in ("stage", "kind", "family", "stream", "status")
+        name: words[name][int(columns[name][row])] for name in ("stage", "kind", "family", "stream", "status", "reason")
     }
     listed: dict[str, Json] = {
         name: [word for word in words[name][int(columns[name][row])].split("\n") if word]

@@ -1,4 +1,4 @@
-"""Pictures of runs by content hash: the file as it is, or a smaller one, and nothing but PNG."""
+"""Pictures of runs by content hash: the file as it is, a smaller one, or as a policy sees it, and nothing but PNG."""
 
 import io
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from saccade.errors import UserError
 from saccade.media.decode import MediaError, decode_image
 from saccade.plain_files import plain_bytes
 from saccade.viewer.store.run import GoneError, Run
@@ -15,6 +16,7 @@ WIDTHS = (64, 128, 256, 512, 1024)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _PNG = b"\x89PNG\r\n\x1a\n"
 _MAX_BYTES = 64 << 20
+_MAX_VIEW_PX = 1 << 24
 _SMALL_KEPT = 512
 
 
@@ -50,10 +52,29 @@ def png_of(run: Run, image_hash: str, width: int | None) -> bytes:
     return content
 
 
+def seen_png(run: Run, image_hash: str) -> bytes:
+    """A picture at the size at which the run's policy sees it. GoneError where it cannot be shown."""
+    path, policy = media_file(run, image_hash), run.policy
+    if path is None or policy is None or policy.view is None:
+        raise GoneError(f"the picture {image_hash[:16]} is not in this run, or no checkpoint says how it was seen")
+    try:
+        image = decode_image(plain_bytes(path), path.name)
+        width, height = policy.view.view_size(*image.size)
+    except (OSError, MediaError, UserError, ArithmeticError) as error:
+        raise GoneError(f"the picture {image_hash[:16]} cannot be shown: {error}") from error
+    if width * height > _MAX_VIEW_PX:
+        raise GoneError(f"the picture {image_hash[:16]} was seen at {width} x {height} px, too large to show")
+    return _as_png(image.resize((width, height), policy.resampling))
+
+
 @lru_cache(maxsize=_SMALL_KEPT)
 def _small(path: Path, width: int, _size: int, _changed: int) -> bytes:
     image = decode_image(plain_bytes(path), path.name)
     image.thumbnail((width, width), Image.Resampling.LANCZOS)
+    return _as_png(image)
+
+
+def _as_png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")
     return buffer.getvalue()

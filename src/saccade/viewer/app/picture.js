@@ -1,7 +1,7 @@
 // @ts-check
 /** The picture, large: zoomed down to pixels, with every region over it and lines to what was cut out of it. */
 
-import { imageUrl } from "./api.js";
+import { imageUrl, seenUrl } from "./api.js";
 import { announce, h, numberText, svg } from "./dom.js";
 
 /** @typedef {import("./types").Region} Region */
@@ -30,6 +30,12 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
   /** @type {View} */
   let view = { x: 0, y: 0, width: 1, height: 1 };
   let isDrawing = false;
+  let isAsSeen = false;
+  const seenWords = h("span");
+  const asSeen = h("label.as-seen", h("input", { type: "checkbox", onchange: (/** @type {Event} */ event) => {
+    isAsSeen = /** @type {HTMLInputElement} */ (event.target).checked;
+    show(current.key);
+  } }), seenWords);
 
   const scale = () => Math.min(stage.clientWidth / view.width, stage.clientHeight / view.height) || 1;
 
@@ -52,7 +58,9 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
     if (!picture) return;
     current = picture;
     stage.style.aspectRatio = `${Math.max(picture.width, 1)} / ${Math.max(picture.height, 1)}`;
-    drawing.replaceChildren(pixels(run, picture), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
+    asSeen.hidden = !picture.seen || !seenUrl(run, picture.hash);
+    seenWords.textContent = picture.seen ? ` as the model saw it, ${picture.seen[0]} × ${picture.seen[1]} px` : "";
+    drawing.replaceChildren(pixels(run, picture, isAsSeen && !asSeen.hidden), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
     for (const item of /** @type {NodeListOf<HTMLElement>} */ ((element.closest(".scene") ?? strip).querySelectorAll(".thumb"))) item.setAttribute("aria-pressed", String(item.dataset.key === key));
     all();
   }
@@ -60,7 +68,7 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
   function refresh() {
     const zoom = scale();
     drawing.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
-    drawing.classList.toggle("pixelated", zoom >= PIXELATED_FROM);
+    drawing.classList.toggle("pixelated", zoom >= PIXELATED_FROM || (isAsSeen && !asSeen.hidden));
     for (const mark of drawing.querySelectorAll("text[data-x]")) placeMark(mark, zoom);
     for (const dot of drawing.querySelectorAll("circle")) dot.setAttribute("r", String(7 / zoom));
     drawLines();
@@ -186,7 +194,7 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
 
   /** @param {string} words @param {string} label @param {() => void} act */
   const button = (words, label, act) => h("button", { type: "button", class: "tool", "aria-label": label, title: label, onclick: act }, words);
-  const bar = h("div.picture-bar", button("−", "zoom out", () => zoomBy(1 / ZOOM_STEP)), button("+", "zoom in", () => zoomBy(ZOOM_STEP)), button("fit", "show the whole picture", all), readout);
+  const bar = h("div.picture-bar", button("−", "zoom out", () => zoomBy(1 / ZOOM_STEP)), button("+", "zoom in", () => zoomBy(ZOOM_STEP)), button("fit", "show the whole picture", all), asSeen, readout);
   stage.append(drawing);
   strip.append(...pictures.map((picture) => stripItem(run, picture, () => show(picture.key))));
   element.append(bar, stage, pictures.length > 1 ? strip : "", legend(regions), places ?? "", lines);
@@ -202,9 +210,9 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
   return { element, show, draw: () => setDrawing(true) };
 }
 
-/** @param {string} run @param {Picture} picture */
-function pixels(run, picture) {
-  const image = svg("image", { width: Math.max(picture.width, 0), height: Math.max(picture.height, 0), preserveAspectRatio: "none", href: imageUrl(run, picture.hash) });
+/** @param {string} run @param {Picture} picture @param {boolean} isAsSeen */
+function pixels(run, picture, isAsSeen) {
+  const image = svg("image", { width: Math.max(picture.width, 0), height: Math.max(picture.height, 0), preserveAspectRatio: "none", href: isAsSeen ? seenUrl(run, picture.hash) : imageUrl(run, picture.hash) });
   image.addEventListener("error", () => image.replaceWith(svg("text.missing", { x: picture.width / 2, y: picture.height / 2, "text-anchor": "middle", "font-size": Math.max(picture.width / 24, 6) }, "picture not on disk")));
   return image;
 }
@@ -280,7 +288,7 @@ function legend(regions) {
 export function stripItem(run, picture, open) {
   const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, class: picture.width < 200 ? "pixelated" : "" });
   return h("li", h("button", { type: "button", class: "thumb", "data-key": picture.key, "data-region": picture.origin?.region, "aria-pressed": "false", onclick: open },
-    image, h("span.small", picture.caption, picture.cut, h("span.block", `${picture.width} × ${picture.height} px`))));
+    image, h("span.small", picture.caption, picture.cut, h("span.block", `${picture.width} × ${picture.height} px`, picture.seen && `, seen at ${picture.seen[0]} × ${picture.seen[1]}`))));
 }
 
 /** @param {number} x @param {number} y @param {Picture} picture */

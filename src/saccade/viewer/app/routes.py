@@ -18,7 +18,7 @@ from saccade.viewer.app.answers import reply
 from saccade.viewer.app.application import RunsViewer
 from saccade.viewer.app.asked import number_of, text_of
 from saccade.viewer.app.lists import MAX_ROWS, neighbours, page, wait_for_rows
-from saccade.viewer.app.summaries import run_json, runs_json
+from saccade.viewer.app.summaries import columns_json, run_json, runs_json
 from saccade.viewer.store.annotations import MAX_NAME, annotation_from
 from saccade.viewer.store.curves import curves_json
 from saccade.viewer.store.filters import filter_from
@@ -50,6 +50,9 @@ def _runs(viewer: RunsViewer) -> list[Route]:
     def runs(_: Request) -> Response:
         return reply(runs_json(viewer.collection))
 
+    def columns(_: Request) -> Response:
+        return reply(columns_json(viewer.collection))
+
     def one_run(request: Request) -> Response:
         return reply(run_json(_run_of(viewer, request)))
 
@@ -60,6 +63,7 @@ def _runs(viewer: RunsViewer) -> list[Route]:
 
     return [
         Route("/api/runs", runs),
+        Route("/api/columns", columns),
         Route("/api/runs/{run}", one_run),
         Route("/api/runs/{run}/curves", curves),
     ]

@@ -6,6 +6,7 @@ from itertools import chain
 from urllib.parse import urlencode
 
 from saccade.evaluation.statistics import Accuracy
+from saccade.runs.segments import REASONS
 from saccade.types import Json
 from saccade.viewer.drawn import counted, draw, share_line, table
 from saccade.viewer.words import readable
@@ -26,6 +27,8 @@ class EvaluationAccuracy:
     name: str
     answers: Accuracy
     families: Mapping[str, Accuracy]
+    reasons: Mapping[str, int]
+    """Its wrong answers by why they are wrong."""
 
 
 def status_words(status: str, seen_s_ago: float | None) -> Json:
@@ -93,11 +96,16 @@ def accuracy_section(run: str, evaluations: Sequence[EvaluationAccuracy]) -> Jso
     rows: list[list[Json]] = []
     for one in evaluations:
         links = draw("td", to("all", stage=one.name), " · ", to("wrong", stage=one.name, right="0"))
-        rows.append([readable(one.name), share_line(one.answers), links])
+        most = sorted(one.reasons.items(), key=lambda pair: -pair[1])
+        why = [
+            draw("span.block", to(f"{count:,} {REASONS.get(name, readable(name))}", stage=one.name, reason=name))
+            for name, count in most
+        ]
+        rows.append([readable(one.name), share_line(one.answers), links, draw("td.small", *why)])
         for family, answers in one.families.items() if len(one.families) > 1 else ():
             heading = draw("th.family", readable(family), scope="row")
-            rows.append([heading, share_line(answers), to("wrong", stage=one.name, family=family, right="0")])
-    heads = ["Evaluation", "Accuracy, 95 % interval", "Trajectories"]
+            rows.append([heading, share_line(answers), to("wrong", stage=one.name, family=family, right="0"), ""])
+    heads = ["Evaluation", "Accuracy, 95 % interval", "Trajectories", "Why wrong"]
     return draw("section", draw("h2", "Accuracy"), table("accuracy", heads, rows))
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 from saccade.errors import UserError
 from saccade.runs.signals import by_turn
@@ -24,16 +23,21 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
     stage = view.words["stage"][int(view.columns["stage"][row])]
     of = Identity(id=identity, run=run.id, stage=stage, step=int(view.columns["step"][row]))
     try:
-        scene = scene_of(opened.attempt, of, signals=_signals(opened), token_texts=run.decoder)
+        scene = scene_of(
+            opened.attempt,
+            of,
+            signals=_signals(opened),
+            policy=run.policy,
+            has_verdict=int(view.columns["right"][row]) >= 0,
+        )
     except (ValueError, OverflowError) as error:
         # Numbers that are none, in places that only a page looks at.
         raise UserError(f"the trajectory {identity} cannot be shown: {str(error)[:300]}") from error
     members = [int(member) for member in group_mask(row, view).nonzero()[0][:256]]
     standing = [shown_mark(item) for item in run.annotations.read().standing if item.trajectory == identity]
-    if int(view.columns["right"][row]) < 0 and opened.attempt.trajectory.status != "failed":
-        scene = replace(scene, verdict="unknown")
     return {
         **scene_json(scene),
+        "run_name": visible(run.source.name, 120),
         "row": rows_json(run, view, [row])[0],
         "across": across(run, view, row),
         "group": rows_json(run, view, members),

@@ -44,6 +44,7 @@ def serve_view(
     on_end: Callable[[], Awaitable[None]] | None = None,
     cache: Path | None = None,
     fields: FieldMap = FieldMap(),
+    checkpoint: Path | None = None,
     end_within_s: float = 10.0,
 ) -> None:
     """Serve until SIGTERM or SIGINT. ``on_ready`` is called once it answers; ``on_end`` is awaited at last.
@@ -55,7 +56,9 @@ def serve_view(
     UserError when a path is not there.
     """
     events = Events()
-    collection = Collection(paths=paths, cache=cache or cache_folder(), tell=events.tell, fields=fields)
+    collection = Collection(
+        paths=paths, cache=cache or cache_folder(), tell=events.tell, fields=fields, checkpoint=checkpoint
+    )
     viewer = RunsViewer(collection=collection, events=events, csrf=door.csrf, has_chat=add is not None)
     with door.listener:
         collection.start()

@@ -10,6 +10,7 @@ import numpy as np
 from saccade import metric_names as metric
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, wilson_interval
+from saccade.plain_files import open_plain
 from saccade.runs.runinfo import RunInfo, read_info, read_json_object
 from saccade.types import Json
 from saccade.viewer.app.lists import indexing
@@ -28,10 +29,13 @@ from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.curves import Curves
 from saccade.viewer.store.run import Run
 from saccade.viewer.store.table import Array, RowsView
-from saccade.viewer.words import visible
+from saccade.viewer.words import readable, visible
 
 _SPARK_POINTS = 60
 _MAX_SETTINGS = 2000
+_LOG_TAIL = 16_384
+_PROGRESS = " saccade.runs.progress: "
+"""Before a line of progress in a run's log."""
 
 
 def runs_json(collection: Collection) -> dict[str, Json]:
@@ -73,6 +77,28 @@ def summary_json(run: Run) -> dict[str, Json]:
     }
 
 
+def columns_json(collection: Collection) -> dict[str, Json]:
+    """By run, for each setting that differs between runs and each metric's last value: columns of the list of runs."""
+    found: dict[str, dict[str, Json]] = {}
+    for run in list(collection.runs.values()):
+        for key, value in _settings(run).items():
+            found.setdefault(visible(key, 200), {})[run.id] = value if _is_number(value) else visible(str(value), 200)
+        run.curves.refresh()
+        for stage, curves in run.curves.stages.items():
+            for name, values in curves.metrics.items():
+                if (last := next((value for value in reversed(values) if value is not None), None)) is not None:
+                    found.setdefault(visible(f"{readable(stage)}: {name}", 200), {})[run.id] = last
+    runs = len(collection.runs)
+    apart = {
+        key: one for key, one in found.items() if len({str(value) for value in one.values()}) > 1 or len(one) < runs
+    }
+    return {"columns": dict(list(apart.items())[:_MAX_SETTINGS])}
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def run_json(run: Run) -> dict[str, Json]:
     """A run's own page, without its curves."""
     info = _info(run)
@@ -97,8 +123,8 @@ def run_json(run: Run) -> dict[str, Json]:
             for one in evaluations
         ],
         "notes": [visible(note, 500) for note in notes][:50],
-        "has_tokens": run.decoder is not None,
         "words": what_is_there(view.count, _named(run, view), summary["indexing"]),
+        "progress": _progress(run) if summary["status"] == "running" else "",
         "drawn": {
             "status": status_words(str(summary["status"]), _age_s(run)),
             "links": run_links(run.id, evaluations),
@@ -138,6 +164,18 @@ def _info(run: Run) -> RunInfo | None:
         return None
 
 
+def _progress(run: Run) -> str:
+    """``rl 24/30, 4,140 tokens/s, 17 s left, ...``: the last that the run's log says of it."""
+    try:
+        with open_plain(run.paths.log) as file:
+            file.seek(max(0, run.paths.log.stat().st_size - _LOG_TAIL))
+            lines = file.read(_LOG_TAIL).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    found = (line.partition(_PROGRESS)[2] for line in reversed(lines))
+    return visible(next(filter(None, found), ""), 300)
+
+
 def _age_s(run: Run) -> float | None:
     newest = 0.0
     for path in (run.paths.metrics, run.paths.info, run.source.root):
@@ -175,8 +213,10 @@ def evaluations_of(view: RowsView) -> list[EvaluationAccuracy]:
             continue
         right, family_of = columns["right"][rows], columns["family"][rows]
         of_families = ((word, right[family_of == family]) for family, word in enumerate(view.words["family"]))
+        reasons = columns["reason"][rows]
+        why = {word: int(n) for word, n in zip(view.words["reason"], np.bincount(reasons)) if word and n}
         families = {visible(word, 120): _accuracy(of) for word, of in of_families if len(of)}
-        told = EvaluationAccuracy(name=visible(name, 120), answers=_accuracy(right), families=families)
+        told = EvaluationAccuracy(name=visible(name, 120), answers=_accuracy(right), families=families, reasons=why)
         found.append((int(view.rank[rows].min()), told))
     return [told for _, told in sorted(found, key=lambda pair: pair[0])]
 

@@ -6,7 +6,7 @@ import { api, carried, runLink } from "./api.js";
 import { announce, built, choice, counted, h, many, notesOf, numberText, readable, VERDICT_WORDS } from "./dom.js";
 import { linked } from "./link.js";
 import { pictureView } from "./picture.js";
-import { heatsOf, turnList } from "./turns.js";
+import { HEAT_LEGENDS, heatsOf, turnList } from "./turns.js";
 
 /** @typedef {import("./types").Scene} Scene */
 
@@ -36,11 +36,15 @@ export function sceneView(scene, { isWhole }) {
   picture.element.setAttribute("aria-label", `Pictures and locations${whose}`);
   const turns = h("div");
   const heats = heatsOf(scene);
-  const render = (/** @type {any} */ heat) => turns.replaceChildren(turnList(scene, heat, picture.show));
+  const meaning = h("span.small");
+  const render = (/** @type {any} */ heat) => {
+    turns.replaceChildren(turnList(scene, heat, picture.show));
+    meaning.textContent = HEAT_LEGENDS[heat];
+  };
   render("none");
-  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render));
+  const chooser = heats.length > 0 && h("label.heat", "Heat on tokens ", choice({}, Object.fromEntries(["none", ...heats].map((heat) => [heat, heat])), "none", render), " ", meaning);
   root.append(built(scene.drawn.head), ...notesOf(scene.notes),
-    h("div.two", picture.element, h("section.words", { "aria-label": `Turns${whose}` }, chooser, turns)),
+    h("div.two", picture.element, h("section.words", { "aria-label": `Turns${whose}` }, sentCard(scene), chooser, turns)),
     h("div.cards", (isWhole || scene.reward) && built(scene.drawn.reward), built(scene.drawn.time), form && form.element));
   return root;
 }
@@ -48,7 +52,7 @@ export function sceneView(scene, { isWhole }) {
 /** @param {Scene} scene @param {string} query */
 function crumbs(scene, query) {
   return h("nav.crumbs", { "aria-label": "Breadcrumb" },
-    runLink(scene.run), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
+    runLink(scene.run, scene.run_name ?? "run"), h("a", { href: `#/run/${scene.run}/list${query && `?${query}`}` }, "trajectories"),
     h("span.small", `${readable(scene.stage)}, step ${scene.step} · ${readable(scene.task.family)} · stream ${readable(scene.stream)} · sample ${scene.sample} · ${scene.task.id}`));
 }
 
@@ -62,4 +66,12 @@ function neighbours(scene, near, query) {
     h("a.step", { href: `#/run/${scene.run}/group/${scene.id}`, "data-key": "a", "aria-keyshortcuts": "a" }, "whole group", h("kbd", { "aria-hidden": "true" }, "a")),
     near.of > 0 && near.place > 0 && h("span.small", `${many(near.place)} of ${counted(near.of, "trajectory", "trajectories")}`),
     scene.reward && h("span.small", `reward ${numberText(scene.reward.total)}`));
+}
+
+/** What the policy was sent, with the template's own words. @param {Scene} scene */
+function sentCard(scene) {
+  if (!scene.sent.length) return null;
+  const heading = (/** @type {import("./types").Sent} */ one) => h("h3", one.is_prompt ? (one.turn > 1 ? `Prompt before turn ${one.turn}` : "Prompt") : `After turn ${one.turn}`, h("span.small", ` ${counted(one.tokens, "token")}`));
+  return h("details.sent", h("summary", `Sent to the model, ${counted(scene.sent.reduce((sum, one) => sum + one.tokens, 0), "token")}`),
+    scene.sent.map((one) => h("section", heading(one), h("pre", one.text), one.left_out > 0 && h("p.small", `${many(one.left_out)} more characters are in the record.`))));
 }

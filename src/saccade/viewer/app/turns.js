@@ -10,7 +10,17 @@ import { stripItem } from "./picture.js";
 /** @typedef {"none" | "probability" | "entropy" | "advantage" | "ratio"} Heat */
 
 const FOLDED_FROM = 400;
+/** @type {Record<string, string>} */
+const PHASES = { prefill: "queue and prefill", decode: "decoding", tools: "environment" };
 const HEATS = /** @type {Heat[]} */ (["probability", "entropy", "advantage", "ratio"]);
+
+/** What a tint means. @type {Record<string, string>} */
+export const HEAT_LEGENDS = {
+  none: "", probability: "the stronger, the less probable the token was: none at 100 %, full at 0 %",
+  entropy: "the stronger, the less sure the policy was: none at 0, full from 2.5 nats on",
+  advantage: "made more likely where blue, less where orange; full from 2 on",
+  ratio: "more likely than under the reference where blue, less where orange; full from a factor of 7 on",
+};
 
 /** Kinds of heat that some turn has numbers for. @param {Scene} scene @returns {Heat[]} */
 export function heatsOf(scene) {
@@ -26,7 +36,7 @@ export function turnList(scene, heat, showPicture) {
 /** @param {Scene} scene @param {Turn} turn @param {Heat} heat @param {(key: string) => void} showPicture */
 function turnItem(scene, turn, heat, showPicture) {
   const readout = h("output.small.token-readout");
-  const seconds = turn.seconds ? Object.entries(turn.seconds).filter(([name, value]) => name !== "start" && value !== null).map(([name, value]) => `${name === "decode" ? "decoding" : name} ${numberText(value)} s`).join(", ") : "";
+  const seconds = turn.seconds ? Object.entries(turn.seconds).filter(([name, value]) => name !== "start" && value !== null).map(([name, value]) => `${PHASES[name]} ${numberText(value)} s`).join(", ") : "";
   return h("li.turn", { id: `turn-${turn.n}` },
     h("p.turn-head", h("b", `Turn ${turn.n}`), h("span", { class: turn.is_fine ? "outcome" : "outcome bad" }, `${turn.is_fine ? "✓" : "✗"} ${turn.outcome}`),
       turn.advantage !== null && h("span.small", `advantage ${numberText(turn.advantage)}`), seconds && h("span.small", seconds)),

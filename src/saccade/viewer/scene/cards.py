@@ -11,7 +11,7 @@ VERDICT_WORDS = {"right": "✓ right", "wrong": "✗ wrong", "failed": "! failed
 _COLORS = 4
 _FOLDED_FROM = 8
 """A table of more places is folded."""
-_PHASES = {"prefill": "prefill", "decode": "decode", "tools": "tools"}
+_PHASES = {"prefill": "queue and prefill", "decode": "decoding", "tools": "environment"}
 
 
 def reward_card(reward: Reward | None) -> Json:

@@ -10,19 +10,25 @@ from saccade.types import Attempt, Malformed, ToolCall, Turn
 from saccade.viewer.outcomes import verdict
 from saccade.viewer.scene.parts import Region
 from saccade.viewer.scene.regions import covered_share
+from saccade.viewer.store.messages import FOREIGN
 from saccade.viewer.words import number_text, percent_text, visible
 
 _WHOLE = 0.95
 MAX_FINDINGS = 12
 
 
-def findings_of(attempt: Attempt, regions: Sequence[Region]) -> tuple[str, ...]:
-    """The answer first, then looking, then turns that went wrong, then the reward's lost parts."""
-    found = [*_answer(attempt), *_looking(attempt, regions), *_turns(attempt.trajectory.turns), *_lost(attempt)]
+def findings_of(attempt: Attempt, regions: Sequence[Region], *, has_verdict: bool = True) -> tuple[str, ...]:
+    """The answer first, then looking, then turns that went wrong, then the reward's lost parts.
+
+    ``has_verdict`` is false where nothing in the record says whether the answer is right.
+    """
+    is_foreign = attempt.task.source == FOREIGN
+    turns = _turns(attempt.trajectory.turns, is_foreign=is_foreign)
+    found = [*_answer(attempt, has_verdict=has_verdict), *_looking(attempt, regions), *turns, *_lost(attempt)]
     return tuple(found[:MAX_FINDINGS])
 
 
-def _answer(attempt: Attempt) -> Iterator[str]:
+def _answer(attempt: Attempt, *, has_verdict: bool) -> Iterator[str]:
     task, trajectory = attempt.task, attempt.trajectory
     if trajectory.status == "failed":
         why = visible(trajectory.failure, 300) or "no reason was recorded"
@@ -33,6 +39,9 @@ def _answer(attempt: Attempt) -> Iterator[str]:
         yield f"The model gave no answer: it {ended} after {_count(len(trajectory.turns), 'turn')}."
         return
     given, gold = visible(trajectory.answer, 120), visible(task.answer, 120)
+    if not has_verdict:
+        yield f"The model answered “{given}”; nothing says whether that is right."
+        return
     if verdict(attempt) == "right":
         yield f"The model answered “{given}”, which counts as right."
         return
@@ -50,7 +59,7 @@ def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
     asked = [one for one in regions if one.kind == "asked" and one.box is not None]
     if targets and not asked and not any(one.kind in ("named", "hit", "miss") for one in regions):
         has_calls = any(isinstance(turn.action, ToolCall) for turn in attempt.trajectory.turns)
-        yield "No call requested a location." if has_calls else "The model called no tool, so it saw nothing closer."
+        yield "No call requested a location." if has_calls else "The model made no call."
     for target in targets:
         on_it = [one for one in asked if one.picture == target.picture]
         yield from _looked_at(target, on_it, is_wrong=verdict(attempt) == "wrong")
@@ -74,11 +83,13 @@ def _looked_at(target: Region, asked: Sequence[Region], *, is_wrong: bool) -> It
     yield f"The location requested in turn {best.turn} contains {part} of the target “{target.label}”{still}."
 
 
-def _turns(turns: Sequence[Turn]) -> Iterator[str]:
+def _turns(turns: Sequence[Turn], *, is_foreign: bool) -> Iterator[str]:
     for turn in turns:
         number = turn.index + 1
         if isinstance(turn.action, Malformed):
             yield f"Turn {number} is neither a call nor an answer: {visible(turn.action.why, 200)}."
+        elif isinstance(turn.action, ToolCall) and turn.result is None and is_foreign:
+            yield f"The file does not say what the call in turn {number} gave."
         elif isinstance(turn.action, ToolCall) and turn.result is None:
             yield f"The call in turn {number} was refused before it ran{_told(turn)}."
         elif turn.result is not None and not turn.result.is_ok:

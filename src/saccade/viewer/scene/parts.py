@@ -61,6 +61,21 @@ class SeenPicture:
     height: int
     caption: str
     origin: Origin | None = None
+    seen: tuple[int, int] | None = None
+    """(width, height) in pixels at which the policy got it; None where the record does not prove it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentText:
+    """A prompt or an observation as the policy got it, with the template's own words."""
+
+    is_prompt: bool
+    turn: int
+    """From 1: the turn that follows a prompt, or that an observation answers."""
+    tokens: int
+    text: str
+    left_out: int
+    """Characters of the text that are in the record alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,6 +212,7 @@ class TrajectoryScene:
     regions: tuple[Region, ...]
     turns: tuple[SceneTurn, ...]
     turns_left_out: int
+    sent: tuple[SentText, ...] = ()
 
 
 def utf16(text: str) -> int:

@@ -165,13 +165,14 @@ def _asked(turn: Turn, pictures: Sequence[SeenPicture], places: Places) -> None:
         on, found = _picture_meant(call, turn, pictures), list(_argument_shapes(call, turn))
     if on is None:
         return
-    made = [picture.key for picture in pictures if picture.key.startswith(f"t{turn.index + 1}.")]
+    made = [picture for picture in pictures if picture.key.startswith(f"t{turn.index + 1}.")]
     for number, (shape, written) in enumerate(found, start=1):
         region = _asked_region(turn, number, len(found), on, shape, written, call.name)
         places.add(region, turn, written)
         box = region.box
-        if box is not None and number <= len(made) and len(made) in (1, len(found)):
-            places.origins[made[number - 1]] = Origin(turn=turn.index + 1, picture=on.key, box=box, region=region.id)
+        cut = made[number - 1] if number <= len(made) and len(made) in (1, len(found)) else None
+        if box is not None and cut is not None and cut.hash != on.hash:
+            places.origins[cut.key] = Origin(turn=turn.index + 1, picture=on.key, box=box, region=region.id)
 
 
 def _asked_region(

@@ -1,7 +1,7 @@
 """A scene: one recorded trajectory as JSON for the viewer's pages, in the server and in an exported file alike."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from saccade.types import Attempt, Json, Segment, Term, ToolCall, Turn
@@ -14,6 +14,7 @@ from saccade.viewer.scene.parts import (
     Reward,
     RewardTerm,
     SceneTurn,
+    SceneVerdict,
     SeenPicture,
     TokenSignals,
     TrajectoryScene,
@@ -23,25 +24,36 @@ from saccade.viewer.scene.parts import (
     utf16,
 )
 from saccade.viewer.scene.regions import Places, places_of
+from saccade.viewer.scene.sent import sent_texts, view_sizes
 from saccade.viewer.scene.texts import cut, parts_of
+from saccade.viewer.store.messages import FOREIGN
+from saccade.viewer.store.policy_files import Decode, PolicyFiles
 from saccade.viewer.words import readable
 
 MAX_PICTURES = 64
 MAX_TURNS = 200
 
-TokenTexts = Callable[[Sequence[int]], Sequence[str]]
-"""The text of each token of a turn; joined they are the turn's text, perhaps with an end-of-turn token after it."""
-
 
 def scene_of(
-    attempt: Attempt, identity: Identity, signals: TokenSignals | None = None, token_texts: TokenTexts | None = None
+    attempt: Attempt,
+    identity: Identity,
+    signals: TokenSignals | None = None,
+    policy: PolicyFiles | None = None,
+    *,
+    has_verdict: bool = True,
 ) -> TrajectoryScene:
-    """Everything that a page shows of the trajectory. Hostile texts pass as they are: no page reads them as markup."""
+    """Everything that a page shows of the trajectory; without ``policy``, nothing of what was sent to it.
+
+    Hostile texts pass as they are: no page reads them as markup.
+    """
     signals = signals or TokenSignals(advantages=attempt.advantages or ())
     trajectory, task = attempt.trajectory, attempt.task
     pictures = list(_pictures(attempt))
     places = places_of(attempt, pictures)
-    shown = [replace(one, origin=places.origins.get(one.key)) for one in pictures[:MAX_PICTURES]]
+    seen = view_sizes(trajectory.segments, policy) if policy else {}
+    shown = [
+        replace(one, origin=places.origins.get(one.key), seen=seen.get(one.hash)) for one in pictures[:MAX_PICTURES]
+    ]
     return TrajectoryScene(
         id=identity.id,
         run=identity.run,
@@ -53,7 +65,7 @@ def scene_of(
         policy_version=trajectory.policy_version,
         status=trajectory.status,
         failure=cut(trajectory.failure)[0],
-        verdict="failed" if trajectory.status == "failed" else "right" if verdict(attempt) == "right" else "wrong",
+        verdict=_verdict(attempt, has_verdict=has_verdict),
         answer=None if trajectory.answer is None else cut(trajectory.answer)[0],
         task=AskedQuestion(
             id=task.id,
@@ -64,16 +76,17 @@ def scene_of(
             accepted=task.accepted[:20],
             buckets=task.buckets,
         ),
-        findings=findings_of(attempt, places.regions),
+        findings=findings_of(attempt, places.regions, has_verdict=has_verdict),
         reward=_reward(attempt),
         pictures=tuple(shown),
         pictures_left_out=len(pictures) - len(shown),
         regions=tuple(places.regions),
         turns=tuple(
-            _turn(turn, places, pictures, signals, trajectory.segments, token_texts)
+            _turn(turn, places, pictures, signals, attempt, policy.decode if policy else None)
             for turn in trajectory.turns[:MAX_TURNS]
         ),
         turns_left_out=max(0, len(trajectory.turns) - MAX_TURNS),
+        sent=sent_texts(trajectory.segments, policy) if policy else (),
     )
 
 
@@ -94,6 +107,14 @@ def scene_json(scene: TrajectoryScene) -> dict[str, Json]:
     return {**values, "pictures": pictures, "regions": regions, "drawn": drawn}
 
 
+def _verdict(attempt: Attempt, *, has_verdict: bool) -> SceneVerdict:
+    if attempt.trajectory.status == "failed":
+        return "failed"
+    if not has_verdict:
+        return "unknown"
+    return "right" if verdict(attempt) == "right" else "wrong"
+
+
 def _pictures(attempt: Attempt) -> Iterator[SeenPicture]:
     task = attempt.task
     for index, image in enumerate(task.images):
@@ -112,13 +133,13 @@ def _turn(
     places: Places,
     pictures: Sequence[SeenPicture],
     signals: TokenSignals,
-    segments: Sequence[Segment],
-    token_texts: TokenTexts | None,
+    attempt: Attempt,
+    token_texts: Decode | None,
 ) -> SceneTurn:
     text, left_out = cut(turn.text)
     length = utf16(text)
     observation, observation_left_out = cut(turn.observation.text if turn.observation else "")
-    outcome, call = turn_outcome(turn)
+    outcome, call = turn_outcome(turn, is_foreign=attempt.task.source == FOREIGN)
     code = code_of(turn)
     at = turn.index
     return SceneTurn(
@@ -136,7 +157,7 @@ def _turn(
         pictures=tuple(one.key for one in pictures[:MAX_PICTURES] if one.key.startswith(f"t{at + 1}.")),
         advantage=finite(signals.advantages[at]) if at < len(signals.advantages) else None,
         seconds=signals.clocks[at] if at < len(signals.clocks) else None,
-        tokens=_tokens(at, text, segments, signals, token_texts),
+        tokens=_tokens(at, text, attempt.trajectory.segments, signals, token_texts),
     )
 
 
@@ -146,7 +167,7 @@ def _pixels(turn: Turn, call: str) -> str:
 
 
 def _tokens(
-    turn: int, text: str, segments: Sequence[Segment], signals: TokenSignals, token_texts: TokenTexts | None
+    turn: int, text: str, segments: Sequence[Segment], signals: TokenSignals, token_texts: Decode | None
 ) -> TurnTokens | None:
     """Numbers of the turn's tokens; None where the record has none."""
     actions = [one for one in segments if one.role == "action" and one.turn == turn]

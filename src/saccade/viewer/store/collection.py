@@ -50,6 +50,8 @@ class Collection:
     look_every_s: float = _LOOK_EVERY_S
     fields: FieldMap = FieldMap()
     """Names of the fields of files of messages."""
+    checkpoint: Path | None = None
+    """Of the policy of runs that keep none."""
     runs: dict[str, Run] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     gone: dict[str, str] = field(default_factory=dict)
@@ -88,7 +90,9 @@ class Collection:
         for source in sources:
             if source.id not in self.runs:
                 folder = hashlib.blake2b(str(source.root.absolute()).encode("utf-8", "surrogateescape"), digest_size=12)
-                self.runs[source.id] = Run(source=source, cache=self.cache / folder.hexdigest())
+                self.runs[source.id] = Run(
+                    source=source, cache=self.cache / folder.hexdigest(), checkpoint=self.checkpoint
+                )
             self.gone.pop(source.id, None)
 
     def _keep(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from saccade import metric_names as metric
 from saccade.plain_files import open_plain
 from saccade.types import Json
+from saccade.viewer.panels import PANELS, lines_of
 
 MAX_POINTS = 2000
 _MAX_METRICS = 500
@@ -126,7 +127,22 @@ def _stage_json(stage: StageCurves, samples: dict[int, int]) -> Json:
     return {
         **{name: [column[place] for place in kept] if column else [] for name, column in columns.items()},
         "metrics": {name: [stage.metrics[name][place] for place in kept] for name in sorted(stage.metrics, key=_rank)},
+        "panels": _panels(stage),
     }
+
+
+def _panels(stage: StageCurves) -> list[Json]:
+    """The report's charts of a stage, by their metrics; those of calls only where a tool was called."""
+    has_calls = any(value for name in (metric.CALLS, metric.TOOL_RATE) for value in stage.metrics.get(name, ()))
+    found: list[Json] = []
+    for panel in PANELS:
+        lines = lines_of(panel, stage.metrics)
+        if panel.hides_zeros or panel.hides_all_zeros:
+            moving = [(name, label) for name, label in lines if any(stage.metrics[name])]
+            lines = moving if panel.hides_all_zeros else moving or lines
+        if lines and (has_calls or not panel.is_of_calls):
+            found.append({"title": panel.title, "subtitle": panel.subtitle, "lines": dict(lines)})
+    return found
 
 
 def _rank(name: str) -> tuple[int, str]:

@@ -82,7 +82,7 @@ def _counted(name: str, mask: Mask | None, view: RowsView, extras: Extras) -> Co
                 by_word[word] = by_word.get(word, 0) + int(count)
         found = [(word, count) for word, count in by_word.items() if count]
     else:
-        found = [(word, int(count)) for word, count in zip(view.words[column], counts) if count]
+        found = [(word, int(count)) for word, count in zip(view.words[column], counts) if count and word]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:MAX_VALUES]
 
 

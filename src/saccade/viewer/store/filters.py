@@ -13,7 +13,7 @@ from saccade.viewer.store.table import RowsView
 
 Mask = NDArray[np.bool_]
 
-CHOICES = ("stage", "kind", "family", "stream", "status", "right", "tool", "error", "marked")
+CHOICES = ("stage", "kind", "family", "stream", "status", "right", "reason", "tool", "error", "marked")
 """Facets: the values of one are alternatives."""
 RANGES = ("step", "turns", "tokens", "reward", "advantage", "entropy", "seconds", "sample", "action_tokens")
 TERM = "term."

@@ -37,7 +37,7 @@ class RecordFormat:
     open: Callable[[Path, RecordPlace, Path], Attempt]
     """Raises UserError for a record that cannot be read."""
     words: str = ""
-    """What is to be said of files of this kind: that pictures were stripped, say."""
+    """What is said of a trajectory without pictures: that files of this kind are stripped of them, say."""
 
 
 def _index_records(path: Path, _pictures: Path) -> Indexed:

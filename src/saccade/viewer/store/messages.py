@@ -27,8 +27,11 @@ from saccade.types import (
 )
 from saccade.viewer.store.shelf import Shelf
 
+FOREIGN = "foreign"
+"""Source of a task that another trainer's file asks."""
 MAX_TURNS, MAX_TEXT, MAX_TERMS = 200, 400_000, 64
 _THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)
+_ANSWER = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL)
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 _SHOWN = re.compile(
     r"(?:<\|im_end\|>|</s>)?\s*(?:<\|im_start\|>)?(?:user|tool)?\s*<tool_response>(.*?)</tool_response>\s*"
@@ -83,7 +86,7 @@ def attempt_of(messages: Sequence[ForeignMessage], told: Told) -> Attempt:
         answer=told.expected,
         answer_kind="text",
         images=images,
-        source="foreign",
+        source=FOREIGN,
     )
     turns = tuple(_turns(messages[first:]))[:MAX_TURNS]
     trajectory = Trajectory(
@@ -136,7 +139,9 @@ def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) 
     text = message.text[:MAX_TEXT]
     thought = _THOUGHT.search(text)
     calls = message.calls or tuple(written_calls(text))
-    action: Action = calls[0] if calls else Answer(text=_THOUGHT.sub("", text).strip())
+    final = _THOUGHT.sub("", text)
+    between = _ANSWER.search(final)
+    action: Action = calls[0] if calls else Answer(text=(between[1] if between else final).strip())
     words = "\n\n".join(one.text for one in shown)[:MAX_TEXT]
     images = tuple(image for one in shown for image in one.images)
     is_seen = bool(words or images)

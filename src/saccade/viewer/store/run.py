@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saccade.errors import UserError
 from saccade.runs import clocks, signals
@@ -18,11 +19,13 @@ from saccade.runs.signals import read_signals
 from saccade.types import Attempt, Clock, Json, Signals
 from saccade.viewer.store.annotations import FILE, AnnotationFile
 from saccade.viewer.store.curves import Curves
-from saccade.viewer.store.decoding import Decode, decoder_below
 from saccade.viewer.store.formats import RecordFormat
 from saccade.viewer.store.segment_files import BadSegmentError, LoadedSegment, RowTexts, SegmentTexts, load_segment
 from saccade.viewer.store.sources import Source
 from saccade.viewer.store.table import RowTable
+
+if TYPE_CHECKING:
+    from saccade.viewer.store.policy_files import PolicyFiles
 
 _ID = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})")
 _OPEN_SEGMENTS = 256
@@ -70,6 +73,8 @@ class Run:
     source: Source
     cache: Path
     """Folder of its own for indexes that it had to make."""
+    checkpoint: Path | None = None
+    """Says how the policy of a run without checkpoints reads, an evaluation say."""
     table: RowTable = field(init=False)
     annotations: AnnotationFile = field(init=False)
     curves: Curves = field(init=False)
@@ -87,7 +92,7 @@ class Run:
     _rows: dict[int, tuple[int, Path]] = field(default_factory=dict)
     """By file: its rows, and its segment."""
     _texts: OrderedDict[Path, SegmentTexts] = field(default_factory=OrderedDict)
-    _decoder: Decode | None = None
+    _policy: "PolicyFiles | None" = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -115,11 +120,16 @@ class Run:
         return self.source.kind == "saccade"
 
     @property
-    def decoder(self) -> Decode | None:
-        """Texts of tokens, by the tokenizer of the newest checkpoint; None until there is one."""
-        if self._decoder is None and self.is_own:
-            self._decoder = decoder_below(self.paths.checkpoints)
-        return self._decoder
+    def policy(self) -> "PolicyFiles | None":
+        """How its policy reads, by the newest checkpoint or the one that was given; None without any."""
+        if self._policy is None and self.is_own:
+            # Rules of sizes bring Pillow, which lists do not need.
+            from saccade.viewer.store.policy_files import policy_files_below, policy_files_in
+
+            self._policy = policy_files_below(self.paths.checkpoints)
+            if self._policy is None and self.checkpoint is not None:
+                self._policy = policy_files_in(self.checkpoint)
+        return self._policy
 
     @property
     def indexed(self) -> tuple[int, int]:
@@ -240,8 +250,13 @@ class Run:
             signals=read_signals(self.beside(file, root / signals.DIRECTORY), row),
             clock=read_clock(self.beside(file, root / clocks.DIRECTORY), row),
             texts=texts.texts(row),
-            notes=(file.format.words,) if file.format.words else (),
+            notes=(file.format.words,) if file.format.words and not _has_pictures(attempt) else (),
         )
+
+
+def _has_pictures(attempt: Attempt) -> bool:
+    shown = [turn.observation for turn in attempt.trajectory.turns if turn.observation]
+    return bool(attempt.task.images) or any(one.images for one in shown)
 
 
 def _stages(source: Source) -> Mapping[str, Json]:

@@ -21,7 +21,7 @@ from saccade.types import Json
 _MAX_SEGMENT_BYTES = 2 << 30
 _MAGIC = b"ARROW1\0\0"
 _NUMBERS = ("sample", "turns", "tokens", "action_tokens", "right", "reward", "advantage", "entropy", "task_key")
-_CODED = ("family", "stream", "status", "tools", "errors")
+_CODED = ("family", "stream", "status", "reason", "tools", "errors")
 _TEXTS = ("task", "question", "expected", "answer", "image")
 _PLACES = ("offset", "length", "head", "task_offset", "task_length")
 MAX_ROWS = 1 << 24

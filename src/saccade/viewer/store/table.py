@@ -16,7 +16,7 @@ from saccade.viewer.store.segment_files import LoadedSegment
 
 Array = NDArray[np.number]
 
-CODED = ("stage", "kind", "family", "stream", "status")
+CODED = ("stage", "kind", "family", "stream", "status", "reason")
 """Columns of one word a row."""
 LISTED = ("tools", "errors")
 """Columns of several words a row; a code stands for the whole list."""
