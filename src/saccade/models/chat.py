@@ -33,7 +33,12 @@ class Tokenizer(Protocol):
     def decode(self, token_ids: list[int], *, skip_special_tokens: bool = False) -> str: ...
 
     def apply_chat_template(
-        self, conversation: list[dict[str, object]], *, tokenize: bool, add_generation_prompt: bool
+        self,
+        conversation: list[dict[str, object]],
+        *,
+        tools: list[dict[str, object]] | None = None,
+        tokenize: bool,
+        add_generation_prompt: bool,
     ) -> str: ...
 
 
@@ -105,7 +110,11 @@ class Chat:
         """The whole conversation so far, up to where the assistant begins to speak."""
         text = self._render([_as_template_message(message) for message in messages], generation=True)
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
-        return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), images)
+        return self.tokens_of(text, images)
+
+    def tokens_of(self, text: str, images: Sequence[ImageRef]) -> Tokens:
+        """The ids of rendered text, and of the images that it has placeholders for; UserError where they differ."""
+        return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), tuple(images))
 
     def observation(self, observation: Observation, *, ends_with_eos: bool) -> Tokens:
         """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
-from transformers import Cache, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from saccade.checksums import CHECKSUMS
@@ -43,6 +43,28 @@ class Embedded:
     """Features of the image tokens in the chunk, in row-major order, for the first layers."""
 
 
+def chat_of(
+    config: PreTrainedConfig,
+    tokenizer: PreTrainedTokenizerFast,
+    view: ViewRule,
+    observation_role: ObservationRole | None = None,
+) -> Chat:
+    """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
+    family, image_token_id = family_of(config.model_type), int(config.image_token_id)
+    before_image, after_image = family.image_brackets(tokenizer)
+    return Chat.checked(
+        tokenizer=TemplateTokenizer(tokenizer),
+        image_token=tokenizer.convert_ids_to_tokens(image_token_id),
+        image_token_id=image_token_id,
+        eos_token=family.eos_token,
+        eos_id=int(tokenizer.convert_tokens_to_ids(family.eos_token)),
+        token_count=view.token_count,
+        before_image=before_image,
+        after_image=after_image,
+        observation_role=observation_role,
+    )
+
+
 class VisionLanguageModel:
     """A transformers model of a known family with its tokenizer, chat rendering and image view."""
 
@@ -68,19 +90,8 @@ class VisionLanguageModel:
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
         self.eos_token = self.family.eos_token
-        self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
-        before_image, after_image = self.family.image_brackets(tokenizer)
-        self.chat = Chat.checked(
-            tokenizer=TemplateTokenizer(tokenizer),
-            image_token=tokenizer.convert_ids_to_tokens(self.image_token_id),
-            image_token_id=self.image_token_id,
-            eos_token=self.eos_token,
-            eos_id=self.eos_id,
-            token_count=self.view.token_count,
-            before_image=before_image,
-            after_image=after_image,
-            observation_role=observation_role,
-        )
+        self.chat = chat_of(config, tokenizer, self.view, observation_role)
+        self.eos_id = self.chat.eos_id
         text = config.text_config
         self.layer_count = int(text.num_hidden_layers)
         self.hidden_size = int(text.hidden_size)

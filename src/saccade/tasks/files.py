@@ -45,7 +45,7 @@ class TaskFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileSource:
+class FileSource:
     """A file or data set: the name for messages, its rows, the folder of its images."""
 
     name: str
@@ -130,7 +130,7 @@ def task_rows(
         raise UserError(f"max_frames={max_frames} shows nothing of a video; use 1 or more")
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
-    for source in _sources(path, image_root):
+    for source in file_sources(path, image_root):
         yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
 
 
@@ -161,20 +161,21 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     return "\n".join(lines)
 
 
-def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]:
+def file_sources(path: Path | str, image_root: Path | None) -> Iterator[FileSource]:
+    """The files that ``read_tasks`` reads."""
     text = str(path)
     if text.startswith(HUB_PREFIX):
         name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
         directory = Path(name)
         if not directory.is_dir() or is_saved_dataset(directory) or split or not task_files(directory):
             root = image_root or (directory if directory.is_dir() else Path.cwd())
-            yield _FileSource(text, directory.name, dataset_rows(name, split or None), root)
+            yield FileSource(text, directory.name, dataset_rows(name, split or None), root)
             return
         path = directory
     path = Path(path)
     if path.is_dir():
         if is_saved_dataset(path):
-            yield _FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
+            yield FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
             return
         files = task_files(path)
         if not files:
@@ -183,7 +184,7 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]
         files = [path]
     for file in files:
         stem = Path(file.name.removesuffix(".gz")).stem
-        yield _FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
+        yield FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
 
 
 def task_files(folder: Path) -> list[Path]:
@@ -202,7 +203,7 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
 
 
 def _tasks_of(
-    source: _FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
+    source: FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
 ) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
     videos = VideoReader(images, media, max_frames)
