@@ -7,7 +7,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.tasks.files import check_bad_rows, file_sources
+from saccade.tasks.files import check_bad_rows, counted_rows, file_sources
 from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.spoken import conversation_of
@@ -47,7 +47,7 @@ def read_conversations(
     left_out: Counter[str] = Counter()
     for source in file_sources(path, image_root):
         images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
-        for numbered in source.rows:
+        for numbered in counted_rows(source.rows, source.name):
             try:
                 if isinstance(numbered.row, RowError):
                     raise numbered.row

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.errors import UserError
 from saccade.media.decode import is_lfs_pointer
@@ -24,6 +25,8 @@ from saccade.tasks.rows.videos import VideoReader
 from saccade.types import AnswerKind, Task
 
 logger = logging.getLogger(__name__)
+
+AnyRow = TypeVar("AnyRow")
 
 ROWS_IN_DETAIL = 20
 _COUNTED_ROWS = 1024
@@ -134,7 +137,7 @@ def task_rows(
         yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
 
 
-def counted_rows(rows: Iterator[TaskRow], name: str, every_s: float = 10.0) -> Iterator[TaskRow]:
+def counted_rows(rows: Iterator[AnyRow], name: str, every_s: float = 10.0) -> Iterator[AnyRow]:
     """The rows as they come; whoever waits for millions of them is told every so many seconds how far they are."""
     said_s = time.monotonic()
     for number, row in enumerate(rows, start=1):

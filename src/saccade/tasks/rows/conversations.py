@@ -14,7 +14,7 @@ from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 from saccade.tasks.rows.problems import gold_of
 from saccade.tasks.rows.texts import IMAGE_MARKER, final_answer, is_worked
 
-MESSAGE_KEYS = ("conversations", "messages", "message", "conversation", "dialogue", "texts")
+MESSAGE_KEYS = ("conversations", "messages", "message", "message_list", "conversation", "dialogue", "texts")
 GOLD_KEYS = ("solution", "answer", "ground_truth", "answers")
 """Where a conversation that is to be answered has its right answer."""
 
