@@ -481,7 +481,7 @@ class SpokenMessage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Conversation:
+class SpokenConversation:
     """A conversation to imitate as it is."""
 
     task: Task

@@ -17,7 +17,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.trajectory import demonstrate
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.types import Conversation, ImageRef, Json, SpokenMessage, Task, ToolCall
+from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage, Task, ToolCall
 
 PHOTO, CROP = (ImageRef(hash=letter * 64, width=64, height=64) for letter in "ab")
 TASK = Task(id="t", family="own", question="Which?", answer="red", answer_kind="text", images=(PHOTO, CROP))
@@ -35,8 +35,8 @@ def said(text: str, *, thought: str = "", calls: tuple[ToolCall, ...] = (), is_l
     )
 
 
-def talk(*messages: SpokenMessage, tools: tuple[dict[str, Json], ...] = ()) -> Conversation:
-    return Conversation(task=TASK, messages=messages, tools=tools)
+def talk(*messages: SpokenMessage, tools: tuple[dict[str, Json], ...] = ()) -> SpokenConversation:
+    return SpokenConversation(task=TASK, messages=messages, tools=tools)
 
 
 def trl(name: str) -> str:

@@ -15,7 +15,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.recipes.sft import sft
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.stages import SFTStage
-from saccade.types import Conversation
+from saccade.types import SpokenConversation
 
 SYSTEM = f"tools: {' '.join(tool.spec.name for tool in IMAGE_TOOLS)}"
 QUESTION = "Which colour has the square?"
@@ -96,7 +96,7 @@ def test_rows_that_are_too_long_are_never_cut(model: Path, tmp_path: Path) -> No
         sft(context)
     (stage,) = sft(replace(context, skip_bad_rows=True)).stages
     assert isinstance(stage, SFTStage)
-    assert {one.task.answer for one in stage.batch(0) if isinstance(one, Conversation)} == {"red"}
+    assert {one.task.answer for one in stage.batch(0) if isinstance(one, SpokenConversation)} == {"red"}
 
 
 def test_a_picture_that_no_micro_batch_holds_is_found_before_any_work(model: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from saccade.errors import UserError
 from saccade.models.chat import Chat
 from saccade.models.chat_conversations import ConversationWriter, WrittenConversation
 from saccade.tasks.conversations import ConversationFile, read_conversations
-from saccade.types import Conversation, Segment
+from saccade.types import Segment, SpokenConversation
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class ConversationCount:
     contexts: list[int] = field(default_factory=list)
     """Contexts of each conversation that has several."""
 
-    def add(self, conversation: Conversation) -> None:
+    def add(self, conversation: SpokenConversation) -> None:
         written = self.writer.written(conversation)
         longest = max(written.context_tokens)
         if self.max_tokens is not None and longest > self.max_tokens:

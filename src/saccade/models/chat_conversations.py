@@ -13,7 +13,7 @@ from functools import cached_property
 
 from saccade.errors import UserError
 from saccade.models.chat import Chat, TemplateLimitError
-from saccade.types import Conversation, ImageRef, Json, Segment, SpokenMessage, Trajectory
+from saccade.types import ImageRef, Json, Segment, SpokenConversation, SpokenMessage, Trajectory
 
 _RESULT = re.compile(r"<(sandbox_output|tool_response|interpreter)>.*?</\1>", re.DOTALL)
 """A result inside a reply, as of models that go on in the same turn: it is shown and not learned."""
@@ -62,7 +62,7 @@ class ConversationWriter:
 
     chat: Chat
 
-    def written(self, conversation: Conversation) -> WrittenConversation:
+    def written(self, conversation: SpokenConversation) -> WrittenConversation:
         """The conversation in tokens; UserError for one that the template or the model cannot say."""
         self._check_texts(conversation)
         messages, tools = self._as_known(conversation)
@@ -132,7 +132,7 @@ class ConversationWriter:
             raise UserError("the chat template opens each reply with a thought, and this one has none")
         return reply + chat.eos_token
 
-    def _as_known(self, conversation: Conversation) -> tuple[list[SpokenMessage], Sequence[Mapping[str, Json]]]:
+    def _as_known(self, conversation: SpokenConversation) -> tuple[list[SpokenMessage], Sequence[Mapping[str, Json]]]:
         """Messages and tools with what the template does not know written into the text."""
         messages, tools = list(conversation.messages), conversation.tools
         if self.chat.observation_role == "user":
@@ -190,7 +190,7 @@ class ConversationWriter:
         before = self._render_raw(asked, None, generation=False)
         return frozenset([self.chat.eos_token, self.chat.image_token, *_SPECIAL.findall(head[len(before) :])])
 
-    def _check_texts(self, conversation: Conversation) -> None:
+    def _check_texts(self, conversation: SpokenConversation) -> None:
         """UserError for texts that begin or end turns of their own."""
         for number, one in enumerate(conversation.messages, start=1):
             texts = [one.text, one.thought, *(json.dumps(call.arguments, default=str) for call in one.calls)]

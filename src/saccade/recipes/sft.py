@@ -15,10 +15,10 @@ from saccade.recipes.sft_settings import TINY, ConversationsSettings
 from saccade.seeding import seed_for
 from saccade.tasks import Epochs
 from saccade.train import Plan, SFTStage
-from saccade.types import Conversation
+from saccade.types import SpokenConversation
 
 
-def method(settings: ConversationsSettings, conversations: Sequence[Conversation], *, seed: int) -> SFTStage:
+def method(settings: ConversationsSettings, conversations: Sequence[SpokenConversation], *, seed: int) -> SFTStage:
     """Each conversation as often as there are epochs, in an order that each epoch draws anew."""
     shown = Epochs(conversations, seed=seed_for(seed, "sft"))
     steps = settings.sft.steps or math.ceil(settings.epochs * len(conversations) / settings.sft.batch_size)

@@ -12,20 +12,20 @@ from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.spoken import conversation_of
 from saccade.tasks.rows.tasks import BadRow
-from saccade.types import Conversation
+from saccade.types import SpokenConversation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationFile:
     """The conversations of a file in its order, and what is left out."""
 
-    conversations: tuple[Conversation, ...]
+    conversations: tuple[SpokenConversation, ...]
     skipped: tuple[BadRow, ...] = ()
     left_out: tuple[tuple[str, int], ...] = ()
     """Parts of rows that are not imitated, each in a few words, and in how many rows."""
 
 
-def any_length(_: Conversation) -> None:
+def any_length(_: SpokenConversation) -> None:
     """Takes every conversation."""
 
 
@@ -35,14 +35,14 @@ def read_conversations(
     media: MediaStore,
     skip_bad_rows: bool = False,
     image_root: Path | None = None,
-    check: Callable[[Conversation], object] = any_length,
+    check: Callable[[SpokenConversation], object] = any_length,
 ) -> ConversationFile:
     """The conversations of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
     ``check`` raises UserError for one that a model cannot imitate. Paths of images as in ``read_tasks``. UserError
     lists the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
     """
-    found: list[Conversation] = []
+    found: list[SpokenConversation] = []
     bad: list[BadRow] = []
     left_out: Counter[str] = Counter()
     for source in file_sources(path, image_root):

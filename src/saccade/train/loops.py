@@ -28,7 +28,7 @@ from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampl
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
-from saccade.types import Attempt, Conversation, Json, Task, Trajectory
+from saccade.types import Attempt, Json, SpokenConversation, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,12 +70,12 @@ def supervise(
             learning_rate=rate_at(settings, step),
         )
         tokens = sum(len(trajectory.ids) for trajectory in trajectories)
-        tasks = tuple(one.task if isinstance(one, Conversation) else one.example.task for one in batch)
+        tasks = tuple(one.task if isinstance(one, SpokenConversation) else one.example.task for one in batch)
         yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens, tasks=tasks)
 
 
-def _imitated(demonstration: Demonstration | Conversation, model: VisionLanguageModel) -> Trajectory:
-    if isinstance(demonstration, Conversation):
+def _imitated(demonstration: Demonstration | SpokenConversation, model: VisionLanguageModel) -> Trajectory:
+    if isinstance(demonstration, SpokenConversation):
         return ConversationWriter(model.chat).written(demonstration).trajectory
     env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
     with closing(env):

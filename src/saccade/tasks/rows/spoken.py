@@ -35,7 +35,7 @@ from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.messages import ROLES, content_of, turns_of
 from saccade.tasks.rows.parts import with_pictures
 from saccade.tasks.rows.texts import IMAGE_MARKER, QWEN_MARKER, VIDEO_MARKER
-from saccade.types import Conversation, ImageRef, Json, SpokenMessage, Task, ToolCall
+from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage, Task, ToolCall
 
 _TOOLS = ("tool", "tool_response", "observation", "function", "ipython", "environment")
 _CALLS = ("tool_call", "function_call")
@@ -58,7 +58,9 @@ class _Draft:
     """A call with a role of its own, which belongs to the reply before it."""
 
 
-def conversation_of(row: Row, images: ImageReader, *, where: str, stem: str) -> tuple[Conversation, tuple[str, ...]]:
+def conversation_of(
+    row: Row, images: ImageReader, *, where: str, stem: str
+) -> tuple[SpokenConversation, tuple[str, ...]]:
     """The conversation of a row, and what of the row is left out; ``RowError`` says what cannot be imitated.
 
     ``where`` names file and row in messages, ``stem`` the file.
@@ -80,7 +82,7 @@ def conversation_of(row: Row, images: ImageReader, *, where: str, stem: str) -> 
         images=shown,
         source=stem,
     )
-    return Conversation(task=task, messages=messages, tools=tools), notes
+    return SpokenConversation(task=task, messages=messages, tools=tools), notes
 
 
 def _drafts(row: Row) -> tuple[str, list[_Draft]]:
