@@ -208,6 +208,15 @@ def test_nothing_that_a_table_fills_in_becomes_an_argument_or_a_schema(folder: P
 
 Q = {"role": "user", "content": "Which?"}
 A = {"role": "assistant", "content": "Red."}
+
+
+def _nested() -> dict[str, Json]:
+    deep: Json = 1
+    for _ in range(900):
+        deep = {"a": deep}
+    return {"name": "crop", "arguments": deep}
+
+
 REFUSED: dict[str, tuple[Row, str]] = {
     "an unknown role": ({"messages": [Q, {"role": "critic", "content": "?"}, A]}, "role 'critic', which is not known"),
     "a marker too many": ({"messages": [{**Q, "content": "<image><image>?"}, A], "images": ["a.png"]}, "2 pictures"),
@@ -238,6 +247,8 @@ REFUSED: dict[str, tuple[Row, str]] = {
         "write the boxes out",
     ),
     "a question with an answer": ({"question": "Which?", "answer": "red"}, "for the recipe questions"),
+    "too many messages": ({"messages": [Q, A] * 501}, "has 1002 messages, more than 1000"),
+    "nesting": ({"messages": [Q, {**A, "tool_calls": [_nested()]}]}, "nested too deeply"),
     "half a surrogate pair": ({"messages": [Q, {**A, "content": "\ud800"}]}, "half a surrogate pair"),
 }
 

@@ -35,6 +35,7 @@ MAX_QUESTION_CHARACTERS = 300
     help="questions: to be asked. sft: conversations to imitate, shown in tokens.",
 )
 @click.option("--model", type=PATH, help="With --for sft: the checkpoint whose tokens and chat template are used.")
+@options.overrides
 def check_data(
     data: Path,
     image_root: Path | None,
@@ -44,6 +45,7 @@ def check_data(
     rows: int | None,
     purpose: str,
     model: Path | None,
+    overrides: tuple[str, ...],
 ) -> None:
     """Say how the rows of a file are understood, and print the first of them.
 
@@ -54,7 +56,7 @@ def check_data(
     context = task_context(
         data=data,
         model=model,
-        overrides=(),
+        overrides=overrides,
         seed=0,
         skip_bad_rows=skip_bad_rows,
         image_root=image_root,
@@ -63,22 +65,20 @@ def check_data(
     )
     if purpose == "sft":
         log_to_stderr(is_quiet=False)
-        _check_conversations(data, context, CONVERSATIONS if rows is None else rows)
+        _check_conversations(context, CONVERSATIONS if rows is None else rows)
     else:
         log_to_stderr(is_quiet=True)
         _check_questions(data, context, ROWS if rows is None else rows)
 
 
-def _check_conversations(data: Path, context: "RecipeContext", rows: int) -> None:
-    from saccade.config.own_conversations import ConversationCount, read_counted, token_lines
-    from saccade.models import base_checkpoint, load_chat
-    from saccade.models.chat_conversations import ConversationWriter
+def _check_conversations(context: "RecipeContext", rows: int) -> None:
+    from saccade.config.own_conversations import token_lines
+    from saccade.recipes.sft import read_requested
 
-    writer = ConversationWriter(load_chat(context.model or base_checkpoint()))
-    read = read_counted(data, context, ConversationCount(writer=writer))
+    read = read_requested(context)
     for conversation in read.conversations[:rows]:
         click.echo(f"{conversation.task.id}:")
-        click.echo("\n".join(token_lines(writer.written(conversation), writer.chat)))
+        click.echo("\n".join(token_lines(read.writer.written(conversation), read.writer.chat)))
 
 
 def _check_questions(data: Path, context: "RecipeContext", rows: int) -> None:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.config.own_conversations import ConversationCount, read_counted
@@ -25,22 +26,42 @@ def method(settings: ConversationsSettings, conversations: Sequence[SpokenConver
     return SFTStage(name="sft", source=lambda index, _: shown(index), settings=replace(settings.sft, steps=steps))
 
 
-def sft(context: RecipeContext) -> Plan:
-    """Imitation of your own conversations with tools: needs ``--data``; ``--model`` for any but the base model."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadConversations:
+    """The conversations of a request as its model would learn them."""
+
+    data: Path
+    model: Path
+    settings: ConversationsSettings
+    writer: ConversationWriter
+    conversations: Sequence[SpokenConversation]
+
+
+def read_requested(context: RecipeContext) -> ReadConversations:
+    """The conversations of ``--data``; the log says how much is learned of them. UserError for bad rows."""
     path = context.model or base_checkpoint()
     settings = apply_overrides(TINY if is_tiny(path) else ConversationsSettings(), context.overrides)
     if context.data is None:
         raise UserError("this recipe imitates your own conversations; give them with --data PATH")
+    writer = ConversationWriter(load_chat(path, settings.model))
     count = ConversationCount(
-        writer=ConversationWriter(load_chat(path, settings.model)),
+        writer=writer,
         max_tokens=settings.max_tokens,
         max_picture_tokens=settings.sft.optimizer.micro_batch_tokens,
     )
     read = read_counted(context.data, context, count)
+    return ReadConversations(
+        data=context.data, model=path, settings=settings, writer=writer, conversations=read.conversations
+    )
+
+
+def sft(context: RecipeContext) -> Plan:
+    """Imitation of your own conversations with tools: needs ``--data``; ``--model`` for any but the base model."""
+    read = read_requested(context)
     return Plan(
-        title=f"{path.name} on {context.data.name}",
-        settings=settings,
-        build_model=partial(load_model, path, context.media, settings.model),
-        load=settings.model,
-        stages=(method(settings, read.conversations, seed=context.seed),),
+        title=f"{read.model.name} on {read.data.name}",
+        settings=read.settings,
+        build_model=partial(load_model, read.model, context.media, read.settings.model),
+        load=read.settings.model,
+        stages=(method(read.settings, read.conversations, seed=context.seed),),
     )

@@ -56,6 +56,8 @@ def read_conversations(
                 check(conversation)
             except RowError as error:
                 bad.append(BadRow(file=source.name, row=numbered.number, key=error.key, why=error.why))
+            except RecursionError:
+                bad.append(BadRow(file=source.name, row=numbered.number, key="", why="is nested too deeply"))
             except UserError as error:
                 bad.append(BadRow(file=source.name, row=numbered.number, key="", why=str(error)))
             else:

@@ -37,6 +37,9 @@ from saccade.tasks.rows.parts import with_pictures
 from saccade.tasks.rows.texts import IMAGE_MARKER, QWEN_MARKER, VIDEO_MARKER
 from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage, Task, ToolCall
 
+MAX_MESSAGES = 1000
+"""Each reply is rendered with all before it."""
+
 _TOOLS = ("tool", "tool_response", "observation", "function", "ipython", "environment")
 _CALLS = ("tool_call", "function_call")
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
@@ -133,7 +136,7 @@ def _listed_messages(value: RowValue, role: str, key: str) -> list[Row]:
 
 def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
     named = str(fields.get("role", fields.get("from")))
-    content = content_of(fields, key)
+    content = content_of(_with_text(fields), key)
     text = content.text.replace(QWEN_MARKER, IMAGE_MARKER)
     if content.videos or VIDEO_MARKER in text:
         raise RowError(key, "shows a video; conversations are imitated with pictures, give frames of it")
@@ -160,6 +163,13 @@ def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
         calls=tuple(_call(one, key) for one in made),
         is_learned=is_learned,
     )
+
+
+def _with_text(fields: Row) -> Row:
+    """The message with a call or a result that is an object as JSON text."""
+    name = "content" if "content" in fields else "value"
+    value = fields.get(name)
+    return {**fields, name: json.dumps(value, ensure_ascii=False, default=str)} if isinstance(value, dict) else fields
 
 
 def _is_learned(fields: Row, key: str, *, default: bool) -> bool:
@@ -206,6 +216,8 @@ def _check(drafts: Sequence[_Draft], key: str) -> None:
     """``RowError`` where there is nothing to imitate."""
     if not drafts:
         raise RowError(key, "has no assistant's message to imitate")
+    if len(drafts) > MAX_MESSAGES:
+        raise RowError(key, f"has {len(drafts)} messages, more than {MAX_MESSAGES}")
     first = next(place for place, one in enumerate(drafts) if one.role == "assistant")
     if not any(one.role == "user" for one in drafts[:first]):
         raise RowError(key, "begins with the assistant, before any question")
