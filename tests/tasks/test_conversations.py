@@ -184,6 +184,32 @@ def test_calls_code_and_results_in_texts_stay_texts_and_white_space_stays(folder
     ]
 
 
+def test_calls_and_results_may_be_objects_lists_or_a_text_of_their_own(folder: Path) -> None:
+    row = {
+        "conversations": [
+            {"from": "human", "value": "Which?"},
+            {"from": "function_call", "value": "I look. <function=crop><parameter=n>1</parameter></function>"},
+            {"from": "observation", "value": ""},
+            {"role": "tool_call", "content": json.loads(CALL)},
+            {"role": "tool_response", "content": {"ok": True}},
+            {"role": "tool_call", "content": [CALL]},
+            {"role": "tool_response", "content": [{"name": "crop", "response": "clear"}]},
+            {"from": "gpt", "value": "Red."},
+        ],
+        "tools": "",
+    }
+    assert only(folder, row) == [
+        ("user", "Which?"),
+        ("assistant", "I look. <function=crop><parameter=n>1</parameter></function>"),
+        ("tool",),
+        ("assistant", LOOKED),
+        ("tool", '{"ok": true}'),
+        ("assistant", LOOKED),
+        ("tool", '[{"name": "crop", "response": "clear"}]'),
+        ("assistant", "Red."),
+    ]
+
+
 def test_alpaca_s_history_is_learned_too_and_pictures_without_markers_stand_first(folder: Path) -> None:
     row = {"query": "So?", "response": "Red.", "history": [["Which?", "Blue."]], "images": ["a.png", "b.png"]}
     assert only(folder, row) == [
@@ -192,6 +218,11 @@ def test_alpaca_s_history_is_learned_too_and_pictures_without_markers_stand_firs
         ("user", "So?"),
         ("assistant", "Red."),
     ]
+
+
+def test_pairs_of_a_question_and_a_reply_are_messages(folder: Path) -> None:
+    row = {"system": "Look.", "conversation": [{"human": "Which?", "assistant": "Red."}]}
+    assert only(folder, row) == [("system", "Look."), ("user", "Which?"), ("assistant", "Red.")]
 
 
 def test_nothing_that_a_table_fills_in_becomes_an_argument_or_a_schema(folder: Path) -> None:
@@ -235,7 +266,7 @@ REFUSED: dict[str, tuple[Row, str]] = {
     "nothing to learn": ({"messages": [Q, {**A, "loss": False}]}, "has no message to learn"),
     "half a weight": ({"messages": [Q, {**A, "weight": 0.5}]}, "weight=0.5; use true or false, 1 or 0"),
     "an empty reply": ({"messages": [Q, {**A, "content": " "}]}, "nothing to say in message 2"),
-    "a call that is no JSON": ({"messages": [Q, {"role": "tool_call", "content": "crop(1)"}]}, "neither JSON"),
+    "a call that is no JSON": ({"messages": [Q, {"role": "tool_call", "content": "{crop: 1"}]}, "neither JSON"),
     "a call without a name": ({"messages": [Q, {**A, "tool_calls": [{"function": {}}]}]}, "a call without a name"),
     "arguments that are none": (
         {"messages": [Q, {**A, "tool_calls": [{"name": "crop", "arguments": "[1]"}]}]},

@@ -53,10 +53,11 @@ def messages_of(value: RowValue, key: str) -> list[RowMessage]:
 
 
 def turns_of(fields: Row) -> list[Row]:
-    """The message, or the two of a pair ``{"user": …, "assistant": …}``."""
-    if "user" not in fields or "assistant" not in fields:
+    """The message, or the two of a pair ``{"user": …, "assistant": …}`` or ``{"human": …, "assistant": …}``."""
+    asking = next((name for name in ("user", "human") if name in fields), None)
+    if asking is None or "assistant" not in fields:
         return [fields]
-    return [{"role": role, "content": fields[role]} for role in ("user", "assistant")]
+    return [{"role": role, "content": fields[role]} for role in (asking, "assistant")]
 
 
 def _message(fields: Row, key: str) -> RowMessage:

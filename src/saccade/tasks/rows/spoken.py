@@ -17,8 +17,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Literal
 
+from saccade.tasks.rows.calls import call_of, tools_of
 from saccade.tasks.rows.conversations import GOLD_KEYS, alpaca_messages, holds_messages, message_key
 from saccade.tasks.rows.fields import (
     Row,
@@ -44,6 +45,7 @@ _TOOLS = ("tool", "tool_response", "observation", "function", "ipython", "enviro
 _CALLS = ("tool_call", "function_call")
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _LEARNED = ("loss", "weight", "train", "training")
+_PART_KEYS = {"type", "text", "image", "image_url", "video"}
 _LED_BY_THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 
 
@@ -74,7 +76,7 @@ def conversation_of(
     notes = _left_out(row, drafts, last)
     messages = _with_pictures(row, drafts, images, where)[: last + 1]
     shown = tuple(part for one in messages for part in one.parts if isinstance(part, ImageRef))
-    tools = _tools(row.get("tools"))
+    tools = tools_of(row.get("tools"))
     asked = [one.text.strip() for one in messages if one.role == "user" and one.text.strip()]
     task = Task(
         id=optional_text(row, "id", "question_id") or _content_id(messages, tools, shown),
@@ -149,9 +151,11 @@ def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
         return _Draft(role=role, text=text, pictures=content.pictures)
     is_learned = _is_learned(fields, key, default=is_learned)
     if named in _CALLS:
-        lead = _LED_BY_THOUGHT.match(text)
-        start = lead.end() if lead else 0
-        calls = tuple(_call(one, key) for one in listed(literal(text[start:], key), key))
+        start = lead.end() if (lead := _LED_BY_THOUGHT.match(text)) else 0
+        if not text[start:].lstrip().startswith(("{", "[")):
+            # As agents that call by functions in the text write it.
+            return _Draft(role=role, text=text, pictures=content.pictures, is_learned=is_learned, is_call=True)
+        calls = tuple(call_of(one, key) for one in listed(literal(text[start:], key), key))
         return _Draft(role=role, text=text[:start], calls=calls, is_learned=is_learned, is_call=True)
     made = listed(literal(fields.get("tool_calls"), key), key) or listed(fields.get("function_call"), key)
     thought = next((value for name in _THOUGHTS if isinstance(value := fields.get(name), str) and value.strip()), "")
@@ -160,16 +164,20 @@ def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
         text=text,
         pictures=content.pictures,
         thought=thought,
-        calls=tuple(_call(one, key) for one in made),
+        calls=tuple(call_of(one, key) for one in made),
         is_learned=is_learned,
     )
 
 
 def _with_text(fields: Row) -> Row:
-    """The message with a call or a result that is an object as JSON text."""
+    """The message with a call or a result that is an object, or a list of objects that are no parts, as JSON text."""
     name = "content" if "content" in fields else "value"
     value = fields.get(name)
-    return {**fields, name: json.dumps(value, ensure_ascii=False, default=str)} if isinstance(value, dict) else fields
+    items = value if isinstance(value, list) else []
+    is_json = isinstance(value, dict) or (
+        bool(items) and all(isinstance(one, dict) and not one.keys() & _PART_KEYS for one in items)
+    )
+    return {**fields, name: json.dumps(value, ensure_ascii=False, default=str)} if is_json else fields
 
 
 def _is_learned(fields: Row, key: str, *, default: bool) -> bool:
@@ -180,36 +188,6 @@ def _is_learned(fields: Row, key: str, *, default: bool) -> bool:
                 raise RowError(key, f"has a message with {name}={short(value)}; use true or false, 1 or 0")
             return bool(value)
     return default
-
-
-def _call(value: RowValue, key: str) -> ToolCall:
-    """``{"name": …, "arguments": …}``, perhaps inside of ``function``, and arguments perhaps as JSON text."""
-    fields = mapping(value, key)
-    fields = mapping(fields["function"], key) if fields.get("function") is not None else fields
-    name, arguments = fields.get("name"), fields.get("arguments", fields.get("parameters"))
-    if not isinstance(name, str) or not name.strip():
-        raise RowError(key, f"has a call without a name: {short(value)}")
-    if isinstance(arguments, str):
-        found = literal(arguments, key)
-    else:
-        # Tables fill arguments that other calls have with nothing.
-        found = _without_nothing(arguments)
-    return ToolCall(name=name, arguments=cast(dict[str, Json], mapping({} if found is None else found, key)))
-
-
-def _without_nothing(value: RowValue) -> RowValue:
-    if isinstance(value, dict):
-        return {name: _without_nothing(one) for name, one in value.items() if one is not None}
-    return [_without_nothing(one) for one in value] if isinstance(value, list) else value
-
-
-def _tools(value: RowValue) -> tuple[dict[str, Json], ...]:
-    """Schemas as chat templates take them: ``{"type": "function", "function": {…}}``."""
-    found = []
-    for item in listed(literal(value, "tools"), "tools"):
-        schema = mapping(_without_nothing(literal(item, "tools")), "tools")
-        found.append(schema if "function" in schema else {"type": "function", "function": schema})
-    return cast(tuple[dict[str, Json], ...], tuple(found))
 
 
 def _check(drafts: Sequence[_Draft], key: str) -> None:
@@ -267,7 +245,7 @@ def _spoken(one: _Draft, refs: Iterator[ImageRef]) -> SpokenMessage:
 def _left_out(row: Row, drafts: Sequence[_Draft], last: int) -> tuple[str, ...]:
     if row.get("objects") and any(mark in one.text for one in drafts for mark in ("<bbox>", "<ref-object>")):
         raise RowError("objects", "`<bbox>` and `<ref-object>` are filled in for questions alone; write the boxes out")
-    names = [name for name in (*GOLD_KEYS, "label", "objects") if row.get(name) is not None]
+    names = [name for name in (*GOLD_KEYS, "label", "objects", "chosen") if row.get(name) is not None]
     rejected = [name for name in row if name.startswith("rejected") and row[name] is not None]
     return (
         *(["messages after the last reply"] if drafts[last + 1 :] else []),
