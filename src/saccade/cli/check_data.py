@@ -73,7 +73,7 @@ def check_data(
 
 def _check_conversations(context: "RecipeContext", rows: int) -> None:
     from saccade.config.own_conversations import token_lines
-    from saccade.recipes.sft import read_requested
+    from saccade.recipes.sft_data import read_requested
 
     read = read_requested(context)
     for conversation in read.conversations[:rows]:

@@ -10,15 +10,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from saccade.errors import UserError
 from saccade.models.chat import Chat
 from saccade.models.chat_rendering import ConversationRenderer
 from saccade.types import ImageRef, Json, Segment, SpokenConversation, SpokenMessage, Trajectory
 
-_RESULT = re.compile(r"<(sandbox_output|tool_response|interpreter)>.*?</\1>", re.DOTALL)
-"""A result inside a reply, as of models that go on in the same turn: it is shown and not learned."""
-_THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)
+SegmentRole = Literal["prompt", "action", "observation"]
+
+_RESULT = re.compile(r"<(sandbox_output|tool_response|interpreter)>")
+"""Opens a result inside a reply, as of models that go on in the same turn: it is shown and not learned."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,15 +95,9 @@ class ConversationWriter:
             own, seen = tuple(images[seen : seen + count]), seen + count
             yield self._segment("observation" if is_result else "action", turn, text, own)
 
-    def _segment(self, role: str, turn: int, text: str, images: Sequence[ImageRef]) -> Segment:
+    def _segment(self, role: SegmentRole, turn: int, text: str, images: Sequence[ImageRef]) -> Segment:
         tokens = self.chat.tokens_of(text, images)
-        match role:
-            case "prompt":
-                return Segment(role="prompt", turn=turn, ids=tokens.ids, images=tokens.images)
-            case "action":
-                return Segment(role="action", turn=turn, ids=tokens.ids)
-            case _:
-                return Segment(role="observation", turn=turn, ids=tokens.ids, images=tokens.images)
+        return Segment(role=role, turn=turn, ids=tokens.ids, images=tokens.images)
 
     def _reply(self, head: str, messages: Sequence[SpokenMessage], tools: Sequence[Mapping[str, Json]]) -> str:
         """The last message after ``head``, which ends where the assistant begins to speak; with its end of turn."""
@@ -124,7 +120,8 @@ class ConversationWriter:
     def _check_texts(self, conversation: SpokenConversation) -> None:
         """UserError for texts that begin or end turns of their own."""
         for number, one in enumerate(conversation.messages, start=1):
-            texts = [one.text, one.thought, *(json.dumps(call.arguments, default=str) for call in one.calls)]
+            calls = [[call.name, call.arguments] for call in one.calls]
+            texts = [one.text, one.thought, json.dumps(calls, default=str)]
             for token in self._renderer.reserved:
                 if any(token in text for text in texts):
                     raise UserError(f"the text of message {number} holds {token}, which only the chat template writes")
@@ -133,7 +130,8 @@ class ConversationWriter:
 
 
 def _thought_of(one: SpokenMessage) -> str:
-    return one.thought.strip() or "".join(_THOUGHT.findall(one.text)[:1]).strip()
+    inside, closed, _ = one.text.partition("<think>")[2].partition("</think>")
+    return one.thought.strip() or (inside.strip() if closed else "")
 
 
 def _images(messages: Sequence[SpokenMessage]) -> tuple[ImageRef, ...]:
@@ -141,10 +139,19 @@ def _images(messages: Sequence[SpokenMessage]) -> tuple[ImageRef, ...]:
 
 
 def _pieces(reply: str) -> Iterator[tuple[str, bool]]:
-    """The reply cut at results, and whether a piece is one."""
-    end = 0
-    for match in _RESULT.finditer(reply):
-        yield from [(reply[end : match.start()], False)] * (match.start() > end)
-        yield match[0], True
-        end = match.end()
-    yield from [(reply[end:], False)] * (end < len(reply))
+    """The reply cut at results, and whether a piece is one; linear in the reply."""
+    end, search = 0, 0
+    unclosed: set[str] = set()
+    while (opened := _RESULT.search(reply, search)) is not None:
+        search = opened.end()
+        closing = f"</{opened[1]}>"
+        until = -1 if closing in unclosed else reply.find(closing, search)
+        if until < 0:
+            unclosed.add(closing)
+            continue
+        if opened.start() > end:
+            yield reply[end : opened.start()], False
+        end = search = until + len(closing)
+        yield reply[opened.start() : end], True
+    if end < len(reply):
+        yield reply[end:], False

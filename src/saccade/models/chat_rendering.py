@@ -39,9 +39,9 @@ class ConversationRenderer:
         messages, tools = list(conversation.messages), conversation.tools
         if self.chat.observation_role == "user":
             messages = _results_as_questions(messages)
-        if not self._knows({"reasoning_content": _PROBE}):
+        if not self._knows_thoughts:
             messages = [_with_thought(one) for one in messages]
-        if not self._knows({"tool_calls": [_as_template_call(_PROBE, {})]}):
+        if not self._knows_calls:
             messages = [_with_calls(one) for one in messages]
         if tools and not self._knows_tools:
             schemas = "\n".join(json.dumps(one, ensure_ascii=False) for one in tools)
@@ -53,22 +53,22 @@ class ConversationRenderer:
             tools = ()
         return messages, tools
 
-    def _knows(self, fields: Mapping[str, object]) -> bool:
-        """Whether the template shows these fields of an assistant's message."""
-        key = next(iter(fields))
-        if key not in self._known:
-            said: dict[str, object] = {"role": "assistant", "content": "!", **fields}
-            self._known[key] = self._shows([{"role": "user", "content": "?"}, said], None)
-        return self._known[key]
+    @cached_property
+    def _knows_thoughts(self) -> bool:
+        return self._shows_in_reply("reasoning_content", _PROBE)
 
     @cached_property
-    def _known(self) -> dict[str, bool]:
-        return {}
+    def _knows_calls(self) -> bool:
+        return self._shows_in_reply("tool_calls", [_as_template_call(_PROBE, {})])
 
     @cached_property
     def _knows_tools(self) -> bool:
         schema: dict[str, object] = {"name": _PROBE, "description": "", "parameters": {"type": "object"}}
         return self._shows([{"role": "user", "content": "?"}], [{"type": "function", "function": schema}])
+
+    def _shows_in_reply(self, field: str, value: object) -> bool:
+        said: dict[str, object] = {"role": "assistant", "content": "!", field: value}
+        return self._shows([{"role": "user", "content": "?"}, said], None)
 
     def _shows(self, messages: list[dict[str, object]], tools: list[dict[str, object]] | None) -> bool:
         try:
@@ -95,6 +95,7 @@ class ConversationRenderer:
     def render(
         self, messages: Sequence[SpokenMessage], tools: Sequence[Mapping[str, Json]], *, generation: bool
     ) -> str:
+        """The text of the messages; with ``generation`` up to where the assistant begins to speak."""
         given = [dict[str, object](one) for one in tools] or None
         try:
             return self._render_raw([self._as_template(one) for one in messages], given, generation=generation)
