@@ -13,6 +13,8 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.chat import Chat
 from saccade.models.chat_conversations import ConversationWriter, WrittenConversation
+from saccade.models.checkpoint import base_checkpoint
+from saccade.models.loading import load_chat
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.trajectory import demonstrate
 from saccade.tasks.procedural import generate
@@ -221,6 +223,21 @@ def test_results_inside_a_reply_are_seen_and_not_learned() -> None:
     assert found.trajectory.images == (PHOTO, CROP)
     with pytest.raises(UserError, match="shows a picture, which a model cannot say"):
         written(chat, ASKED, SpokenMessage(role="assistant", parts=("Here it is: ", CROP)))
+
+
+def test_tokens_that_a_model_is_kept_from_saying_are_refused_where_it_would_learn_them() -> None:
+    """Their logits are minus infinity, so that one of them spoils a whole batch."""
+    chat = load_chat(base_checkpoint())
+    with pytest.raises(UserError, match="the assistant says <tool_response>, which models are kept from saying"):
+        written(chat, ASKED, said("<tool_response>nothing"))
+    shown = SpokenMessage(role="user", parts=("<tool_response>nothing</tool_response>",))
+    assert learned(chat, written(chat, ASKED, said("Look."), shown, said("Red."))) == [
+        "Look.<|im_end|>",
+        "Red.<|im_end|>",
+    ]
+    for token in ("<|endoftext|>", "<|vision_start|>", "<|video_pad|>"):
+        with pytest.raises(UserError, match="only the chat template writes"):
+            written(chat, SpokenMessage(role="user", parts=(f"Which {token}?",)), said("Red."))
 
 
 def test_results_that_never_end_are_words_and_take_no_longer() -> None:

@@ -12,6 +12,7 @@ from PIL import Image
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.conversations import ConversationFile, read_conversations
+from saccade.tasks.files import read_tasks
 from saccade.tasks.rows.fields import Row
 from saccade.types import ImageRef, Json, SpokenMessage, ToolCall
 
@@ -293,6 +294,14 @@ def test_what_cannot_be_imitated_is_refused_by_its_row(folder: Path, what: str) 
     assert "talks.jsonl, row 2" in str(caught.value)
     found = read(folder, {"messages": [Q, A]}, row, skip_bad_rows=True)
     assert (len(found.conversations), len(found.skipped)) == (1, 1)
+
+
+def test_a_question_with_a_thought_beside_its_answer_says_that_the_thought_is_left_out(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "asked.jsonl").write_text(json.dumps({"messages": [Q, {**A, "reasoning_content": "It is."}]}))
+    assert read_tasks(folder / "asked.jsonl", media=MediaStore()).tasks[0].answer == "Red."
+    assert "left out: thoughts beside the answer (1 rows)" in caplog.text
 
 
 def test_what_is_left_out_of_a_row_is_counted(folder: Path) -> None:

@@ -15,6 +15,9 @@ from saccade.types import ImageRef, Message, Observation, Tokens
 
 ObservationRole = Literal["tool", "user"]
 
+TOOL_RESPONSE = ("<tool_response>", "</tool_response>")
+"""Around what a tool says, in the user's role."""
+
 _SENTINEL = "SACCADESENTINEL"
 _PROBE = "SACCADEPROBE"
 _NO_ROLE = "saccaderole"
@@ -63,6 +66,8 @@ class Chat:
     before_image: tuple[int, ...] = ()
     """Ids before the placeholders of an image, where the template leaves it to the family's processor to add them."""
     after_image: tuple[int, ...] = ()
+    unspoken: frozenset[str] = frozenset()
+    """Tokens that a model is kept from saying."""
 
     @classmethod
     def checked(
@@ -77,6 +82,7 @@ class Chat:
         before_image: tuple[int, ...] = (),
         after_image: tuple[int, ...] = (),
         observation_role: ObservationRole | None = None,
+        unspoken: frozenset[str] = frozenset(),
     ) -> "Chat":
         """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise.
 
@@ -94,6 +100,7 @@ class Chat:
                 observation_role=role,
                 before_image=before_image,
                 after_image=after_image,
+                unspoken=unspoken,
             )
             if chat._shows_images_in_observations() and (role in roles[-1:] or chat._knows_tools()):
                 break

@@ -92,6 +92,8 @@ class ConversationWriter:
             count = text.count(self.chat.image_token)
             if count and not is_result:
                 raise UserError("the assistant's message shows a picture, which a model cannot say")
+            if not is_result and (token := next((one for one in self.chat.unspoken if one in text), None)):
+                raise UserError(f"the assistant says {token}, which models are kept from saying")
             own, seen = tuple(images[seen : seen + count]), seen + count
             yield self._segment("observation" if is_result else "action", turn, text, own)
 

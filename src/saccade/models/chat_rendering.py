@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from saccade.errors import UserError
-from saccade.models.chat import Chat, TemplateLimitError
+from saccade.models.chat import TOOL_RESPONSE, Chat, TemplateLimitError
 from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage
 
 _SPECIAL = re.compile(r"<\|[^<>|\s]+\|>")
@@ -86,11 +86,12 @@ class ConversationRenderer:
 
     @cached_property
     def reserved(self) -> frozenset[str]:
-        """Tokens by which the template begins and ends turns."""
+        """Tokens that no text may hold: those by which the template begins and ends turns, and shows pictures."""
         asked: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         head = self._render_raw(asked, None, generation=True)
         before = self._render_raw(asked, None, generation=False)
-        return frozenset([self.chat.eos_token, self.chat.image_token, *_SPECIAL.findall(head[len(before) :])])
+        found = {self.chat.eos_token, self.chat.image_token, *_SPECIAL.findall(head[len(before) :])}
+        return frozenset(found | (self.chat.unspoken - {*TOOL_RESPONSE}))
 
     def render(
         self, messages: Sequence[SpokenMessage], tools: Sequence[Mapping[str, Json]], *, generation: bool

@@ -19,7 +19,7 @@ from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, Watch, enable_packs
-from saccade.models.chat import Chat, ObservationRole
+from saccade.models.chat import TOOL_RESPONSE, Chat, ObservationRole
 from saccade.models.chat_templates import TemplateTokenizer
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
@@ -43,6 +43,17 @@ class Embedded:
     """Features of the image tokens in the chunk, in row-major order, for the first layers."""
 
 
+def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[str, int]:
+    """Tokens of the tokenizer, with their ids, that only the environment may write: scaffolding and placeholders."""
+    vocabulary = tokenizer.get_vocab()
+    special = {int(i) for i in tokenizer.all_special_ids} | {
+        int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special
+    }
+    spoken = {vocabulary[token] for token in (family.eos_token, *family.spoken_tokens) if token in vocabulary}
+    of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
+    return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools}
+
+
 def chat_of(
     config: PreTrainedConfig,
     tokenizer: PreTrainedTokenizerFast,
@@ -62,6 +73,7 @@ def chat_of(
         before_image=before_image,
         after_image=after_image,
         observation_role=observation_role,
+        unspoken=frozenset(unspoken_tokens(tokenizer, family)),
     )
 
 
@@ -127,18 +139,9 @@ class VisionLanguageModel:
 
     def _find_forbidden_ids(self) -> Int[Tensor, "forbidden"]:
         """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
-        vocabulary = self.tokenizer.get_vocab()
-        allowed_special = {self.eos_id, *(vocabulary[t] for t in self.family.spoken_tokens if t in vocabulary)}
-        special = {int(i) for i in self.tokenizer.all_special_ids} | {
-            int(i) for i, token in self.tokenizer.added_tokens_decoder.items() if token.special
-        }
-        written_by_environment = [
-            int(self.tokenizer.convert_tokens_to_ids(token))
-            for token in ("<tool_response>", "</tool_response>")
-            if token in vocabulary
-        ]
+        written_by_environment = unspoken_tokens(self.tokenizer, self.family)
         beyond = range(len(self.tokenizer), self.vocab_size)
-        ids = sorted((special - allowed_special) | set(written_by_environment) | set(beyond))
+        ids = sorted({*written_by_environment.values(), *beyond})
         return torch.tensor(ids, dtype=torch.long, device=self.device)
 
     def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:

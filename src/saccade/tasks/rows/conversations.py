@@ -118,6 +118,7 @@ def _asked(row: Row, messages: Sequence[RowMessage], key: str, gold: str | None)
         question = "\n".join([*earlier, f"Question: {question}"])
     row, extra = _with_seen_pictures(row, messages, asked_in)
     notes = [*worked, *extra]
+    notes += ["thoughts beside the answer"] if last.has_thought and gold is None else []
     notes += ["system prompts"] if any(one.role == "system" and one.text for one in messages) else []
     notes += ["calls of tools and their results"] if any(one.role == "tool" for one in messages) else []
     notes += ["replies beside a right answer"] if gold is not None and last.role == "assistant" else []

@@ -26,6 +26,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 _NAMED_PICTURE = re.compile(r"(?:Picture \d{1,3}:\s*)?<img>\s*([^<>\n]{1,1000}?)\s*</img>")
 """Qwen-VL's way to show a picture."""
 
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _IMAGE_TYPES = ("image", "image_url", "input_image")
 _IMAGE_KEYS = ("image", "image_url", "path", "url", "bytes", "source", "data", "base64")
 
@@ -42,6 +43,8 @@ class RowMessage:
     videos: tuple[RowValue, ...] = ()
     value: RowValue = None
     """Its content where that is no text: a number, a box."""
+    has_thought: bool = False
+    """Whether a thought stands beside its content."""
 
 
 def messages_of(value: RowValue, key: str) -> list[RowMessage]:
@@ -67,8 +70,18 @@ def _message(fields: Row, key: str) -> RowMessage:
         role = "tool"
     content = content_of(fields, key)
     return RowMessage(
-        role=role, text=content.text.strip(), pictures=content.pictures, videos=content.videos, value=content.value
+        role=role,
+        text=content.text.strip(),
+        pictures=content.pictures,
+        videos=content.videos,
+        value=content.value,
+        has_thought=thought_of(fields) != "",
     )
+
+
+def thought_of(fields: Row) -> str:
+    """The thought that stands beside a message's content; empty where there is none."""
+    return next((text for name in _THOUGHTS if isinstance(text := fields.get(name), str) and text.strip()), "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

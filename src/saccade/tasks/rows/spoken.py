@@ -33,7 +33,7 @@ from saccade.tasks.rows.fields import (
     short,
 )
 from saccade.tasks.rows.images import ImageReader
-from saccade.tasks.rows.messages import ROLES, content_of, turns_of
+from saccade.tasks.rows.messages import ROLES, content_of, thought_of, turns_of
 from saccade.tasks.rows.parts import with_pictures
 from saccade.tasks.rows.texts import IMAGE_MARKER, QWEN_MARKER, VIDEO_MARKER
 from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage, Task, ToolCall
@@ -43,7 +43,6 @@ MAX_MESSAGES = 1000
 
 _TOOLS = ("tool", "tool_response", "observation", "function", "ipython", "environment")
 _CALLS = ("tool_call", "function_call")
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _LEARNED = ("loss", "weight", "train", "training")
 _PART_KEYS = {"type", "text", "image", "image_url", "video"}
 _LED_BY_THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
@@ -158,12 +157,11 @@ def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
         calls = tuple(call_of(one, key) for one in listed(literal(text[start:], key), key))
         return _Draft(role=role, text=text[:start], calls=calls, is_learned=is_learned, is_call=True)
     made = listed(literal(fields.get("tool_calls"), key), key) or listed(fields.get("function_call"), key)
-    thought = next((value for name in _THOUGHTS if isinstance(value := fields.get(name), str) and value.strip()), "")
     return _Draft(
         role=role,
         text=text,
         pictures=content.pictures,
-        thought=thought,
+        thought=thought_of(fields),
         calls=tuple(call_of(one, key) for one in made),
         is_learned=is_learned,
     )
