@@ -281,6 +281,10 @@ REFUSED: dict[str, tuple[Row, str]] = {
     "a question with an answer": ({"question": "Which?", "answer": "red"}, "for the recipe questions"),
     "too many messages": ({"messages": [Q, A] * 501}, "has 1002 messages, more than 1000"),
     "nesting": ({"messages": [Q, {**A, "tool_calls": [_nested()]}]}, "nested too deeply"),
+    "half of one in a call": (
+        {"messages": [Q, {**A, "tool_calls": [{"name": "\ud800"}]}]},
+        "half a surrogate pair",
+    ),
     "half a surrogate pair": ({"messages": [Q, {**A, "content": "\ud800"}]}, "half a surrogate pair"),
 }
 

@@ -76,9 +76,12 @@ def conversation_of(
     messages = _with_pictures(row, drafts, images, where)[: last + 1]
     shown = tuple(part for one in messages for part in one.parts if isinstance(part, ImageRef))
     tools = tools_of(row.get("tools"))
+    content = _content(messages, tools, shown)
+    if not is_encodable(content):
+        raise RowError(key, "holds half a surrogate pair, which is no text")
     asked = [one.text.strip() for one in messages if one.role == "user" and one.text.strip()]
     task = Task(
-        id=optional_text(row, "id", "question_id") or _content_id(messages, tools, shown),
+        id=optional_text(row, "id", "question_id") or hashlib.sha256(content.encode()).hexdigest()[:16],
         family=optional_text(row, "family", "category", "data_source", "datasource") or stem,
         question=asked[-1] if asked else "?",
         answer=messages[-1].text.strip(),
@@ -141,8 +144,6 @@ def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
     text = content.text.replace(QWEN_MARKER, IMAGE_MARKER)
     if content.videos or VIDEO_MARKER in text:
         raise RowError(key, "shows a video; conversations are imitated with pictures, give frames of it")
-    if not is_encodable(text):
-        raise RowError(key, "holds half a surrogate pair, which is no text")
     role = "tool" if named in _TOOLS else "assistant" if named in _CALLS else ROLES.get(named)
     if role is None:
         raise RowError(key, f"has a message of role {short(named)}, which is not known")
@@ -251,7 +252,7 @@ def _left_out(row: Row, drafts: Sequence[_Draft], last: int) -> tuple[str, ...]:
     )
 
 
-def _content_id(messages: Sequence[SpokenMessage], tools: Sequence[dict[str, Json]], shown: Sequence[ImageRef]) -> str:
+def _content(messages: Sequence[SpokenMessage], tools: Sequence[dict[str, Json]], shown: Sequence[ImageRef]) -> str:
+    """All that is said and shown, as one text."""
     said = [[one.role, one.text, one.thought, [[call.name, call.arguments] for call in one.calls]] for one in messages]
-    content = json.dumps([said, tools, [image.hash for image in shown]], default=repr)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    return json.dumps([said, tools, [image.hash for image in shown]], default=repr, ensure_ascii=False)
