@@ -462,6 +462,37 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenMessage:
+    """A message of a conversation that somebody else has written."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    parts: tuple[str | ImageRef, ...]
+    """Text and images in reading order. In what an assistant says, images are results of tools."""
+    thought: str = ""
+    """An assistant's thought that stands apart from its text; a thought inside the text stays there."""
+    calls: tuple[ToolCall, ...] = ()
+    """An assistant's calls that stand apart from its text; arguments are as they are written."""
+    is_learned: bool = True
+    """Whether a model learns to say it; only what an assistant says is ever learned."""
+
+    @property
+    def text(self) -> str:
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenConversation:
+    """A conversation to imitate as it is."""
+
+    task: Task
+    """The last question, its answer and all images, for records of what a model was trained on."""
+    messages: tuple[SpokenMessage, ...]
+    """They end with an assistant's, and at least one of those is learned."""
+    tools: tuple[Mapping[str, Json], ...] = ()
+    """Schemas of the tools that are offered, as chat templates take them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Tokens:
     """Token ids with image placeholders already expanded, and the images they stand for, in order."""
 

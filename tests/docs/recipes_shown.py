@@ -7,6 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 PAGES = {
     "docs/argos.md": "src/saccade/recipes/argos.py",
+    "docs/conversations.md": "src/saccade/recipes/sft.py",
     "docs/codedance.md": "src/saccade/recipes/codedance.py",
     "docs/demo.md": "src/saccade/miniature/demo.py",
     "docs/ivgr.md": "src/saccade/recipes/ivgr.py",

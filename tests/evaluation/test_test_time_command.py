@@ -131,7 +131,9 @@ def test_the_command_measures_both_passes_and_remembers_what_it_was_asked(
     assert run_command([*command, "--test-time", "union,crops"]) == 0
     said = capsys.readouterr().out.splitlines()
     names = ["textual", "test_time_crops_union_first_pass", "test_time_crops_union"]
-    assert said[0].startswith(f"{base_checkpoint()} has no saccade_asking.json, which records the prompts and tools of")
+    assert said[0].startswith(
+        f"{base_checkpoint()} has no record of the prompts and tools of its training (saccade_asking.json)"
+    )
     assert [line.split(":")[0] for line in said[1 : 1 + len(names)]] == names
     assert sorted(path.stem for path in (run / "evaluations").iterdir()) == sorted(names)
     inputs = json.loads((run / "settings.json").read_text())["inputs"]

@@ -1,4 +1,4 @@
-"""``saccade check-data``: what a file of questions holds, as it will be asked and graded."""
+"""``saccade check-data``: what a file holds, as its questions are asked and graded, or its conversations imitated."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +11,11 @@ from saccade.cli.options import PATH
 from saccade.cli.running import task_context
 
 if TYPE_CHECKING:
+    from saccade.config.context import RecipeContext
     from saccade.types import AnswerKind, Task
 
 ROWS = 20
+CONVERSATIONS = 1
 MAX_QUESTION_CHARACTERS = 300
 
 
@@ -23,42 +25,74 @@ MAX_QUESTION_CHARACTERS = 300
 @options.max_frames
 @options.answer_kind
 @options.skip_bad_rows
-@click.option("-n", "--rows", type=click.IntRange(min=0), default=ROWS, show_default=True, help="Rows to print.")
+@click.option("-n", "--rows", type=click.IntRange(min=0), help="Rows to print, by default 20; 1 for sft.")
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["questions", "sft"]),
+    default="questions",
+    show_default=True,
+    help="questions: to be asked. sft: conversations to imitate, shown in tokens.",
+)
+@click.option("--model", type=PATH, help="With --for sft: the checkpoint whose tokens and chat template are used.")
+@options.overrides
 def check_data(
     data: Path,
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
     skip_bad_rows: bool,
-    rows: int,
+    rows: int | None,
+    purpose: str,
+    model: Path | None,
+    overrides: tuple[str, ...],
 ) -> None:
-    """Say how the questions of a file are understood: kinds of answers, golds that no reply can meet, first rows.
+    """Say how the rows of a file are understood, and print the first of them.
 
-    DATA is a file or folder of tasks, as --data of the other commands. Exits with 1 where a gold is not met by itself,
-    or is met by a near miss.
+    DATA is a file or folder, as --data of the other commands. Of questions: kinds of answers and golds that no reply
+    can meet; exits with 1 where a gold is not met by itself, or is met by a near miss. Of conversations: how many
+    tokens are learned; lines that begin with > are those that the model learns to say.
     """
-    log_to_stderr(is_quiet=True)
-    from saccade.config.context import warn_of_bad_rows
-    from saccade.config.gold_check import describe_kinds, weak_golds
-    from saccade.tasks.files import read_tasks
-
     context = task_context(
         data=data,
-        model=None,
-        overrides=(),
+        model=model,
+        overrides=overrides,
         seed=0,
         skip_bad_rows=skip_bad_rows,
         image_root=image_root,
         max_frames=max_frames,
         answer_kind=answer_kind,
     )
+    if purpose == "sft":
+        log_to_stderr(is_quiet=False)
+        _check_conversations(context, CONVERSATIONS if rows is None else rows)
+    else:
+        log_to_stderr(is_quiet=True)
+        _check_questions(data, context, ROWS if rows is None else rows)
+
+
+def _check_conversations(context: "RecipeContext", rows: int) -> None:
+    from saccade.config.own_conversations import token_lines
+    from saccade.recipes.sft_data import read_requested
+
+    read = read_requested(context)
+    for conversation in read.conversations[:rows]:
+        click.echo(f"{conversation.task.id}:")
+        click.echo("\n".join(token_lines(read.writer.written(conversation), read.writer.chat)))
+
+
+def _check_questions(data: Path, context: "RecipeContext", rows: int) -> None:
+    from saccade.config.context import warn_of_bad_rows
+    from saccade.config.gold_check import describe_kinds, weak_golds
+    from saccade.tasks.files import read_tasks
+
     read = read_tasks(
         data,
         media=context.media,
-        skip_bad_rows=skip_bad_rows,
+        skip_bad_rows=context.skip_bad_rows,
         image_root=context.image_root,
         max_frames=context.max_frames,
-        answer_kind=answer_kind,
+        answer_kind=context.answer_kind,
     )
     warn_of_bad_rows(data, read.skipped, len(read.tasks))
     for task in read.tasks[:rows]:

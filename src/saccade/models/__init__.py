@@ -10,7 +10,7 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.models.checkpoint import base_checkpoint, instruction_style
-    from saccade.models.loading import LoadSettings, load_model, write_merged
+    from saccade.models.loading import LoadSettings, load_chat, load_model, write_merged
     from saccade.models.lora import LoraSettings
     from saccade.models.vlm import VisionLanguageModel, load_weights, named_weights
 else:
@@ -22,6 +22,7 @@ __all__ = [
     "VisionLanguageModel",
     "base_checkpoint",
     "instruction_style",
+    "load_chat",
     "load_model",
     "load_weights",
     "named_weights",

@@ -15,6 +15,9 @@ from saccade.types import ImageRef, Message, Observation, Tokens
 
 ObservationRole = Literal["tool", "user"]
 
+TOOL_RESPONSE = ("<tool_response>", "</tool_response>")
+"""Around what a tool says, in the user's role."""
+
 _SENTINEL = "SACCADESENTINEL"
 _PROBE = "SACCADEPROBE"
 _NO_ROLE = "saccaderole"
@@ -33,7 +36,12 @@ class Tokenizer(Protocol):
     def decode(self, token_ids: list[int], *, skip_special_tokens: bool = False) -> str: ...
 
     def apply_chat_template(
-        self, conversation: list[dict[str, object]], *, tokenize: bool, add_generation_prompt: bool
+        self,
+        conversation: list[dict[str, object]],
+        *,
+        tools: list[dict[str, object]] | None = None,
+        tokenize: bool,
+        add_generation_prompt: bool,
     ) -> str: ...
 
 
@@ -58,6 +66,8 @@ class Chat:
     before_image: tuple[int, ...] = ()
     """Ids before the placeholders of an image, where the template leaves it to the family's processor to add them."""
     after_image: tuple[int, ...] = ()
+    unspoken: frozenset[str] = frozenset()
+    """Tokens that a model is kept from saying."""
 
     @classmethod
     def checked(
@@ -72,6 +82,7 @@ class Chat:
         before_image: tuple[int, ...] = (),
         after_image: tuple[int, ...] = (),
         observation_role: ObservationRole | None = None,
+        unspoken: frozenset[str] = frozenset(),
     ) -> "Chat":
         """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise.
 
@@ -89,6 +100,7 @@ class Chat:
                 observation_role=role,
                 before_image=before_image,
                 after_image=after_image,
+                unspoken=unspoken,
             )
             if chat._shows_images_in_observations() and (role in roles[-1:] or chat._knows_tools()):
                 break
@@ -105,7 +117,11 @@ class Chat:
         """The whole conversation so far, up to where the assistant begins to speak."""
         text = self._render([_as_template_message(message) for message in messages], generation=True)
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
-        return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), images)
+        return self.tokens_of(text, images)
+
+    def tokens_of(self, text: str, images: Sequence[ImageRef]) -> Tokens:
+        """The ids of rendered text, and of the images that it has placeholders for; UserError where they differ."""
+        return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), tuple(images))
 
     def observation(self, observation: Observation, *, ends_with_eos: bool) -> Tokens:
         """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head."""

@@ -34,14 +34,19 @@ class TemplateTokenizer:
         self.decode = tokenizer.decode
 
     def apply_chat_template(
-        self, conversation: list[dict[str, object]], *, tokenize: bool, add_generation_prompt: bool
+        self,
+        conversation: list[dict[str, object]],
+        *,
+        tools: list[dict[str, object]] | None = None,
+        tokenize: bool,
+        add_generation_prompt: bool,
     ) -> str:
         """The text, as transformers' method of this name gives it. Raises as ``BoundedTemplate.render``."""
         assert not tokenize
         return bounded_template(self._tokenizer.get_chat_template()).render(
             {
                 "messages": conversation,
-                "tools": None,
+                "tools": tools,
                 "documents": None,
                 "add_generation_prompt": add_generation_prompt,
                 **self._tokenizer.special_tokens_map,

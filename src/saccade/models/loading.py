@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 from transformers import (
+    AutoConfig,
     AutoImageProcessor,
     AutoModelForImageTextToText,
     AutoTokenizer,
@@ -20,6 +21,7 @@ from saccade.atomic import write_bytes_atomic
 from saccade.checksums import CHECKSUMS, sums_file
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.models.chat import Chat, ObservationRole
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.checkpoint import (
     read_checkpoint_json,
@@ -31,7 +33,7 @@ from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.pixels import ImageProcessor
-from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+from saccade.models.vlm import VisionLanguageModel, chat_of, quiet_transformers
 from saccade.plain_files import check_plain_below, plain_text
 
 
@@ -67,10 +69,7 @@ def check_parts(
 ) -> None:
     """UserError when the parts of a checkpoint do not belong together or a weight is not a finite number."""
     config, family = model.config, family_of(model.config.model_type)
-    if family.eos_token not in tokenizer.get_vocab():
-        raise UserError(
-            f"{path}: the tokenizer has no {family.eos_token}, which ends a turn; use the instruct model's tokenizer"
-        )
+    _check_end(path, family.eos_token, tokenizer)
     _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
         raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
@@ -88,6 +87,13 @@ def check_parts(
         raise UserError(
             f"{path}: {len(broken)} of the model's weights are not finite ({', '.join(broken[:3])}): the run that "
             "wrote them has diverged, or the file is damaged. Use an earlier checkpoint"
+        )
+
+
+def _check_end(path: Path, eos_token: str, tokenizer: PreTrainedTokenizerFast) -> None:
+    if eos_token not in tokenizer.get_vocab():
+        raise UserError(
+            f"{path}: the tokenizer has no {eos_token}, which ends a turn; use the instruct model's tokenizer"
         )
 
 
@@ -170,30 +176,70 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
     if (base / ADAPTER_CONFIG).is_file():
         raise UserError(f"{path} is an adapter of {base}, which is an adapter itself; merge that one first")
     refuse_damaged_model(base)
-    # An adapter that others trained may come without them.
-    has_parts = all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
-    model = _load(path if has_parts else base, media, settings, weights=base)
+    model = _load(path if _has_inputs(path) else base, media, settings, weights=base)
     load_adapter(model, path)
     model.checkpoint = path
     return model
 
 
-def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
-    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another.
+def load_chat(path: Path, settings: LoadSettings = LoadSettings()) -> Chat:
+    """How the checkpoint writes conversations, as ``load_model`` would have it, without its weights."""
+    check_plain_below(path)
+    base = adapter_base(path) if (path / ADAPTER_CONFIG).is_file() else path
+    check_directory(base)
+    check_pixels(path if _has_inputs(path) else base)
+    tokenizer, image_processor = _inputs(path if _has_inputs(path) else base, settings)
+    try:
+        with quiet_transformers():
+            config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+        family = family_of(config.model_type)
+        _check_end(path, family.eos_token, tokenizer)
+        family.check(config, tokenizer, image_processor)
+        _bound_views(path, config, image_processor, settings, is_quiet=True)
+        return chat_of(config, tokenizer, family.view_rule(image_processor, config), _role(settings))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise unloadable(path, "as a vision-language model", error) from error
+
+
+def _has_inputs(path: Path) -> bool:
+    """Whether tokenizer and image processor lie in the directory; an adapter of others may come without."""
+    return all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
+
+
+def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast, ImageProcessor]:
+    """Tokenizer, with the chat template of the settings, and image processor.
 
     Pictures are resized by PIL everywhere: with torchvision transformers would take its filters, which give other
     pixels and know no box filter, so that a run would depend on what is installed.
     """
-    check_directory(weights)
-    refuse_outside_weights(weights)
-    check_pixels(path)
-    dtype = _dtype(weights, settings)
     try:
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
             image_processor = AutoImageProcessor.from_pretrained(
                 path, local_files_only=True, trust_remote_code=False, backend="pil"
             )
+    except Exception as error:  # What damaged files make transformers raise is of many kinds.
+        raise unloadable(path, "as a vision-language model", error) from error
+    if settings.chat_template is not None:
+        tokenizer.chat_template = _template(settings.chat_template)
+    return tokenizer, image_processor
+
+
+def _role(settings: LoadSettings) -> ObservationRole | None:
+    return None if settings.observation_role == "auto" else settings.observation_role
+
+
+def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
+    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another."""
+    check_directory(weights)
+    refuse_outside_weights(weights)
+    check_pixels(path)
+    dtype = _dtype(weights, settings)
+    tokenizer, image_processor = _inputs(path, settings)
+    try:
+        with quiet_transformers():
             model, loading = AutoModelForImageTextToText.from_pretrained(
                 weights, local_files_only=True, trust_remote_code=False, dtype=dtype, output_loading_info=True
             )
@@ -202,8 +248,6 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     refuse_missing_weights(path, loading["missing_keys"])
     # Before the weights are looked through, which a GPU does in no time.
     model = model.to(settings.torch_device).eval()
-    if settings.chat_template is not None:
-        tokenizer.chat_template = _template(settings.chat_template)
     check_parts(path, model, tokenizer, image_processor)
     for parameter in model.parameters() if settings.torch_device == "cpu" else ():
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
@@ -216,7 +260,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
             tokenizer,
             image_processor,
             media,
-            observation_role=None if settings.observation_role == "auto" else settings.observation_role,
+            observation_role=_role(settings),
         )
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
@@ -245,7 +289,14 @@ def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]
     return "bfloat16" if config.get("dtype", config.get("torch_dtype")) in _HALF else "float32"
 
 
-def _bound_views(path: Path, config: PreTrainedConfig, image_processor: ImageProcessor, settings: LoadSettings) -> None:
+def _bound_views(
+    path: Path,
+    config: PreTrainedConfig,
+    image_processor: ImageProcessor,
+    settings: LoadSettings,
+    *,
+    is_quiet: bool = False,
+) -> None:
     family = family_of(config.model_type)
     smallest, largest = settings.min_pixels, settings.max_pixels
     if largest == "checkpoint":
@@ -254,7 +305,8 @@ def _bound_views(path: Path, config: PreTrainedConfig, image_processor: ImagePro
         own = family.max_pixels(image_processor)
         if own is not None and own > max(DEFAULT_MAX_PIXELS, smallest or 0):
             largest = max(DEFAULT_MAX_PIXELS, smallest or 0)
-            logger.warning(
+            logger.log(
+                logging.DEBUG if is_quiet else logging.WARNING,
                 "%s: the model sees pictures at up to %s pixels; the checkpoint's own limit is %s "
                 "(model.max_pixels=checkpoint keeps it)",
                 path,

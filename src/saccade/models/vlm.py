@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
-from transformers import Cache, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from saccade.checksums import CHECKSUMS
@@ -19,7 +19,7 @@ from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, Watch, enable_packs
-from saccade.models.chat import Chat, ObservationRole
+from saccade.models.chat import TOOL_RESPONSE, Chat, ObservationRole
 from saccade.models.chat_templates import TemplateTokenizer
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
@@ -41,6 +41,40 @@ class Embedded:
     is_image: Bool[Tensor, "rows tokens"]
     deepstack: tuple[Float[Tensor, "image_tokens hidden"], ...]
     """Features of the image tokens in the chunk, in row-major order, for the first layers."""
+
+
+def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[str, int]:
+    """Tokens of the tokenizer, with their ids, that only the environment may write: scaffolding and placeholders."""
+    vocabulary = tokenizer.get_vocab()
+    special = {int(i) for i in tokenizer.all_special_ids} | {
+        int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special
+    }
+    spoken = {vocabulary[token] for token in (family.eos_token, *family.spoken_tokens) if token in vocabulary}
+    of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
+    return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools}
+
+
+def chat_of(
+    config: PreTrainedConfig,
+    tokenizer: PreTrainedTokenizerFast,
+    view: ViewRule,
+    observation_role: ObservationRole | None = None,
+) -> Chat:
+    """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
+    family, image_token_id = family_of(config.model_type), int(config.image_token_id)
+    before_image, after_image = family.image_brackets(tokenizer)
+    return Chat.checked(
+        tokenizer=TemplateTokenizer(tokenizer),
+        image_token=tokenizer.convert_ids_to_tokens(image_token_id),
+        image_token_id=image_token_id,
+        eos_token=family.eos_token,
+        eos_id=int(tokenizer.convert_tokens_to_ids(family.eos_token)),
+        token_count=view.token_count,
+        before_image=before_image,
+        after_image=after_image,
+        observation_role=observation_role,
+        unspoken=frozenset(unspoken_tokens(tokenizer, family)),
+    )
 
 
 class VisionLanguageModel:
@@ -68,19 +102,8 @@ class VisionLanguageModel:
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
         self.eos_token = self.family.eos_token
-        self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
-        before_image, after_image = self.family.image_brackets(tokenizer)
-        self.chat = Chat.checked(
-            tokenizer=TemplateTokenizer(tokenizer),
-            image_token=tokenizer.convert_ids_to_tokens(self.image_token_id),
-            image_token_id=self.image_token_id,
-            eos_token=self.eos_token,
-            eos_id=self.eos_id,
-            token_count=self.view.token_count,
-            before_image=before_image,
-            after_image=after_image,
-            observation_role=observation_role,
-        )
+        self.chat = chat_of(config, tokenizer, self.view, observation_role)
+        self.eos_id = self.chat.eos_id
         text = config.text_config
         self.layer_count = int(text.num_hidden_layers)
         self.hidden_size = int(text.hidden_size)
@@ -116,18 +139,9 @@ class VisionLanguageModel:
 
     def _find_forbidden_ids(self) -> Int[Tensor, "forbidden"]:
         """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
-        vocabulary = self.tokenizer.get_vocab()
-        allowed_special = {self.eos_id, *(vocabulary[t] for t in self.family.spoken_tokens if t in vocabulary)}
-        special = {int(i) for i in self.tokenizer.all_special_ids} | {
-            int(i) for i, token in self.tokenizer.added_tokens_decoder.items() if token.special
-        }
-        written_by_environment = [
-            int(self.tokenizer.convert_tokens_to_ids(token))
-            for token in ("<tool_response>", "</tool_response>")
-            if token in vocabulary
-        ]
+        written_by_environment = unspoken_tokens(self.tokenizer, self.family)
         beyond = range(len(self.tokenizer), self.vocab_size)
-        ids = sorted((special - allowed_special) | set(written_by_environment) | set(beyond))
+        ids = sorted({*written_by_environment.values(), *beyond})
         return torch.tensor(ids, dtype=torch.long, device=self.device)
 
     def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:

@@ -5,4 +5,4 @@ name that makes the material from the user's files. Start with ``questions``, fo
 methods on drawn tasks, for tiny models, are in ``saccade.miniature``.
 """
 
-__all__ = ["argos", "codedance", "environment", "evaluation", "ivgr", "lang2act", "questions", "vista_r1"]
+__all__ = ["argos", "codedance", "environment", "evaluation", "ivgr", "lang2act", "questions", "sft", "vista_r1"]

@@ -150,8 +150,8 @@ class Ways:
         if self.asking is None:
             by = "as the command says" if is_wished else "by default"
             return (
-                f"{self.checkpoint} has no {ASKING_RECORD}, which records the prompts and tools of its training, so it "
-                f"is asked {by} ({how}); --protocol, --tools and --turns change that."
+                f"{self.checkpoint} has no record of the prompts and tools of its training ({ASKING_RECORD}), so it is "
+                f"asked {by} ({how}); --protocol, --tools and --turns change that."
             )
         if not is_wished:
             but = ", but without tools that need your yes" if self.held_back else ""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.errors import UserError
 from saccade.media.decode import is_lfs_pointer
@@ -24,6 +25,8 @@ from saccade.tasks.rows.videos import VideoReader
 from saccade.types import AnswerKind, Task
 
 logger = logging.getLogger(__name__)
+
+AnyRow = TypeVar("AnyRow")
 
 ROWS_IN_DETAIL = 20
 _COUNTED_ROWS = 1024
@@ -45,7 +48,7 @@ class TaskFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileSource:
+class FileSource:
     """A file or data set: the name for messages, its rows, the folder of its images."""
 
     name: str
@@ -130,11 +133,11 @@ def task_rows(
         raise UserError(f"max_frames={max_frames} shows nothing of a video; use 1 or more")
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
-    for source in _sources(path, image_root):
+    for source in file_sources(path, image_root):
         yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
 
 
-def counted_rows(rows: Iterator[TaskRow], name: str, every_s: float = 10.0) -> Iterator[TaskRow]:
+def counted_rows(rows: Iterator[AnyRow], name: str, every_s: float = 10.0) -> Iterator[AnyRow]:
     """The rows as they come; whoever waits for millions of them is told every so many seconds how far they are."""
     said_s = time.monotonic()
     for number, row in enumerate(rows, start=1):
@@ -161,20 +164,21 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     return "\n".join(lines)
 
 
-def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]:
+def file_sources(path: Path | str, image_root: Path | None) -> Iterator[FileSource]:
+    """The files that ``read_tasks`` reads."""
     text = str(path)
     if text.startswith(HUB_PREFIX):
         name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
         directory = Path(name)
         if not directory.is_dir() or is_saved_dataset(directory) or split or not task_files(directory):
             root = image_root or (directory if directory.is_dir() else Path.cwd())
-            yield _FileSource(text, directory.name, dataset_rows(name, split or None), root)
+            yield FileSource(text, directory.name, dataset_rows(name, split or None), root)
             return
         path = directory
     path = Path(path)
     if path.is_dir():
         if is_saved_dataset(path):
-            yield _FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
+            yield FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
             return
         files = task_files(path)
         if not files:
@@ -183,7 +187,7 @@ def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]
         files = [path]
     for file in files:
         stem = Path(file.name.removesuffix(".gz")).stem
-        yield _FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
+        yield FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
 
 
 def task_files(folder: Path) -> list[Path]:
@@ -202,7 +206,7 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
 
 
 def _tasks_of(
-    source: _FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
+    source: FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
 ) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
     videos = VideoReader(images, media, max_frames)

@@ -40,7 +40,12 @@ class LetterTokenizer:
         )
 
     def apply_chat_template(
-        self, conversation: Sequence[dict[str, object]], *, tokenize: bool, add_generation_prompt: bool
+        self,
+        conversation: Sequence[dict[str, object]],
+        *,
+        tools: object = None,
+        tokenize: bool,
+        add_generation_prompt: bool,
     ) -> str:
         head = "<|im_start|>assistant\n" if add_generation_prompt else ""
         return "".join(_rendered(message) for message in conversation) + head

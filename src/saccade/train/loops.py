@@ -15,6 +15,7 @@ from saccade.codec.fields import Fields
 from saccade.engines.engine import Engine
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
+from saccade.models.chat_conversations import ConversationWriter
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
 from saccade.seeding import generator_for
@@ -27,7 +28,7 @@ from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampl
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.stage_settings import rate_at
-from saccade.types import Attempt, Json, Task, Trajectory
+from saccade.types import Attempt, Json, SpokenConversation, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,8 +58,8 @@ def supervise(
     """Runs the stage's steps from ``first_step`` on, one at a time."""
     settings = stage.settings
     for step in range(first_step, settings.steps):
-        demonstrations = stage.demonstrations(step)
-        trajectories = [_played(one, model) for one in demonstrations]
+        batch = stage.batch(step)
+        trajectories = [_imitated(one, model) for one in batch]
         metrics = learner.update(
             weighted(
                 [one for trajectory in trajectories for one in training_sequences(trajectory)],
@@ -69,11 +70,13 @@ def supervise(
             learning_rate=rate_at(settings, step),
         )
         tokens = sum(len(trajectory.ids) for trajectory in trajectories)
-        tasks = tuple(one.example.task for one in demonstrations)
+        tasks = tuple(one.task if isinstance(one, SpokenConversation) else one.example.task for one in batch)
         yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens, tasks=tasks)
 
 
-def _played(demonstration: Demonstration, model: VisionLanguageModel) -> Trajectory:
+def _imitated(demonstration: Demonstration | SpokenConversation, model: VisionLanguageModel) -> Trajectory:
+    if isinstance(demonstration, SpokenConversation):
+        return ConversationWriter(model.chat).written(demonstration).trajectory
     env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
     with closing(env):
         return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)

@@ -13,7 +13,7 @@ from saccade.rollout.episodes import EpisodeSpec
 from saccade.tasks.curriculum import TaskSampler
 from saccade.train.artefacts import Derive
 from saccade.train.stage_settings import RLSettings, SFTSettings, chosen
-from saccade.types import Attempt, Example, Json, Task
+from saccade.types import Attempt, Example, Json, SpokenConversation, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +89,18 @@ class SFTStage:
     """Supervised fine-tuning: imitates demonstrations, with the loss on the model's own tokens only."""
 
     name: str
-    source: DemonstrationSource
+    source: Callable[[int, float], Demonstration | SpokenConversation]
+    """As a ``DemonstrationSource``; conversations of others are imitated as they are."""
     settings: SFTSettings
 
-    def demonstrations(self, step: int) -> list[Demonstration]:
-        """The batch of the step with this index, from 0."""
+    def batch(self, step: int) -> list[Demonstration | SpokenConversation]:
+        """What is imitated in the step with this index, from 0."""
         size, progress = self.settings.batch_size, step / max(1, self.settings.steps)
         return [self.source(index, progress) for index in range(step * size, (step + 1) * size)]
+
+    def demonstrations(self, step: int) -> list[Demonstration]:
+        """The demonstrations of that batch."""
+        return [one for one in self.batch(step) if isinstance(one, Demonstration)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +155,9 @@ def with_episodes(stage: Stage, change: Callable[[EpisodeSpec], EpisodeSpec]) ->
         return replace(stage, streams=streams, evaluation=curve)
     source = stage.source
 
-    def demonstration(index: int, progress: float) -> Demonstration:
+    def demonstration(index: int, progress: float) -> Demonstration | SpokenConversation:
         shown = source(index, progress)
-        return replace(shown, episodes=change(shown.episodes))
+        return replace(shown, episodes=change(shown.episodes)) if isinstance(shown, Demonstration) else shown
 
     return replace(stage, source=demonstration)
 

@@ -14,7 +14,7 @@ from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 from saccade.tasks.rows.problems import gold_of
 from saccade.tasks.rows.texts import IMAGE_MARKER, final_answer, is_worked
 
-MESSAGE_KEYS = ("conversations", "messages", "message", "conversation", "dialogue", "texts")
+MESSAGE_KEYS = ("conversations", "messages", "message", "message_list", "conversation", "dialogue", "texts")
 GOLD_KEYS = ("solution", "answer", "ground_truth", "answers")
 """Where a conversation that is to be answered has its right answer."""
 
@@ -30,16 +30,16 @@ def conversation(row: Row) -> tuple[str, list[tuple[str, str]]]:
 
 def message_key(row: Row) -> str:
     """The key under which a row has messages, a list or JSON text."""
-    return next((key for key in MESSAGE_KEYS if _holds_messages(row.get(key))), MESSAGE_KEYS[0])
+    return next((key for key in MESSAGE_KEYS if holds_messages(row.get(key))), MESSAGE_KEYS[0])
 
 
-def _holds_messages(value: RowValue) -> bool:
+def holds_messages(value: RowValue) -> bool:
     is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
     return is_list or (isinstance(value, str) and value.lstrip().startswith("[{"))
 
 
 def holds_conversation(row: Row) -> bool:
-    return any(_holds_messages(row.get(key)) for key in MESSAGE_KEYS)
+    return any(holds_messages(row.get(key)) for key in MESSAGE_KEYS)
 
 
 def read_sharegpt(row: Row) -> RowParts:
@@ -51,15 +51,13 @@ def read_sharegpt(row: Row) -> RowParts:
 def read_trl(row: Row) -> RowParts:
     """TRL's ``prompt``, text or messages, and the right answer under a key of its own or as a ``completion``."""
     prompt = row.get("prompt")
-    messages = messages_of(prompt, "prompt") if _holds_messages(prompt) else [_said("user", prompt)]
+    messages = messages_of(prompt, "prompt") if holds_messages(prompt) else [_said("user", prompt)]
     completion = row.get("completion")
     gold = _gold_key(row) or ("label" if completion is None and row.get("label") is not None else None)
     if gold is None:
         if completion is None and row.get("chosen") is not None:
             raise RowError("chosen", "pairs of preferences have no right answer; give one as solution")
-        said = (
-            messages_of(completion, "completion") if _holds_messages(completion) else [_said("assistant", completion)]
-        )
+        said = messages_of(completion, "completion") if holds_messages(completion) else [_said("assistant", completion)]
         return _asked(row, [*messages, *said], "completion", None)
     return _asked(row, messages, "prompt", gold)
 
@@ -67,17 +65,26 @@ def read_trl(row: Row) -> RowParts:
 def read_alpaca(row: Row) -> RowParts:
     """``instruction``, ``input``, ``output`` (Alpaca), ``query`` and ``response`` (ms-swift), with a ``history``, or
     ``prefix`` and ``suffix``."""
+    key, fields = alpaca_messages(row)
+    messages = messages_of(fields, key)
+    return _asked(row, messages, key, _gold_key(row))
+
+
+def alpaca_messages(row: Row) -> tuple[str, list[RowValue]]:
+    """The key of the last reply, and the row as messages."""
     key = next((key for key in ("output", "response", "suffix") if row.get(key) is not None), "output")
     asked = [text for name in ("instruction", "input", "query", "prefix") if (text := optional_text(row, name))]
-    earlier: list[RowMessage] = []
+    messages: list[RowValue] = [{"role": "system", "content": row["system"]}] if row.get("system") else []
     for pair in listed(row.get("history"), "history"):
         texts = listed(pair, "history")
         if len(texts) != 2:
             raise RowError("history", "must be a list of [question, answer]")
-        earlier += [_said("user", texts[0]), _said("assistant", texts[1])]
-    system = [_said("system", row["system"])] if row.get("system") else []
-    messages = [*system, *earlier, _said("user", "\n".join(asked)), _said("assistant", row.get(key))]
-    return _asked(row, messages, key, _gold_key(row))
+        messages += [{"role": "user", "content": texts[0]}, {"role": "assistant", "content": texts[1]}]
+    return key, [
+        *messages,
+        {"role": "user", "content": "\n".join(asked)},
+        {"role": "assistant", "content": row.get(key)},
+    ]
 
 
 def _said(role: str, content: RowValue) -> RowMessage:
@@ -111,6 +118,7 @@ def _asked(row: Row, messages: Sequence[RowMessage], key: str, gold: str | None)
         question = "\n".join([*earlier, f"Question: {question}"])
     row, extra = _with_seen_pictures(row, messages, asked_in)
     notes = [*worked, *extra]
+    notes += ["thoughts beside the answer"] if last.has_thought and gold is None else []
     notes += ["system prompts"] if any(one.role == "system" and one.text for one in messages) else []
     notes += ["calls of tools and their results"] if any(one.role == "tool" for one in messages) else []
     notes += ["replies beside a right answer"] if gold is not None and last.role == "assistant" else []

@@ -12,7 +12,7 @@ from saccade.tasks.rows.texts import IMAGE_MARKER, VIDEO_MARKER
 Role = Literal["system", "user", "assistant", "tool"]
 """``tool`` is a call or its result, and whatever role is unknown."""
 
-_ROLES: Mapping[str, Role] = MappingProxyType(
+ROLES: Mapping[str, Role] = MappingProxyType(
     {
         "human": "user",
         "user": "user",
@@ -26,6 +26,7 @@ _ROLES: Mapping[str, Role] = MappingProxyType(
 _NAMED_PICTURE = re.compile(r"(?:Picture \d{1,3}:\s*)?<img>\s*([^<>\n]{1,1000}?)\s*</img>")
 """Qwen-VL's way to show a picture."""
 
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _IMAGE_TYPES = ("image", "image_url", "input_image")
 _IMAGE_KEYS = ("image", "image_url", "path", "url", "bytes", "source", "data", "base64")
 
@@ -42,6 +43,8 @@ class RowMessage:
     videos: tuple[RowValue, ...] = ()
     value: RowValue = None
     """Its content where that is no text: a number, a box."""
+    has_thought: bool = False
+    """Whether a thought stands beside its content."""
 
 
 def messages_of(value: RowValue, key: str) -> list[RowMessage]:
@@ -49,28 +52,56 @@ def messages_of(value: RowValue, key: str) -> list[RowMessage]:
     value = literal(value, key) if isinstance(value, str) else value
     if not isinstance(value, list):
         raise RowError(key, f"must be a list of messages, not {kind_of(value)}")
-    return [_message(fields, key) for message in value for fields in _turns(mapping(message, key))]
+    return [_message(fields, key) for message in value for fields in turns_of(mapping(message, key))]
 
 
-def _turns(fields: Row) -> list[Row]:
-    """The message, or the two of a pair ``{"user": …, "assistant": …}``."""
-    if "user" not in fields or "assistant" not in fields:
+def turns_of(fields: Row) -> list[Row]:
+    """The message, or the two of a pair ``{"user": …, "assistant": …}`` or ``{"human": …, "assistant": …}``."""
+    asking = next((name for name in ("user", "human") if name in fields), None)
+    if asking is None or "assistant" not in fields:
         return [fields]
-    return [{"role": role, "content": fields[role]} for role in ("user", "assistant")]
+    return [{"role": role, "content": fields[role]} for role in (asking, "assistant")]
 
 
 def _message(fields: Row, key: str) -> RowMessage:
     named = fields.get("role", fields.get("from"))
-    role = _ROLES.get(str(named), "tool")
+    role = ROLES.get(str(named), "tool")
     if role == "assistant" and fields.get("tool_calls"):
         role = "tool"
+    content = content_of(fields, key)
+    return RowMessage(
+        role=role,
+        text=content.text.strip(),
+        pictures=content.pictures,
+        videos=content.videos,
+        value=content.value,
+        has_thought=thought_of(fields) != "",
+    )
+
+
+def thought_of(fields: Row) -> str:
+    """The thought that stands beside a message's content; empty where there is none."""
+    return next((text for name in _THOUGHTS if isinstance(text := fields.get(name), str) and text.strip()), "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageContent:
+    """What stands in a message, as in ``RowMessage``; the text with the white space around it."""
+
+    text: str
+    pictures: tuple[RowValue, ...] = ()
+    videos: tuple[RowValue, ...] = ()
+    value: RowValue = None
+
+
+def content_of(fields: Row, key: str) -> MessageContent:
+    """Content of a message: text, a bare value, or parts; ``RowError`` for parts that are neither text nor image."""
     content = fields.get("content", fields.get("value"))
     if isinstance(content, str) or content is None:
         text = content or ""
-        named = tuple(_NAMED_PICTURE.findall(text))
-        return RowMessage(role=role, text=_NAMED_PICTURE.sub(IMAGE_MARKER, text).strip(), pictures=named)
+        return MessageContent(text=_NAMED_PICTURE.sub(IMAGE_MARKER, text), pictures=tuple(_NAMED_PICTURE.findall(text)))
     if _is_bare(content):
-        return RowMessage(role=role, text=str(content), value=content)
+        return MessageContent(text=str(content), value=content)
     words: list[str] = []
     pictures: list[RowValue] = []
     videos: list[RowValue] = []
@@ -79,7 +110,7 @@ def _message(fields: Row, key: str) -> RowMessage:
         words.append(word)
         pictures += [] if picture is None else [picture]
         videos += [] if video is None else [video]
-    return RowMessage(role=role, text="".join(words).strip(), pictures=tuple(pictures), videos=tuple(videos))
+    return MessageContent(text="".join(words), pictures=tuple(pictures), videos=tuple(videos))
 
 
 def _is_bare(content: RowValue) -> bool:

@@ -10,7 +10,7 @@ MAX_QUESTION_CHARACTERS = 100_000
 
 _ANSWER = re.compile(r"<(answer|CONCLUSION)>(.*?)</\1>", re.DOTALL)
 _NUMBERED_MARKER = re.compile(r"<image ([1-9])>")
-_QWEN_MARKER = "<|vision_start|><|image_pad|><|vision_end|>"
+QWEN_MARKER = "<|vision_start|><|image_pad|><|vision_end|>"
 
 
 def is_worked(text: str) -> bool:
@@ -35,7 +35,7 @@ def without_markers(question: str, images: int, key: str = "question", *, has_vi
         raise RowError(key, "holds half a surrogate pair, which is no text")
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise RowError(key, f"has {len(question)} characters, more than {MAX_QUESTION_CHARACTERS}")
-    question = question.replace(_QWEN_MARKER, IMAGE_MARKER)
+    question = question.replace(QWEN_MARKER, IMAGE_MARKER)
     numbers = [int(number) for number in _NUMBERED_MARKER.findall(question)]
     if images and numbers == list(range(1, images + 1)):
         question = _NUMBERED_MARKER.sub(IMAGE_MARKER, question)

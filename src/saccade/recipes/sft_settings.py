@@ -1,0 +1,28 @@
+"""Settings of the recipe that imitates conversations."""
+
+from dataclasses import dataclass
+
+from saccade.codec.bounds import Positive, check_bounds
+from saccade.learner import OptimizerSettings
+from saccade.models import LoadSettings
+from saccade.train import ImitationSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationsSettings:
+    """Settings for conversations of your own, for a published model of a few billion parameters (see ``TINY``)."""
+
+    model: LoadSettings = LoadSettings()
+    sft: ImitationSettings = ImitationSettings(warmup_steps=5)
+    """``sft.steps=0`` takes as many steps as ``epochs`` need."""
+    epochs: Positive = 2
+    """How often each conversation is shown."""
+    max_tokens: Positive = 8192
+    """Tokens that a context may have. Longer conversations are bad rows: nothing is cut."""
+
+    def check(self) -> None:
+        check_bounds(self)
+
+
+TINY = ConversationsSettings(sft=ImitationSettings(optimizer=OptimizerSettings(learning_rate=1e-3)), epochs=10)
+"""The defaults for models below ``TINY_BELOW_WEIGHTS``."""

@@ -1,0 +1,67 @@
+"""Conversations from the user's own files, to be imitated as they are: checked row by row before any work starts."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.tasks.files import check_bad_rows, counted_rows, file_sources
+from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.images import ImageReader
+from saccade.tasks.rows.spoken import conversation_of
+from saccade.tasks.rows.tasks import BadRow
+from saccade.types import SpokenConversation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConversationFile:
+    """The conversations of a file in its order, and what is left out."""
+
+    conversations: tuple[SpokenConversation, ...]
+    skipped: tuple[BadRow, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
+    """Parts of rows that are not imitated, each in a few words, and in how many rows."""
+
+
+def any_length(_: SpokenConversation) -> None:
+    """Takes every conversation."""
+
+
+def read_conversations(
+    path: Path | str,
+    *,
+    media: MediaStore,
+    skip_bad_rows: bool = False,
+    image_root: Path | None = None,
+    check: Callable[[SpokenConversation], object] = any_length,
+) -> ConversationFile:
+    """The conversations of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
+
+    ``check`` raises UserError for one that a model cannot imitate. Paths of images as in ``read_tasks``. UserError
+    lists the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
+    """
+    found: list[SpokenConversation] = []
+    bad: list[BadRow] = []
+    left_out: Counter[str] = Counter()
+    for source in file_sources(path, image_root):
+        images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
+        for numbered in counted_rows(source.rows, source.name):
+            try:
+                if isinstance(numbered.row, RowError):
+                    raise numbered.row
+                where = f"{source.name}, row {numbered.number}"
+                conversation, notes = conversation_of(numbered.row, images, where=where, stem=source.stem)
+                check(conversation)
+            except RowError as error:
+                bad.append(BadRow(file=source.name, row=numbered.number, key=error.key, why=error.why))
+            except RecursionError:
+                bad.append(BadRow(file=source.name, row=numbered.number, key="", why="is nested too deeply"))
+            except UserError as error:
+                bad.append(BadRow(file=source.name, row=numbered.number, key="", why=str(error)))
+            else:
+                found.append(conversation)
+                left_out.update(notes)
+    check_bad_rows(path, bad, len(found), skip_bad_rows=skip_bad_rows)
+    return ConversationFile(conversations=tuple(found), skipped=tuple(bad), left_out=tuple(left_out.most_common()))
