@@ -1,6 +1,8 @@
 """The error tree: whose mistake it was decides what happens next; and what a message says was probably meant."""
 
 import difflib
+import errno
+import re
 from collections.abc import Sequence
 
 SHOWN_CHARS = 60
@@ -19,6 +21,13 @@ class UserError(SaccadeError, ValueError):
 
 class ToolError(SaccadeError):
     """The policy's mistake in a tool call: the message goes back to the model as an observation."""
+
+
+class BrokenToolError(ToolError):
+    """A call that passed all checks and on which the tool itself broke.
+
+    The policy chose the call and may choose it again, so this is its outcome too, and no way out of its group.
+    """
 
 
 class MachineError(SaccadeError):
@@ -40,6 +49,23 @@ def install_command(extra: str) -> str:
 def missing_extra(extra: str, package: str, *, needed_for: str = "this") -> UserError:
     """The error of an optional package that is not installed, and of the extra that brings it."""
     return UserError(f"{needed_for} needs the package {package}; run {install_command(extra)}")
+
+
+_OF_NAMES = frozenset(
+    (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EEXIST, errno.EINVAL, errno.EACCES)
+)
+"""What is wrong with a path, which a call may have named."""
+_MACHINERY = re.compile("Connect|Network|Transport|Timeout|URLError|OutOfMemory|Accelerator")
+"""Names of errors of HTTP clients and of torch, which are not imported for this."""
+
+
+def is_of_machinery(error: Exception) -> bool:
+    """Whether what foreign code raised tells of a disk, a network or a device, rather than of what it was asked."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno not in _OF_NAMES
+    if type(error) is RuntimeError:
+        return str(error).startswith(("CUDA", "cuDNN", "NCCL", "HIP")) or "out of memory" in str(error)
+    return isinstance(error, ImportError) or any(_MACHINERY.search(kind.__name__) for kind in type(error).__mro__)
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:

@@ -102,6 +102,8 @@ def test_several_samples_are_one_request_and_a_server_that_gives_one_is_asked_ag
         Served(body='{"choices": [{"message": {"role": "assistant"}}]}'),
         Served(body='{"choices": [{"message": {"content": 5}}]}'),
         Served(body='{"choices": "none"}'),
+        Served(body='{"choices": [{"message": {"content": "The red"}, "finish_reason": "error"}]}'),
+        Served(body='{"choices": [{"message": {"content": null}, "finish_reason": "abort"}]}'),
         Served(body=chat_reply("late").body, after_s=30.0),
     ],
 )
@@ -118,6 +120,29 @@ def test_a_server_that_failed_once_is_asked_again(broken: Served) -> None:
         ('{"message": {"content": null}, "finish_reason": "stop"}', ""),
         ('{"message": {"content": null}, "finish_reason": "content_filter"}', ""),
         ('{"message": {"content": null, "refusal": "I cannot help."}, "finish_reason": "stop"}', "I cannot help."),
+        ('{"message": {}, "finish_reason": "content_filter"}', ""),
+        ('{"message": null, "finish_reason": "content_filter"}', ""),
+        ('{"message": {"role": "assistant"}, "finish_reason": "stop"}', ""),
+        ('{"message": {"content": null}, "finish_reason": "SAFETY"}', ""),
+        ('{"message": {"content": null}, "finish_reason": "tool_calls"}', ""),
+        ('{"message": {"content": "", "refusal": "No."}, "finish_reason": "stop"}', "No."),
+        ('{"message": {"content": [{"type": "refusal", "refusal": "No."}, "!"]}, "finish_reason": "stop"}', "No.!"),
+        (
+            '{"message": {"content": "I look.", "tool_calls": [{"id": null, "function": {"name": "crop", "arguments": '
+            '"{\\"image\\": 1}"}}, null]}, "finish_reason": "tool_calls"}',
+            'I look.<tool_call>{"name": "crop", "arguments": {"image": 1}}</tool_call>',
+        ),
+        (
+            '{"message": {"tool_calls": [{"function": {"name": "a", "arguments": "{\\"b\\":"}}, '
+            '{"function": {"name": "a", "arguments": {"b": 2}}}]}, "finish_reason": "stop"}',
+            '<tool_call>{"name": "a", "arguments": {"b":}</tool_call>'
+            '<tool_call>{"name": "a", "arguments": {"b": 2}}</tool_call>',
+        ),
+        (
+            '{"message": {"content": null, "reasoning": "I look.", "function_call": {"name": "a", "arguments": ""}}, '
+            '"finish_reason": "function_call"}',
+            '<think>I look.</think><tool_call>{"name": "a", "arguments": {}}</tool_call>',
+        ),
         (
             '{"message": {"content": null, "reasoning_content": "It is B."}, "finish_reason": "stop"}',
             "<think>It is B.</think>",

@@ -25,12 +25,15 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
     return status, captured.out, captured.err
 
 
-def test_argos_reward_is_closed_and_a_bad_one_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_argos_and_lang2act_are_open_to_what_their_papers_leave_open_and_a_bad_one_to_more(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     status, out, _ = said(capsys, "hacks", "-n", 4)
     # By the paper's letter a point at a thing that the question does not ask about pays (reward.recall_weight).
     assert status == 1
     assert "1 of 19 hacks pay on 4 tasks" in out
-    assert out.splitlines()[-1] == "0 of 4 hacks pay on 4 tasks"
+    assert "0 of 4 hacks pay on 4 tasks" in out
+    assert out.splitlines()[-1] == "6 of 13 hacks pay on 4 tasks"
     (tmp_path / "bad.py").write_text(BAD)
     status, out, _ = said(capsys, "hacks", f"{tmp_path / 'bad.py'}:bad", "-n", 4)
     paying = [line.split("  ")[0] for line in out.splitlines() if "PAYS" in line]

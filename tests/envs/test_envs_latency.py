@@ -55,6 +55,23 @@ def test_hanging_operations_keep_their_places_until_they_end() -> None:
     assert run_within(lambda: 1, deadline_s=5, what="late") == 1
 
 
+def test_what_works_over_its_deadline_is_the_calls_and_what_waits_the_machines() -> None:
+    over = threading.Event()
+
+    def work() -> int:
+        while not over.is_set():
+            sum(range(1000))
+        return 0
+
+    with pytest.raises(ToolError, match=r"took longer than its deadline of 0\.2 s; ask for less"):
+        run_within(work, deadline_s=0.2, what="work")
+    over.set()
+    waits = threading.Event()
+    with pytest.raises(MachineError, match="deadline"):
+        run_within(waits.wait, deadline_s=0.2, what="wait")
+    waits.set()
+
+
 def look() -> str:
     """Look."""
     return "seen"
@@ -62,7 +79,7 @@ def look() -> str:
 
 def breaks() -> str:
     """Break."""
-    raise OSError("broken")
+    raise ConnectionError("broken")
 
 
 def _call(name: str) -> str:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
+from saccade.evaluation.figures import figures
 from saccade.evaluation.journal import SampleJournal
 from saccade.evaluation.sample_files import read_samples, read_times
 from saccade.evaluation.samples import SampleSet
@@ -159,6 +160,37 @@ def test_a_reply_that_its_limit_cut_off_is_wrong_and_no_failure(tmp_path: Path) 
         return Served(body=json.dumps(body))
 
     with ChatServer(cut) as server:
+        found = measure(tmp_path, server.url)
+    assert {(one.status, one.right, one.turns) for one in found.samples} == {("token_limit", False, 1)}
+
+
+def test_refusals_and_what_a_filter_took_are_wrong_at_once_and_counted_beside_the_accuracy(tmp_path: Path) -> None:
+    def refuse(received: Received) -> Served:
+        asked = len(server.received)
+        body = json.loads(chat_reply("<think>so</think><answer>3</answer>" if asked % 3 == 0 else "").body)
+        if asked % 3 == 1:
+            body["choices"][0] |= {"finish_reason": "content_filter", "message": {"content": None}}
+        if asked % 3 == 2:
+            body["choices"][0]["message"] = {"content": None, "refusal": "I cannot help with that."}
+        return Served(body=json.dumps(body))
+
+    with ChatServer(refuse) as server:
+        found = measure(tmp_path, server.url, overrides=("max_turns=1", "server.requests_at_once=1"))
+        assert len(server.received) == QUESTIONS
+    assert [one.refused for one in found.samples].count(True) == 4
+    assert [one.right for one in found.samples if one.refused] == [False] * 4
+    counted = figures(found)
+    assert (counted.refused, counted.failed, counted.empty, counted.not_in_form) == (4, 0, 0, 0)
+    assert counted.describe().endswith("; 4 refused")
+
+
+def test_a_conversation_that_the_model_has_made_too_long_ends_as_an_engine_would_end_it(tmp_path: Path) -> None:
+    full = Served(body='{"error": {"message": "maximum context length is 4096 tokens"}}', status=400)
+
+    def crowded(received: Received) -> Served:
+        return full if "look</think>" in json.dumps(received.body["messages"]) else chat_reply(LOOK)
+
+    with ChatServer(crowded) as server:
         found = measure(tmp_path, server.url)
     assert {(one.status, one.right, one.turns) for one in found.samples} == {("token_limit", False, 1)}
 

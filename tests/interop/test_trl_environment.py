@@ -46,7 +46,7 @@ def call(name: str, **arguments: object) -> str:
 def fragile(image: Image.Image, strength: int = 1) -> str:
     """Look hard."""
     if strength > 1:
-        raise RuntimeError("the lens broke")
+        raise ConnectionError("the lens broke")
     return "nothing"
 
 

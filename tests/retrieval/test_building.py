@@ -66,7 +66,8 @@ def test_questions_find_pages_in_the_corpus_or_in_a_document(folder: Path, tmp_p
 def test_equal_pages_come_in_the_corpus_order_and_each_once(tmp_path: Path) -> None:
     pdf_of(tmp_path / "folder" / "same.pdf", *["red"] * 5)
     build_index(tmp_path / "folder", ColorEncoder(), tmp_path / "index")
-    hits = open_retriever(tmp_path / "index", ColorEncoder()).search("red", 4)
+    (query,) = ColorEncoder().encode_questions(["red"])
+    hits = open_index(tmp_path / "index").search(query, 4)
     assert [hit.page.number for hit in hits] == [1, 2, 3, 4]
 
 

@@ -6,11 +6,15 @@ from dataclasses import replace
 import pytest
 
 from saccade.errors import MachineError, UserError
+from saccade.miniature.reading import TOOLS
 from saccade.miniature.video_facts import DrawnVideos
+from saccade.protocols import LinguisticToolbox, toolchain_protocol
 from saccade.rewards import OutcomeReward, Score, Term
 from saccade.rewards.argos import ArgosReward, ExactRegions, NoisyRegions, Verifier, VerifierForms
+from saccade.rewards.chain_hacks import chain_hacks
 from saccade.rewards.hack_check import check_verifier, drawn_tasks, drawn_videos
 from saccade.rewards.hacks import HACKS
+from saccade.rewards.lang2act import Lang2ActReward
 from saccade.rewards.video_hacks import VIDEO_HACKS
 from saccade.types import Task, Trajectory
 
@@ -97,3 +101,22 @@ def test_what_cannot_be_checked_says_so() -> None:
         check_verifier(argos(), [replace(TASKS[0], targets=())])
     with pytest.raises(UserError, match="has no verifier"):
         check_verifier(ArgosReward(), TASKS)
+
+
+def test_of_lang2act_s_reward_only_what_the_paper_s_letter_leaves_open_pays_and_settings_close_most() -> None:
+    toolbox = LinguisticToolbox(tuple(TOOLS.values()))
+    hacks, protocol = chain_hacks(toolbox), toolchain_protocol(toolbox=toolbox, style="brief")
+
+    def paying(**settings: object) -> set[str]:
+        reward = Lang2ActReward(toolbox=toolbox, **settings)  # type: ignore[arg-type]
+        report = check_verifier(reward, TASKS, hacks=hacks, protocol=protocol)
+        assert all(one.honest is not None and one.played is not None and not one.broke for one in report.findings)
+        return set(report.paying)
+
+    structure = {"one word", "no page"}
+    echoes, unearned = {"toolbox copied", "question copied"}, {"chain alone", "no answer"}
+    assert paying() == structure | echoes | unearned == {one.name for one in hacks if one.closed_by}
+    assert paying(pays_echoes=False) == structure | unearned
+    assert paying(pays_tools="answered") == structure | echoes | {"chain alone"}
+    assert paying(pays_tools="right", pays_echoes=False) == structure
+    assert "no page" not in paying(form="graded")

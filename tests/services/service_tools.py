@@ -51,7 +51,9 @@ def broken(text: Annotated[str, "how to break"]) -> ToolOutput:
         return ToolOutput(text="nothing", data={"value": float("nan")})
     if text == "machine":
         raise MachineError("the judge is down")
-    raise ZeroDivisionError(text)
+    if text == "zero":
+        raise ZeroDivisionError(text)
+    raise ConnectionError(text)
 
 
 def stripes(image: Image.Image, count: Annotated[int, "how many"]) -> ToolOutput:

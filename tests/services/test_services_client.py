@@ -55,7 +55,9 @@ def test_a_policys_mistakes_are_tool_errors(server: Served) -> None:
 
 def test_a_tool_that_breaks_or_kills_its_workers_is_a_machine_error(server: Served, tmp_path: Path) -> None:
     with RemoteTools(server.url, patience_s=20) as remote:
-        with pytest.raises(MachineError, match="ZeroDivisionError"):
+        with pytest.raises(MachineError, match="ConnectionError"):
+            remote.tool("broken").call({"text": "gone"}, (), MediaStore())
+        with pytest.raises(ToolError, match="ZeroDivisionError"):
             remote.tool("broken").call({"text": "zero"}, (), MediaStore())
         note = tmp_path / "deaths"
         with pytest.raises(MachineError, match="its worker died"):

@@ -39,8 +39,15 @@ def test_a_policys_mistakes_are_results_that_teach(server: Served) -> None:
     assert by_tool.json()["text"] == "this text is never said; choose another one"
 
 
-@pytest.mark.parametrize("how", ["zero", "machine", "nan"])
-def test_a_tool_that_breaks_is_a_500_and_its_worker_goes_on(server: Served, how: str) -> None:
+@pytest.mark.parametrize("how", ["zero", "nan"])
+def test_a_call_on_which_a_tool_breaks_is_refused_by_it(server: Served, how: str) -> None:
+    response = server.call("broken", text=how)
+    assert (response.status_code, response.json()["refused"]) == (200, "tool")
+    assert response.json()["text"].startswith("broken failed on this call (")
+
+
+@pytest.mark.parametrize("how", ["connection", "machine"])
+def test_a_tool_whose_machine_fails_is_a_500_and_its_worker_goes_on(server: Served, how: str) -> None:
     before = [worker.pid for worker in server.workers()]
     response = server.call("broken", text=how)
     assert (response.status_code, kind_of(response)) == (500, "broken")

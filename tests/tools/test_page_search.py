@@ -184,3 +184,14 @@ def test_a_search_from_afar_is_bounded_here(pages: PageRetriever) -> None:
     lying = bounded_search(replace(served, function=lambda **_: Image.new("RGB", (9, 9))))
     with pytest.raises(MachineError, match="returned 1 images for 0 pages"):
         found(lying, MediaStore(), query="green")
+
+
+def test_copies_of_a_page_fill_no_places(tmp_path: Path) -> None:
+    for document, color in (("first", "red"), ("second", "red"), ("third", "red"), ("other", "green")):
+        (tmp_path / "pages" / document).mkdir(parents=True)
+        Image.new("RGB", (60, 64), COLORS[color]).save(tmp_path / "pages" / document / "0.png")
+    build_index(tmp_path / "pages", ColorEncoder(), tmp_path / "index")
+    pages = PageRetriever(open_index(tmp_path / "index"), ColorEncoder())
+    assert names(found(search_tool(pages), MediaStore(), query="red", k=2)) == ["first#1", "other#1"]
+    assert [len(pages.search("red", k)) for k in (1, 2, 4)] == [1, 2, 2]
+    assert names(found(search_tool(pages), MediaStore(), query="red", k=2, document="third")) == ["third#1"]

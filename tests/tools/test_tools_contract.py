@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from saccade.errors import MachineError, ToolError, UserError
+from saccade.errors import BrokenToolError, MachineError, ToolError, UserError
 from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
 from saccade.tools.tool import MAX_RESULT_TEXT_CHARS, ToolOutput, check_names, find_tool, tool_from
@@ -246,7 +246,7 @@ def test_a_result_without_pictures_may_be_returned_as_it_is() -> None:
     assert result == ToolResult(text="x" * MAX_RESULT_TEXT_CHARS + "… (cut)", data={"a": 1})
 
 
-def test_a_tool_error_reaches_the_caller_and_any_other_error_is_the_machines() -> None:
+def test_a_call_on_which_the_tool_breaks_is_the_callers_and_a_broken_machine_is_not() -> None:
     def refuse() -> str:
         """Refuse."""
         raise ToolError("not today")
@@ -257,11 +257,46 @@ def test_a_tool_error_reaches_the_caller_and_any_other_error_is_the_machines() -
 
     with pytest.raises(ToolError, match="not today"):
         tool_from(refuse).call({}, (), MediaStore())
-    with pytest.raises(MachineError, match="tool break_down broke: ZeroDivisionError: oops"):
+    # Its own words may hold what differs from run to run.
+    with pytest.raises(
+        BrokenToolError, match=r"^break_down failed on this call \(ZeroDivisionError\); change the call$"
+    ):
         tool_from(break_down).call({}, (), MediaStore())
 
 
-def test_too_many_or_too_large_pictures_are_the_tools_failure() -> None:
+class HTTPConnectError(Exception):
+    """As clients of HTTP have it."""
+
+
+@pytest.mark.parametrize(
+    ("error", "is_machines"),
+    [
+        (ValueError("no"), False),
+        (MemoryError(), False),
+        (RecursionError(), False),
+        (OSError("cannot write mode F as PNG"), False),
+        (FileNotFoundError(2, "no such file"), False),
+        (OSError(28, "no space left"), True),
+        (ConnectionResetError("gone"), True),
+        (TimeoutError(), True),
+        (ImportError("no torch"), True),
+        (HTTPConnectError("gone"), True),
+        (RuntimeError("CUDA error: device-side assert"), True),
+        (RuntimeError("shapes do not fit"), False),
+        (MachineError("down"), True),
+    ],
+    ids=repr,
+)
+def test_only_disks_networks_and_devices_take_a_call_out_of_its_group(error: Exception, is_machines: bool) -> None:
+    def fail() -> str:
+        """Fail."""
+        raise error
+
+    with pytest.raises(MachineError if is_machines else BrokenToolError):
+        tool_from(fail).call({}, (), MediaStore())
+
+
+def test_what_cannot_be_shown_or_recorded_is_told_to_the_model() -> None:
     def flood() -> ToolOutput:
         """Flood."""
         return ToolOutput(images=(Image.new("RGB", (1, 1)),) * 17)
@@ -270,10 +305,32 @@ def test_too_many_or_too_large_pictures_are_the_tools_failure() -> None:
         """Swell."""
         return Image.new("1", (5000, 5000))
 
-    with pytest.raises(MachineError, match="gave 17 images"):
-        tool_from(flood).call({}, (), MediaStore())
-    with pytest.raises(MachineError, match="5000 x 5000 px"):
-        tool_from(swell).call({}, (), MediaStore())
+    def vanish() -> Image.Image:
+        """Vanish."""
+        return Image.new("RGB", (0, 9))
+
+    def glare() -> Image.Image:
+        """Glare."""
+        return Image.new("F", (9, 9), 7e9)
+
+    def forget() -> str:
+        """Forget."""
+        return None  # type: ignore[return-value]
+
+    def divide() -> ToolOutput:
+        """Divide."""
+        return ToolOutput(text="nan", data={"share": float("nan")})
+
+    for tool, said in (
+        (flood, "gave 17 images"),
+        (swell, "5000 x 5000 px"),
+        (vanish, "0 x 9 px"),
+        (glare, "cannot be shown"),
+        (forget, "TypeError"),
+        (divide, "ValueError"),
+    ):
+        with pytest.raises(BrokenToolError, match=said):
+            tool_from(tool).call({}, (), MediaStore())
 
 
 def undocumented(x: int) -> str:

@@ -7,6 +7,7 @@ from viewer_fake_run import answering, search_task, trajectory
 from saccade.envs.calls import run_call
 from saccade.media.store import MediaStore
 from saccade.protocols.instructions import observation
+from saccade.testing import TINY_VIEW
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Attempt, Json, ToolCall, Turn
 from saccade.viewer.scene.findings import findings_of
@@ -19,7 +20,7 @@ def refused(name: str, arguments: dict[str, Json], *, is_brief: bool = False) ->
     media.add(Image.new("RGB", (8, 8)))
     task = search_task(media, 1)
     call = ToolCall(name=name, arguments=arguments)
-    outcome = run_call(call, IMAGE_TOOLS, task.images, media)
+    outcome = run_call(call, IMAGE_TOOLS, task.images, media, view=TINY_VIEW)
     assert outcome.result is None
     shown = observation(outcome.shown, 1, style="brief" if is_brief else "full")
     turn = Turn(index=0, text="", thought="", action=call, is_well_formed=True, observation=shown)

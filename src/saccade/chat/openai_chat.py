@@ -126,7 +126,7 @@ class ChatClient:
     async def counted_reply(self, messages: Sequence[Message], *, temperature: float, seed: int) -> ChatReply:
         """One text with its tokens as the server counted them, and whether a limit ended it."""
         found = await self._reply(messages, temperature=temperature, samples=1, seed=seed)
-        return replace(found, texts=found.texts[:1], cut_off=found.cut_off[:1])
+        return replace(found, texts=found.texts[:1], cut_off=found.cut_off[:1], refused=found.refused[:1])
 
     async def streamed_reply(
         self, messages: Sequence[Message], *, temperature: float, seed: int, on_text: Callable[[str], None]

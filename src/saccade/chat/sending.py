@@ -61,7 +61,7 @@ class Sender:
             async with pieces:
                 async for piece in pieces:
                     for choice in (piece.choices or [])[:1]:
-                        said += choice.delta.content or ""
+                        said += choice.delta.content or choice.delta.refusal or ""
                         finish = choice.finish_reason or finish
                         on_text(whole_characters(said))
         return json.dumps({"choices": [{"message": {"content": said}, "finish_reason": finish}]})

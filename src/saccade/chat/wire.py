@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,11 @@ WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
 
 ABOUT_ONE_REQUEST = frozenset({400, 413, 422})
 
+_TOO_LONG = re.compile(r"context[ _](?:length|size|window)|(?:prompt|input) is too long", re.IGNORECASE)
+_UNFINISHED = ("abort", "error", "cancelled")
+"""Reasons to finish that are the server's own: what there is of such a reply is not what the model had to say."""
+_STOPPED_SILENT = ("content_filter", "length")
+
 SHOWN_CHARACTERS = 300
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
@@ -53,6 +59,11 @@ class RefusedRequestError(UserError):
         """Another request may well be taken: this one was too long, say."""
         return self.status in ABOUT_ONE_REQUEST
 
+    @property
+    def is_about_length(self) -> bool:
+        """The conversation has become longer than the model's context, in the words of the servers that are known."""
+        return self.is_about_one_request and _TOO_LONG.search(str(self)) is not None
+
 
 class BrokenReplyError(Exception):
     """A reply that is not what the interface promises; asking again may help."""
@@ -62,13 +73,15 @@ class BrokenReplyError(Exception):
 class ChatReply:
     """The texts of a reply in their order, and the tokens that the server says it counted (0 when it does not)."""
 
-    FORM: ClassVar = Form(sparse=("cut_off",))
+    FORM: ClassVar = Form(sparse=("cut_off", "refused"))
 
     texts: tuple[str, ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cut_off: tuple[bool, ...] = ()
     """Whether a limit on tokens ended each text; empty where that is not known."""
+    refused: tuple[bool, ...] = ()
+    """Whether the server marks each text as a refusal or says that a filter took it; empty where it says so of none."""
 
 
 def wire_messages(messages: Sequence[Message], image_url: ImageUrl) -> list[Json]:
@@ -136,11 +149,13 @@ def read_reply(body: str) -> ChatReply:
     if not isinstance(choices, list) or not choices:
         raise BrokenReplyError(f"the reply has no choices: {body[:200]!r}")
     usage = value.get("usage") if isinstance(value, dict) else None
+    refused = tuple(_is_refused(one) for one in choices)
     return ChatReply(
         texts=tuple(_text(choice) for choice in choices),
         prompt_tokens=_count(usage, "prompt_tokens"),
         completion_tokens=_count(usage, "completion_tokens"),
         cut_off=tuple(isinstance(one, dict) and one.get("finish_reason") == "length" for one in choices),
+        refused=refused if any(refused) else (),
     )
 
 
@@ -182,36 +197,63 @@ def _content(message: Message, image_url: ImageUrl) -> Json:
 
 
 def _text(choice: Json) -> str:
+    """What the model said, did or refused to say. BrokenReplyError where the machine did not let it end."""
+    fields = choice if isinstance(choice, dict) else {}
+    message, finish = fields.get("message"), fields.get("finish_reason")
+    if not isinstance(message, dict) and finish in _STOPPED_SILENT:
+        message = {}
+    if not isinstance(message, dict) or finish in _UNFINISHED:
+        raise BrokenReplyError(f"a choice has no text, or was broken off: {str(choice)[:200]}")
+    content, calls = message.get("content"), _calls(message)
+    said = _said(content) or _said(message.get("refusal"))
+    if content is None or (calls and not said):
+        said = said or _thought(message)
+    if not (said or calls) and content is None and finish is None:
+        raise BrokenReplyError(f"a choice has no text and does not say why: {str(choice)[:200]}")
+    return whole_characters(said + calls)
+
+
+def _is_refused(choice: Json) -> bool:
     message = choice.get("message") if isinstance(choice, dict) else None
-    content = message.get("content") if isinstance(message, dict) else None
+    is_said = isinstance(message, dict) and bool(message.get("refusal"))
+    return is_said or (isinstance(choice, dict) and choice.get("finish_reason") == "content_filter")
+
+
+def _said(content: Json) -> str:
+    """A text, or the texts of parts."""
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "".join(part for part in parts if isinstance(part, str)) or None
-    if content is None and isinstance(message, dict) and isinstance(choice, dict):
-        content = _without_content(message, choice.get("finish_reason"))
-    if not isinstance(content, str):
-        raise BrokenReplyError(f"a choice has no text: {str(choice)[:200]}")
-    return whole_characters(content)
+        parts = [part.get("text") or part.get("refusal") if isinstance(part, dict) else part for part in content]
+        return "".join(part for part in parts if isinstance(part, str))
+    if content is not None and not isinstance(content, str):
+        raise BrokenReplyError(f"a content is no text: {str(content)[:200]}")
+    return content or ""
 
 
-def _without_content(message: Mapping[str, Json], finish: Json) -> str | None:
-    """What a model said that gave no content: its thought, its refusal, or nothing; None where the reply is broken.
-
-    These are outcomes of the model and not of the machine: asking again would only give it another try.
-    """
+def _thought(message: Mapping[str, Json]) -> str:
     thought = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(thought, str) and thought.strip():
-        return f"<think>{thought}</think>"
-    said = message.get("refusal")
-    if isinstance(said, str):
-        return said
-    # A reasoning model that spent all its tokens on thoughts which the server keeps to itself, or a filter.
-    return "" if finish in ("length", "content_filter", "stop") and "content" in message else None
+    return f"<think>{thought}</think>" if isinstance(thought, str) and thought.strip() else ""
+
+
+def _calls(message: Mapping[str, Json]) -> str:
+    """The calls that a server has taken out of the text, written back as the Qwen and Hermes families write them.
+
+    Arguments that are no JSON stay as the model wrote them, for whoever reads the turn to refuse.
+    """
+    listed = message.get("tool_calls")
+    functions = [one.get("function") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    text = ""
+    for function in [*functions, message.get("function_call")]:
+        if isinstance(function, dict):
+            given = function.get("arguments")
+            arguments = given if isinstance(given, str) else json.dumps(given or {})
+            name = json.dumps(function.get("name"), ensure_ascii=False)
+            text += f'<tool_call>{{"name": {name}, "arguments": {arguments or "{}"}}}</tool_call>'
+    return text
 
 
 def _count(usage: Json, key: str) -> int:
     value = usage.get(key) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 53 else 0
 
 
 def request_key(request: Json) -> str:

@@ -40,21 +40,31 @@ def hacks(
     count: int,
     seed: int,
 ) -> int:
-    """Test a reward, by default Argos' with exact regions, against the known hacks; exit status 1 if any pays."""
+    """Test a reward, by default Argos' with exact regions and Lang2Act's, against the known hacks; exit status 1 if any
+    pays."""
+    from saccade.miniature.reading import TOOLS
     from saccade.miniature.video_facts import DrawnVideos
+    from saccade.protocols import LinguisticToolbox, toolchain_protocol
     from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
+    from saccade.rewards.chain_hacks import chain_hacks
     from saccade.rewards.hack_check import check_verifier, drawn_videos
+    from saccade.rewards.lang2act import Lang2ActReward
     from saccade.rewards.reward import own_reward
     from saccade.rewards.video_hacks import VIDEO_HACKS
 
     exact = ArgosReward(verifier=Verifier(regions=ExactRegions(), video=DrawnVideos()), reasoning_weight=0.0)
     played = exact if reward is None else own_reward(reward)
     tasks, _ = asked_tasks(data, image_root, skip_bad_rows, count, seed)
-    reports = [check_verifier(played, tasks)]
+    reports = {"Argos on pictures": check_verifier(played, tasks)}
     if reward is None and data is None:
-        reports.append(check_verifier(exact, drawn_videos(4, seed=seed), hacks=VIDEO_HACKS))
-    click.echo("\n\n".join(one.describe() for one in reports))
-    return int(any(one.paying for one in reports))
+        reports["Argos on videos"] = check_verifier(exact, drawn_videos(4, seed=seed), hacks=VIDEO_HACKS)
+        toolbox = LinguisticToolbox(tuple(TOOLS.values()))
+        chains = Lang2ActReward(toolbox=toolbox)
+        protocol = toolchain_protocol(toolbox=toolbox, style="brief")
+        reports["Lang2Act"] = check_verifier(chains, tasks, hacks=chain_hacks(toolbox), protocol=protocol)
+    texts = [f"{name}\n{one.describe()}" if len(reports) > 1 else one.describe() for name, one in reports.items()]
+    click.echo("\n\n".join(texts))
+    return int(any(one.paying for one in reports.values()))
 
 
 @verifier.command()

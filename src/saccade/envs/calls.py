@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from saccade.errors import MachineError, ToolError
+from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.protocols.coordinates import call_to_original
@@ -62,31 +62,58 @@ def tool_times(latencies: Iterable[ToolLatencies]) -> dict[str, float]:
 MAX_RUNNING = 32
 """Tools at work at the same time in this process. One that hangs past its deadline keeps its place until it ends."""
 
+PATIENCE = 10
+"""How many deadlines a call has that works and is kept from the CPU."""
+
+_BUSY_SHARE = 0.02
+"""Share of the time for which what works has the CPU, on a machine with fifty times as much to do."""
+
 Result = TypeVar("Result")
 
 _places = threading.BoundedSemaphore(MAX_RUNNING)
 
 
 def run_within(operation: Callable[[], Result], *, deadline_s: float, what: str) -> Result:
-    """Result of ``operation``, or its error; ``MachineError`` when it takes longer or no place becomes free in time.
+    """Result of ``operation``, or its error; ``MachineError`` when it hangs or no place becomes free in time.
 
-    Python cannot stop a thread: an operation over its deadline runs on, and what it returns is dropped.
+    What works on its own CPU all the while is slow by what it was asked for: a ``ToolError``. Where others keep it from
+    the CPU it has up to ``PATIENCE`` times as long, for a policy may choose slow calls, and must not be able to choose
+    failures. Python cannot stop a thread: an operation over its deadline runs on, and what it returns is dropped.
     """
     if not _places.acquire(timeout=deadline_s):
         raise MachineError(f"{what} found none of {MAX_RUNNING} places free within {deadline_s:g} s")
     future: Future[Result] = Future()
+    clock: list[int] = []
     # A daemon, unlike the threads of an executor: a hanging tool must not keep the process from ending.
-    threading.Thread(target=_work, args=(operation, future), name=what, daemon=True).start()
+    threading.Thread(target=_work, args=(operation, future, clock), name=what, daemon=True).start()
+    why = f"{what} took longer than its deadline of {deadline_s:g} s"
+    for times in range(1, PATIENCE + 1):
+        try:
+            return future.result(timeout=deadline_s)
+        except TimeoutError:
+            worked_s = _worked_s(clock)
+            # The operation may itself have raised this kind of error, or have ended now.
+            if future.done():
+                return future.result()
+        if worked_s >= deadline_s / 2:
+            raise ToolError(f"{why}; ask for less")
+        if worked_s < _BUSY_SHARE * times * deadline_s:
+            break
+    raise MachineError(why)
+
+
+def _worked_s(clock: Sequence[int]) -> float:
+    """Seconds that a thread has had of its CPU; 0 where it has ended, or where the system does not say."""
     try:
-        return future.result(timeout=deadline_s)
-    except TimeoutError:
-        # The operation may itself have raised this kind of error.
-        if future.done():
-            raise
-        raise MachineError(f"{what} took longer than its deadline of {deadline_s:g} s") from None
+        return time.clock_gettime(clock[0])
+    except (IndexError, OSError):
+        return 0.0
 
 
-def _work(operation: Callable[[], Result], future: "Future[Result]") -> None:
+def _work(operation: Callable[[], Result], future: "Future[Result]", clock: list[int]) -> None:
+    if hasattr(time, "pthread_getcpuclockid"):
+        # By the thread itself: asked by another, one that has just ended would be read from freed memory.
+        clock.append(time.pthread_getcpuclockid(threading.get_ident()))
     try:
         result = operation()
     except BaseException as error:
@@ -146,10 +173,13 @@ def run_call(
     images: Sequence[ImageRef],
     media: MediaStore,
     latencies: ToolLatencies | None = None,
+    *,
+    view: ViewRule,
 ) -> CallOutcome:
     """Check and run a call that is in original pixels; ``latencies`` is told how long the tool took, if it ran.
 
-    ``MachineError`` when the tool breaks or passes its deadline; the policy's mistakes are outcomes.
+    ``MachineError`` when the tool's machine fails or it passes its deadline; the policy's mistakes are outcomes, and so
+    are calls on which the tool breaks or gives a picture that ``view`` cannot show.
     """
     try:
         tool = find_tool(call.name, tools)
@@ -159,9 +189,18 @@ def run_call(
     try:
         with nullcontext() if latencies is None else latencies.timing(tool.name):
             result = run_within(lambda: bound.run(media), deadline_s=tool.deadline_s, what=f"tool {tool.name}")
+        _check_shown(result.images, view)
     except ToolError as error:
         result = _failed(error)
     return CallOutcome(result=result, shown=result)
+
+
+def _check_shown(images: Sequence[ImageRef], view: ViewRule) -> None:
+    try:
+        for image in images:
+            view.view_size(image.width, image.height)
+    except UserError as error:
+        raise ToolError(f"the result cannot be shown: {error}") from error
 
 
 def _failed(error: ToolError) -> ToolResult:

@@ -277,7 +277,7 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
             return action, None, None
         if isinstance(action, Malformed):
             return action, None, self.protocol.observe(action, len(self._images))
-        outcome = run_call(action, self._opened.tools, self._images, self.media, self._latencies)
+        outcome = run_call(action, self._opened.tools, self._images, self.media, self._latencies, view=self.view)
         return action, outcome.result, self.protocol.observe(outcome.shown, len(self._images))
 
     def _observation(self, text: str, images: Sequence[ImageRef]) -> VisualObservation:

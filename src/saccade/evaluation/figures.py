@@ -76,8 +76,10 @@ class EvaluationFigures:
     """Samples that a limit on tokens ended before they answered: wrong in every figure."""
     not_in_form: int
     """Samples that ended without an answer in the protocol's form."""
+    refused: int
+    """Samples whose last reply the server marked as a refusal, or said that a filter took; in none of the other two."""
     empty: int
-    """Samples whose last reply says nothing, as after a refusal or a filter."""
+    """Samples whose last reply says nothing."""
     total: int
     repeats: Repeats
     chance: float | None
@@ -126,6 +128,7 @@ class EvaluationFigures:
         counts = (
             (self.cut_off, "cut off by a token limit"),
             (self.not_in_form, "not in the form"),
+            (self.refused, "refused"),
             (self.empty, "empty"),
             (self.unanswered, "without an answer to score by"),
         )
@@ -133,7 +136,8 @@ class EvaluationFigures:
 
 
 def _is_in_no_form(sample: StoredSample) -> bool:
-    return sample.answer is None and sample.status != "token_limit" and bool(sample.reply.strip())
+    is_whole = sample.status != "token_limit" and not sample.refused
+    return sample.answer is None and is_whole and bool(sample.reply.strip())
 
 
 def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price | None = None) -> EvaluationFigures:
@@ -154,7 +158,8 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
         unanswered=unanswered,
         cut_off=[one.status for one in scored].count("token_limit"),
         not_in_form=sum(_is_in_no_form(one) for one in scored),
-        empty=sum(not one.reply.strip() for one in scored),
+        refused=sum(one.refused for one in scored),
+        empty=sum(not (one.reply.strip() or one.refused) for one in scored),
         total=len(samples),
         repeats=repeated,
         chance=chance(scored),

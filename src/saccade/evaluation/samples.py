@@ -5,7 +5,9 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from saccade.codec.forms import Form
 from saccade.evaluation.errors import rule_errors
 from saccade.rewards.answers.metrics_by_set import METRICS
 from saccade.rewards.answers.rules import options_named
@@ -31,6 +33,8 @@ class SampleHeader:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredSample:
     """One sample of one question."""
+
+    FORM: ClassVar = Form(sparse=("refused",))
 
     id: str
     q: str
@@ -70,6 +74,8 @@ class StoredSample:
     failure: str = ""
     graded: str = ""
     """A hash of all that answers are held against: right answers, their kind, tolerance and data set."""
+    refused: bool = False
+    """Whether the server marked the last reply as a refusal, or said that a filter took it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,7 +135,14 @@ def default_cluster(task: Task) -> str:
 
 
 def stored_sample(
-    attempt: Attempt, *, key: str, tools: Sequence[ToolSpec], cluster: str, tokens_in: int, tokens_out: int
+    attempt: Attempt,
+    *,
+    key: str,
+    tools: Sequence[ToolSpec],
+    cluster: str,
+    tokens_in: int,
+    tokens_out: int,
+    refused: bool = False,
 ) -> StoredSample:
     """The sample of a trajectory that was played with these tools and scored, where the machine did not fail it."""
     task, trajectory = attempt.task, attempt.trajectory
@@ -164,6 +177,7 @@ def stored_sample(
         pixels=max((image.width * image.height for image in task.images), default=0),
         failure=trajectory.failure,
         graded=grading_hash(task),
+        refused=refused,
     )
 
 

@@ -21,12 +21,10 @@ class PageRetriever:
         self.encoder = encoder
 
     def search(self, question: str, k: int = 3, document: str | None = None) -> list[PageHit]:
-        """The ``k`` best pages of the corpus, or of one document, best first; fewer where there are fewer."""
-        (query,) = self.encoder.encode_questions([question])
-        return self.index.search(query, k, document)
+        """The ``k`` best pages of the corpus, or of one document, best first; fewer where there are fewer.
 
-    def search_pictures(self, question: str, k: int = 3, document: str | None = None) -> list[PageHit]:
-        """As ``search``, without pages whose picture a better one has: copies of a page cannot fill all places."""
+        A page whose very picture a better one has is left out: copies of a page cannot fill all places.
+        """
         (query,) = self.encoder.encode_questions([question])
         asked = k
         while True:

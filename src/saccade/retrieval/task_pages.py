@@ -42,7 +42,7 @@ def retrieved_pages(
     pictures = PagePictures(index, media)
     found: list[Task] = []
     for task in tasks:
-        hits = retriever.search_pictures(task.question, k, _document(task, scope))
+        hits = retriever.search(task.question, k, _document(task, scope))
         found.append(pictures.shown(task, [hit.page for hit in hits]))
     return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.pointed import pointed_protocol
+from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.groups import score_questions
 from saccade.rewards.hacks import HACKS, Hack, Writes
 from saccade.rewards.responses import response_of
@@ -20,7 +21,7 @@ SLACK = 1e-6
 DRAWN = ("plate_mark", "plate_pair")
 """Families that tasks are drawn from by default, with exact regions of all that they show."""
 
-_PROTOCOL = pointed_protocol(style="brief", max_turns=1)
+POINTED = pointed_protocol(style="brief", max_turns=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,19 +70,25 @@ class VerifierReport:
             if one.broke:
                 lines.append(f"{'':{wide}}  {one.broke}")
             elif one.pays and one.hack.closed_by:
-                lines.append(f"{'':{wide}}  the paper's letter leaves it open; {one.hack.closed_by} above 0 closes it")
+                lines.append(f"{'':{wide}}  the paper's letter leaves it open; {one.hack.closed_by} closes it")
         silent = sum(one.no_verdict for one in self.findings)
         found = f"{len(self.paying)} of {len(self.findings)} hacks pay on {self.tasks} tasks"
         return "\n".join([*lines, found + (f"; {silent} responses without a verdict" if silent else "")])
 
 
 def check_verifier(
-    reward: AnyReward, tasks: Sequence[Task] = (), *, hacks: Sequence[Hack] = HACKS, seed: int = 0
+    reward: AnyReward,
+    tasks: Sequence[Task] = (),
+    *,
+    hacks: Sequence[Hack] = HACKS,
+    seed: int = 0,
+    protocol: ChatProtocol = POINTED,
 ) -> VerifierReport:
     """The reward of each known hack, beside that of an honest response to the same tasks.
 
     ``tasks`` need targets: what an honest response points at. Without any, 16 are drawn, whose regions are known
-    exactly. A hack and its honest response are siblings of one group. UserError for tasks without targets.
+    exactly. A hack and its honest response are siblings of one group, read by ``protocol``. UserError for tasks without
+    targets.
     """
     asked = list(tasks) or drawn_tasks(16, seed=seed)
     if bare := [task.id for task in asked if not task.targets or not task.images]:
@@ -89,7 +96,7 @@ def check_verifier(
             f"{len(bare)} of {len(asked)} tasks, {bare[0]} first, have no targets to point at; give each its boxes, or "
             "leave out tasks= to draw some"
         )
-    return VerifierReport(findings=tuple(_found(reward, asked, one) for one in hacks), tasks=len(asked))
+    return VerifierReport(findings=tuple(_found(reward, asked, one, protocol) for one in hacks), tasks=len(asked))
 
 
 def drawn_tasks(count: int, *, seed: int = 0, media: MediaStore | None = None) -> list[Task]:
@@ -110,24 +117,26 @@ def drawn_videos(count: int, *, seed: int = 0) -> list[Task]:
     return [one for one in drawn if one.objects]
 
 
-def written_response(task: Task, text: str, *, sample: int = 0) -> Trajectory:
-    """A response of one turn as the ``pointed`` protocol reads it, with points in pixels of the originals."""
-    return response_of(task, [text], _PROTOCOL, sample=sample)
+def written_response(task: Task, text: str, *, sample: int = 0, protocol: ChatProtocol = POINTED) -> Trajectory:
+    """A response of one turn as the protocol reads it, with points in pixels of the originals."""
+    return response_of(task, [text], protocol, sample=sample)
 
 
-def _found(reward: AnyReward, tasks: Sequence[Task], hack: Hack) -> HackFinding:
+def _found(reward: AnyReward, tasks: Sequence[Task], hack: Hack, protocol: ChatProtocol) -> HackFinding:
     try:
-        pays = _pays(reward, tasks, (hack.honest, hack.played))
+        pays = _pays(reward, tasks, (hack.honest, hack.played), protocol)
     except Exception as error:
         # A reward that cannot be asked at all is the user's mistake, and no hack.
-        _pays(reward, tasks, (hack.honest,))
+        _pays(reward, tasks, (hack.honest,), protocol)
         return HackFinding(hack=hack, honest=None, played=None, broke=f"{type(error).__name__}: {error}"[:200])
     honest, played = (_mean([pay[place] for pay in pays]) for place in (0, 1))
     missing = sum(one is None for pay in pays for one in pay)
     return HackFinding(hack=hack, honest=honest, played=played, no_verdict=missing)
 
 
-def _pays(reward: AnyReward, tasks: Sequence[Task], writers: Sequence[Writes]) -> list[list[float | None]]:
+def _pays(
+    reward: AnyReward, tasks: Sequence[Task], writers: Sequence[Writes], protocol: ChatProtocol
+) -> list[list[float | None]]:
     """By task, what siblings that write so are paid."""
     questions = [
         [
@@ -135,7 +144,8 @@ def _pays(reward: AnyReward, tasks: Sequence[Task], writers: Sequence[Writes]) -
                 task=task,
                 stream="main",
                 trajectories=tuple(
-                    written_response(task, write(task), sample=sample) for sample, write in enumerate(writers)
+                    written_response(task, write(task), sample=sample, protocol=protocol)
+                    for sample, write in enumerate(writers)
                 ),
             )
         ]

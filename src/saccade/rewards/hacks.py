@@ -34,7 +34,7 @@ class Hack:
     spares_work: bool = True
     """Whether the hack is less work than the honest response, so that equal pay is enough for it."""
     closed_by: str = ""
-    """The setting that closes it in Argos' reward, where the paper's letter leaves it open."""
+    """What closes it in the paper's own reward, where the paper's letter leaves it open."""
 
 
 def turn(thought: str, answer: str) -> str:
@@ -194,7 +194,7 @@ HACKS: tuple[Hack, ...] = (
         about="points at one thing that the question does not ask about",
         honest=honest,
         played=irrelevant,
-        closed_by="reward.recall_weight",
+        closed_by="reward.recall_weight above 0",
     ),
     Hack(name="elsewhere", about="points beside what it names", honest=honest, played=elsewhere),
     Hack(name="everything", about='names "image" and "scene", also in disguise', honest=honest, played=everything),

@@ -8,10 +8,11 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from saccade.chat.chat_model import ChatModel
 from saccade.chat.wire import ChatReply, RefusedRequestError
+from saccade.codec.forms import Form
 from saccade.engines.engine import Engine
 from saccade.envs.environment import Environment
 from saccade.errors import MachineError, UserError
@@ -30,7 +31,9 @@ FAILURES_IN_A_ROW = 16
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampleCost:
-    """SampleCost of one trajectory."""
+    """What one trajectory cost, and whether there was an answer to pay for."""
+
+    FORM: ClassVar = Form(sparse=("refused",))
 
     tokens_in: int = 0
     """Tokens that the model was given, the whole context of each turn, as servers bill it."""
@@ -40,6 +43,8 @@ class SampleCost:
     """From the reset of its environment to its end, the wait for a place in the batch included."""
     tool_s: float = 0.0
     """In turns that called a tool, within the environment."""
+    refused: bool = False
+    """Whether the server says that its last reply is a refusal, or was taken by a filter."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,7 +239,9 @@ class Conversation:
         except RefusedRequestError as error:
             if not error.is_about_one_request:
                 raise
-            status, failure = "failed", str(error)
+            # Its own turns have filled the context: the end that an engine would have given it.
+            is_full = bool(self.replies) and error.is_about_length
+            status, failure = ("token_limit", "") if is_full else ("failed", str(error))
         except (MachineError, UserError) as error:
             status, failure = "failed", str(error)
         finally:
@@ -254,7 +261,13 @@ class Conversation:
         )
         tokens_in = sum(reply.prompt_tokens for reply in self.replies)
         tokens_out = sum(reply.completion_tokens for reply in self.replies)
-        cost = SampleCost(tokens_in=tokens_in, tokens_out=tokens_out, wall_s=self.env.wall_s, tool_s=self.env.tool_s)
+        cost = SampleCost(
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            wall_s=self.env.wall_s,
+            tool_s=self.env.tool_s,
+            refused=bool(self.replies) and any(self.replies[-1].refused),
+        )
         return PlayedSample(trajectory=trajectory, cost=cost)
 
     async def _turns(self, model: ChatModel, how: PlayedAs, run_blocking: RunBlocking) -> Sequence[Turn]:

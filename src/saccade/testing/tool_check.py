@@ -12,7 +12,7 @@ from typing import Literal
 
 from PIL import Image
 
-from saccade.errors import ToolError
+from saccade.errors import BrokenToolError, ToolError
 from saccade.media.store import MediaStore, image_hash
 from saccade.seeding import generator_for
 from saccade.testing.fuzzed_calls import FuzzedCall, fuzzed_call
@@ -68,6 +68,10 @@ def _check_hostile(tool: Tool, good: Mapping[str, Json], media: MediaStore, show
     for arguments in hostile_arguments(names, good):
         try:
             tool.call(arguments, (shown,), media)
+        except BrokenToolError as error:
+            raise AssertionError(
+                f"{tool.name} breaks on {str(arguments)[:200]}: {error.__cause__ or error!r}"
+            ) from error
         except ToolError as error:
             message = str(error)
             if not message or len(message) > 2000:

@@ -1,18 +1,32 @@
 """A tool: a typed function that a model may call, with its schema, its checks and its deadline."""
 
+import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Protocol
 
 from PIL import Image
 
 from saccade.characters import whole_characters
-from saccade.errors import MachineError, SaccadeError, ToolError, UserError, nearest
+from saccade.errors import (
+    BrokenToolError,
+    MachineError,
+    SaccadeError,
+    ToolError,
+    UserError,
+    is_of_machinery,
+    nearest,
+)
+from saccade.media.decode import MediaError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.tools.arguments import Value, checked_arguments, shown
 from saccade.tools.schema import Parameter, parameters_of, spec_of
 from saccade.types import ImageRef, Json, Task, ToolResult, ToolSpec
+
+logger = logging.getLogger(__name__)
 
 MAX_RESULT_TEXT_CHARS = 16_384
 MAX_RESULT_IMAGES = 16
@@ -46,16 +60,24 @@ class BoundCall:
     def run(self, media: MediaStore) -> ToolResult:
         """The tool's result, its pictures kept in ``media``.
 
-        ``ToolError`` when the tool refuses the call, ``MachineError`` when the tool itself breaks.
+        ``ToolError`` when the tool refuses the call, ``BrokenToolError`` when it breaks on it, ``MachineError`` when
+        its machine fails.
         """
+        name, arguments = self.tool.name, self.arguments_in(media)
         try:
-            returned = self.tool.function(**self.arguments_in(media))
+            return _result(name, self.tool.function(**arguments), media)
+        except MediaError as error:
+            raise BrokenToolError(f"{name} gave a picture that cannot be shown; change the call") from error
         except SaccadeError:
             raise
-        # A tool is foreign code: any other exception is a defect of the tool, not of the policy.
+        # A tool is foreign code, and may raise anything on a call that nobody thought of.
         except Exception as error:
-            raise MachineError(f"tool {self.tool.name} broke: {type(error).__name__}: {error}") from error
-        return _result(self.tool.name, returned, media)
+            said = f"{type(error).__name__}: {error}"
+            if is_of_machinery(error):
+                raise MachineError(f"tool {name} broke: {said}") from error
+            _warn_once(name, said)
+            # Its words may hold what differs from run to run.
+            raise BrokenToolError(f"{name} failed on this call ({type(error).__name__}); change the call") from error
 
     def arguments_in(self, media: MediaStore) -> dict[str, Value | Image.Image | list[Image.Image]]:
         """The arguments of the function, with the pictures that it takes."""
@@ -178,18 +200,23 @@ def check_names(tools: Sequence[Tool | EpisodeTool]) -> None:
             raise UserError(f"two tools are called {name}; rename one of the functions")
 
 
+@lru_cache(maxsize=64)
+def _warn_once(name: str, said: str) -> None:
+    logger.warning("tool %s broke on a call, which the model is told: %s", name, said[:500])
+
+
 def _result(name: str, returned: Returned, media: MediaStore) -> ToolResult:
     if isinstance(returned, ToolResult):
         return replace(returned, text=cut(returned.text))
     output = _output(returned)
     if len(output.images) > MAX_RESULT_IMAGES:
-        raise MachineError(f"tool {name} gave {len(output.images)} images; at most {MAX_RESULT_IMAGES} are allowed")
+        raise BrokenToolError(f"{name} gave {len(output.images)} images; at most {MAX_RESULT_IMAGES} can be shown")
     for image in output.images:
         if not 0 < image.width * image.height <= MAX_RESULT_PIXELS:
-            raise MachineError(
-                f"tool {name} gave an image of {image.width} x {image.height} px; "
-                f"1 to {MAX_RESULT_PIXELS} pixels are allowed"
-            )
+            size = f"{image.width} x {image.height}"
+            raise BrokenToolError(f"{name} gave an image of {size} px; 1 to {MAX_RESULT_PIXELS} pixels can be shown")
+    # What no record can hold would end the run when it is written.
+    json.dumps(output.data, allow_nan=False)
     images = tuple(media.add(image) for image in output.images)
     return ToolResult(text=cut(output.text), images=images, data=output.data)
 
@@ -202,6 +229,7 @@ def _output(returned: ToolOutput | Image.Image | str) -> ToolOutput:
             return ToolOutput(images=(returned,))
         case str():
             return ToolOutput(text=returned)
+    raise TypeError(f"a tool gives a text, a picture or a ToolOutput, not {returned!r}")
 
 
 def cut(text: str) -> str:

@@ -90,6 +90,7 @@ class KeptPasses:
                     cluster=self.stage.cluster(attempt.task),
                     tokens_in=cost.tokens_in,
                     tokens_out=cost.tokens_out,
+                    refused=cost.refused,
                 )
             )
             times.append(

@@ -15,7 +15,7 @@ from saccade.tools.tool import tool_from
 
 def broken(image: Image.Image) -> str:
     """Break."""
-    raise RuntimeError("a wire came loose")
+    raise ConnectionError("a wire came loose")
 
 
 def linger(seconds: float) -> str:

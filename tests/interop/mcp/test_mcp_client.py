@@ -14,7 +14,7 @@ from PIL import Image
 from test_mcp_server import OWN_SERVER, free_port, wait_for
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
-from saccade.errors import MachineError, ToolError, UserError
+from saccade.errors import BrokenToolError, MachineError, ToolError, UserError
 from saccade.interop.mcp.client import McpTools
 from saccade.media.store import MediaStore
 from saccade.testing import TINY_VIEW, check_tool, tiny_example
@@ -102,8 +102,8 @@ def test_picture_of_the_episode_goes_into_the_argument_that_was_named(small: Mcp
     assert int(second.split()[0]) > int(first.split()[0])
 
 
-def test_picture_that_is_none_is_the_machines_failure(small: McpTools) -> None:
-    with pytest.raises(MachineError, match="the picture of tool broken_picture"):
+def test_picture_that_is_none_is_told_to_the_model(small: McpTools) -> None:
+    with pytest.raises(BrokenToolError, match="the picture of tool broken_picture"):
         call(small, "broken_picture")
 
 

@@ -19,7 +19,7 @@ from fastmcp.client.transports import ClientTransport
 from mcp.shared.exceptions import MCPError
 from PIL import Image
 
-from saccade.errors import MachineError, ToolError
+from saccade.errors import BrokenToolError, MachineError, ToolError
 from saccade.interop.mcp.images import SERVER_LIMITS, UnknownImageError
 from saccade.interop.mcp.server import MARK
 from saccade.media.decode import MediaError, decode_image
@@ -251,4 +251,4 @@ def _picture(name: str, block: mcp_types.ImageContent) -> Image.Image:
     try:
         return decode_image(raw, f"the picture of tool {name}", SERVER_LIMITS)
     except MediaError as error:
-        raise MachineError(str(error)) from error
+        raise BrokenToolError(f"{error}; change the call") from error

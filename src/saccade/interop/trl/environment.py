@@ -131,7 +131,7 @@ class TrlEnvironment:
         call = in_original_pixels(call, tools, self._images, self._settings.view)
         for left in range(TRIES - 1, -1, -1):
             try:
-                return run_call(call, tools, self._images, self._media)
+                return run_call(call, tools, self._images, self._media, view=self._settings.view)
             except MachineError as error:
                 if left == 0:
                     self._failure = str(error)

@@ -8,6 +8,7 @@ ten times the time and finds no more. Text is recognised line by line at the lin
 tick label then takes 6 ms, and what is read does not depend on the other lines of the picture.
 """
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -59,6 +60,8 @@ _SETTINGS = {
     "Rec.rec_img_shape": [3, 48, 48],
 }
 _MIN_SIDE_PX = 4
+_ENGINE_SIDE_PX, _ENGINE_STEP_PX = 2000, 32
+"""The engine shrinks a longer side to the one, then rounds both sides to multiples of the other, 0 among them."""
 
 Pixels = NDArray[np.uint8]
 
@@ -75,7 +78,7 @@ class RapidReader:
         if max(shown.size) < ENLARGED_SIDE_PX:
             shown = shown.resize((2 * shown.width, 2 * shown.height), Image.Resampling.BICUBIC)
             scale *= 2
-        pixels = np.ascontiguousarray(np.asarray(shown.convert("RGB"))[:, :, ::-1])
+        pixels = _not_too_thin(np.ascontiguousarray(np.asarray(shown.convert("RGB"))[:, :, ::-1]))
         with _LOCK:
             engine = _engine()
             quads = _detected(engine, pixels)
@@ -114,6 +117,17 @@ class _Strip:
 
     def flipped(self) -> "_Strip":
         return _Strip(self.quad.flipped(), np.rot90(self.crop, k=2))
+
+
+def _not_too_thin(pixels: Pixels) -> Pixels:
+    """The picture, with paper to its right or below where the engine would shrink it to a side of nothing."""
+    long, short = max(pixels.shape[:2]), min(pixels.shape[:2])
+    if long <= _ENGINE_SIDE_PX or short * _ENGINE_SIDE_PX // long > _ENGINE_STEP_PX // 2:
+        return pixels
+    more = math.ceil(2 * _ENGINE_STEP_PX * long / _ENGINE_SIDE_PX) - short
+    paper = np.median(pixels.reshape(-1, 3), axis=0).astype(np.uint8)
+    shape = (more, long, 3) if pixels.shape[0] == short else (long, more, 3)
+    return np.concatenate([pixels, np.broadcast_to(paper, shape)], axis=0 if pixels.shape[0] == short else 1)
 
 
 def _detected(engine: "RapidOCR", pixels: Pixels) -> list[Quad]:
