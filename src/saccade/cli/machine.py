@@ -36,9 +36,14 @@ def prepare_machine(threads: int | None) -> int:
 def existing(option: str, path: Path | None) -> Path | None:
     """The path itself, a shipped checkpoint, or the hub's cache of what ``--model`` or ``--data`` name there.
 
-    UserError when it is given and none of these.
+    A model's configuration is looked at, on the hub before its weights are fetched. UserError when what is given is
+    none of these, or a model that would not be loaded.
     """
-    if path is None or path.exists():
+    if path is None:
+        return None
+    if path.exists():
+        if option == "--model":
+            _look_at_model(path)
         return path
     text = str(path)
     if option == "--model" and text.startswith("saccade:"):
@@ -66,11 +71,17 @@ def _name_on_hub(text: str) -> "HubName | None":
     return None if is_path else name
 
 
+def _look_at_model(path: Path) -> None:
+    from saccade.models.loading import check_model
+
+    check_model(path)
+
+
 def _fetched(option: str, name: "HubName") -> Path:
-    from saccade.interop.hub import fetched, fetched_data
+    from saccade.interop.hub import fetched_data, fetched_model
 
     try:
-        return fetched(name, "model") if option == "--model" else fetched_data(name)
+        return fetched_model(name, _look_at_model) if option == "--model" else fetched_data(name)
     except SaccadeError as error:
         kind = UserError if isinstance(error, UserError) else MachineError
         raise kind(f"{option} {name}: there is no such file or folder here, and {error}") from error

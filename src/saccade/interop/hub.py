@@ -6,7 +6,7 @@ lacks; of a push that was killed nothing is seen, and what it had uploaded is no
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -49,12 +49,26 @@ def fetched(name: HubName, kind: Kind) -> Path:
     ``UserError`` where there is no such repository or revision, or it may not be read; ``MachineError`` where the hub
     cannot be reached and the cache lacks it.
     """
+    return _snapshot(name, kind, ignored=NOT_LOADED if kind == "model" else None)
+
+
+def fetched_model(name: HubName, look: Callable[[Path], object]) -> Path:
+    """As ``fetched``, but what ``look`` raises at the sight of the configuration alone ends it before the weights."""
+    look(_snapshot(name, "model", allowed=("config.json", "adapter_config.json")))
+    return fetched(name, "model")
+
+
+def _snapshot(
+    name: HubName, kind: Kind, *, allowed: Sequence[str] | None = None, ignored: Sequence[str] | None = None
+) -> Path:
     from huggingface_hub import snapshot_download
 
-    ignored = list(NOT_LOADED) if kind == "model" else None
+    only, but = (None if patterns is None else list(patterns) for patterns in (allowed, ignored))
     return Path(
         _asked(
-            lambda: snapshot_download(name.repo, repo_type=kind, revision=name.revision, ignore_patterns=ignored),
+            lambda: snapshot_download(
+                name.repo, repo_type=kind, revision=name.revision, allow_patterns=only, ignore_patterns=but
+            ),
             name,
             kind,
         )

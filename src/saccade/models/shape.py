@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForImageTextToText
 
-from saccade.models.checkpoint import read_checkpoint_json
+from saccade.models.checkpoint import image_settings, is_half, read_checkpoint_json
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
@@ -85,7 +85,7 @@ def read_shape(path: Path) -> ModelShape:
     cut = _first(vision.patch_size)
     return ModelShape(
         model_type=config.model_type,
-        is_half=str(raw.get("dtype", raw.get("torch_dtype"))) in ("bfloat16", "float16"),
+        is_half=is_half(raw),
         weights=sum(weight.numel() for weight in weights),
         vision_weights=sum(weight.numel() for weight in tower),
         inner_matrices=sum(weight.numel() for weight in weights if weight.ndim == 2 and id(weight) not in tables),
@@ -129,13 +129,10 @@ def _tower(vision: Any) -> LayerShape:
 
 def _max_pixels(path: Path) -> int | None:
     """By the names that published files use for it."""
-    file = path / "preprocessor_config.json"
-    if not file.is_file():
-        return None
-    read = read_checkpoint_json(file)
+    _, read = image_settings(path)
     size = read.get("size") or {}
-    if "longest_edge" in size or "max_pixels" in read:
-        return int(size.get("longest_edge") or read["max_pixels"])
+    if largest := read.get("max_pixels") or size.get("longest_edge") or size.get("max_pixels"):
+        return int(largest)
     return math.prod((int(size["height"]), int(size["width"]))) if "height" in size else None
 
 

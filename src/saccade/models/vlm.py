@@ -71,7 +71,7 @@ class VisionLanguageModel:
         self.eos_id = int(tokenizer.convert_tokens_to_ids(self.eos_token))
         before_image, after_image = self.family.image_brackets(tokenizer)
         self.chat = Chat.checked(
-            tokenizer=TemplateTokenizer(tokenizer),
+            tokenizer=TemplateTokenizer(tokenizer, vocabulary=int(config.text_config.vocab_size)),
             image_token=tokenizer.convert_ids_to_tokens(self.image_token_id),
             image_token_id=self.image_token_id,
             eos_token=self.eos_token,
@@ -127,7 +127,8 @@ class VisionLanguageModel:
             if token in vocabulary
         ]
         beyond = range(len(self.tokenizer), self.vocab_size)
-        ids = sorted((special - allowed_special) | set(written_by_environment) | set(beyond))
+        forbidden = (special - allowed_special) | set(written_by_environment) | set(beyond)
+        ids = sorted(token for token in forbidden if token < self.vocab_size)
         return torch.tensor(ids, dtype=torch.long, device=self.device)
 
     def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
