@@ -54,16 +54,10 @@ def config_of(name: str) -> Json:
 
 def written_by_4_49(config: Json) -> Json:
     """A flat configuration as transformers 4.49 saved it: of the tower only what differs from the class's defaults."""
-    kept = (
-        "hidden_size",
-        "in_chans",
-        "intermediate_size",
-        "out_hidden_size",
-        "spatial_patch_size",
-        "tokens_per_second",
-    )
-    usual = {"intermediate_size": 3420, "out_hidden_size": 3584}
-    tower = {name: value for name in kept if (value := config["vision_config"][name]) != usual.get(name)}
+    usual = {"depth": 32, "hidden_act": "silu", "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584}
+    usual |= {"patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2, "window_size": 112}
+    usual |= {"fullatt_block_indexes": [7, 15, 23, 31]}
+    tower = {name: value for name, value in config["vision_config"].items() if value != usual.get(name)}
     rope = {**config["rope_scaling"], "type": "default", "rope_type": "default"}
     return {
         **config,
@@ -121,15 +115,6 @@ def _shrink_tower(tower: Json) -> None:
     small |= {"depth": 2, "num_hidden_layers": 2, "fullatt_block_indexes": [1], "deepstack_visual_indexes": [0, 1]}
     small |= {"num_position_embeddings": 16, "image_size": [112, 112], "initializer_range": 0.1}
     tower |= {key: value for key, value in small.items() if key in tower}
-    if "depth" not in tower and "num_hidden_layers" not in tower:
-        # Those that were left out had their usual numbers.
-        tower |= {
-            "depth": 2,
-            "num_heads": 2,
-            "fullatt_block_indexes": [1],
-            "intermediate_size": 48,
-            "out_hidden_size": 64,
-        }
 
 
 def files_of(config: Json) -> Json:
@@ -209,7 +194,10 @@ def write_published(
             (path / file).write_text(json.dumps(_small_file(content), indent=2))
     with quiet_transformers(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = AutoModelForImageTextToText.from_config(AutoConfig.from_pretrained(path)).eval()
+        made = AutoConfig.from_pretrained(path)
+        # All InternVL3 have a head of their own, although transformers 5 takes their files to say otherwise.
+        made.tie_word_embeddings = bool(config.get("tie_word_embeddings", False))
+        model = AutoModelForImageTextToText.from_config(made).eval()
         for weight in model.parameters():
             torch.nn.init.normal_(weight, std=0.1) if weight.ndim > 1 else None
     _write_weights(path, model, () if new_names else _OLD_NAMES[config["model_type"]])

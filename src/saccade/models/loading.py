@@ -233,6 +233,8 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise unloadable(path, "as a vision-language model", error) from error
     refuse_missing_weights(path, loading["missing_keys"])
+    # InternVL3 has a head of its own, and was published without a word on it, which transformers 5 takes for none.
+    model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
     # Before the weights are looked through, which a GPU does in no time.
     model = model.to(settings.torch_device).eval()
     if settings.chat_template is not None:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForImageTextToText
 
-from saccade.models.checkpoint import image_settings, is_half, read_checkpoint_json
+from saccade.models.checkpoint import image_settings, is_half, language_part, read_checkpoint_json
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
@@ -74,6 +74,8 @@ def read_shape(path: Path) -> ModelShape:
     raw = read_checkpoint_json(path / "config.json")
     with quiet_transformers(), torch.device("meta"):
         config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        # InternVL3 was published without it, and transformers 5 takes that for true.
+        config.tie_word_embeddings = bool(raw.get("tie_word_embeddings", language_part(raw).get("tie_word_embeddings")))
         model = AutoModelForImageTextToText.from_config(config, trust_remote_code=False)
     family = family_of(config.model_type)
     tower = [weight for module in family.vision_modules(model) for weight in module.parameters()]
@@ -92,7 +94,7 @@ def read_shape(path: Path) -> ModelShape:
         largest=max(weight.numel() for weight in weights),
         vocabulary=int(text.vocab_size),
         head=model.lm_head.weight.numel(),
-        is_tied=model.lm_head.weight is model.get_input_embeddings().weight or bool(config.tie_word_embeddings),
+        is_tied=bool(config.tie_word_embeddings),
         language=_language(text),
         vision=_tower(vision),
         patch_px=cut,
