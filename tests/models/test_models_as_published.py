@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from published_models import SIZES, Json, config_of, files_of, write_published, written_by_4_49, written_by_4_52
 from transformers import AutoConfig, AutoModelForImageTextToText, PreTrainedModel
 
+from published_models import SIZES, Json, config_of, files_of, write_published, written_by_4_49, written_by_4_52
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings, instruction_style, is_half
 from saccade.models.loading import check_model, load_model, write_merged
-from saccade.models.lora import LoraSettings, add_adapter, adapter_parameters
+from saccade.models.lora import LoraSettings, adapter_parameters, add_adapter
 from saccade.models.shape import read_shape
 from saccade.models.vlm import VisionLanguageModel, quiet_transformers
 from saccade.types import ImageRef, Message

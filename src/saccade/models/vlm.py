@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import torch
@@ -89,6 +90,9 @@ class VisionLanguageModel:
         self.vocab_size = int(text.vocab_size)
         self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
         """Tokens that its positions are made for; 0 where its configuration does not say."""
+        taken = signature(hf.model.language_model.forward).parameters
+        # Since transformers 5.24; before it the name was another.
+        self._cache_name = "cache" if "cache" in taken else "past_key_values"
         self.forbidden_ids = self._find_forbidden_ids()
         self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
         self.source: Path | None = None
@@ -200,7 +204,7 @@ class VisionLanguageModel:
             inputs_embeds=embedded.inputs,
             position_ids=self.family.language_positions(positions),
             attention_mask=attention_mask,
-            past_key_values=cache,
+            **{self._cache_name: cache},
             use_cache=cache is not None,
             **extra,
         )
