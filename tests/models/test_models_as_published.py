@@ -1,4 +1,4 @@
-"""Every published size by its own files, over a few thousand random weights, and in the forms that others wrote since."""
+"""Every published size by its own files, over random weights, and in the forms that versions of transformers wrote."""
 
 import json
 import logging
@@ -178,7 +178,7 @@ def test_an_image_processor_is_found_by_its_first_name_and_in_the_file_of_transf
     nested["image_processor"] = {**settings, "min_pixels": 10**12}
     (tmp_path / "processor_config.json").write_text(json.dumps(nested))
     with pytest.raises(
-        UserError, match="processor_config.json says min_pixels=1,000,000,000,000, which no picture has"
+        UserError, match=r"processor_config\.json says min_pixels=1,000,000,000,000, which no picture has"
     ):
         load_model(tmp_path, MediaStore())
 

@@ -78,7 +78,7 @@ def _look_at_model(path: Path) -> None:
     check_model(path)
 
 
-def _fetched(option: str, name: "HubName", *, is_loaded: bool) -> Path:
+def _fetched(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = False) -> Path:
     from saccade.interop.hub import CONFIGURATION, fetched, fetched_data
 
     def of_hub(fetch: Callable[[], Path]) -> Path:
@@ -91,19 +91,21 @@ def _fetched(option: str, name: "HubName", *, is_loaded: bool) -> Path:
     if option != "--model":
         return of_hub(lambda: fetched_data(name))
     folder = of_hub(lambda: fetched(name, "model", only=CONFIGURATION))
-    _fetch_base(folder, is_loaded=is_loaded)
+    if not is_base:
+        # One that is an adapter itself is refused below.
+        _fetch_base(folder, is_loaded=is_loaded)
     _look_at_model(folder)
     return of_hub(lambda: fetched(name, "model")) if is_loaded else folder
 
 
 def _fetch_base(folder: Path, *, is_loaded: bool) -> None:
     """Fetches the base of an adapter that came from the hub, where it is there too."""
-    from saccade.models.lora import ADAPTER_CONFIG, adapter_base, named_base
+    from saccade.models.lora import ADAPTER_CONFIG, named_base
 
-    if (folder / ADAPTER_CONFIG).is_file() and not adapter_base(folder).exists():
+    if (folder / ADAPTER_CONFIG).is_file():
         base = _name_on_hub(named_base(folder))
         if base is not None:
-            _fetched("--model", base, is_loaded=is_loaded)
+            _fetched("--model", base, is_loaded=is_loaded, is_base=True)
 
 
 def open_in_browser(address: str) -> None:
