@@ -43,7 +43,7 @@ def existing(option: str, path: Path | None, *, is_loaded: bool = True) -> Path 
     if path is None:
         return None
     if path.exists():
-        if option == "--model":
+        if option == "--model" and is_loaded:
             _look_at_model(path)
         return path
     text = str(path)

@@ -139,7 +139,7 @@ def unloadable(path: Path, how: str, error: Exception) -> UserError:
             "transformers loads without (of published ones the name often ends in -hf)"
         )
     if isinstance(error, OSError | SafetensorError | EOFError | UnicodeError | json.JSONDecodeError):
-        advice = "a file is missing or damaged: copy the checkpoint again"
+        advice = "a file is missing or damaged; copy the checkpoint again"
     elif "ignore_mismatched_sizes" in str(error):
         advice = "take both from the same place"
     else:
@@ -261,9 +261,10 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
 
 
 def _image_processor(path: Path) -> ImageProcessor:
-    if image_settings(path)[1].get("image_processor_type") == "Qwen2_5_VLImageProcessor":
+    _, settings = image_settings(path)
+    if settings.get("image_processor_type") == "Qwen2_5_VLImageProcessor":
         # As Qwen2.5-VL was first published, and many that were trained from it: transformers lost the name.
-        renamed: ImageProcessor = Qwen2VLImageProcessorPil.from_pretrained(path, local_files_only=True)
+        renamed: ImageProcessor = Qwen2VLImageProcessorPil.from_dict(dict(settings))
         return renamed
     found: ImageProcessor = AutoImageProcessor.from_pretrained(
         path, local_files_only=True, trust_remote_code=False, backend="pil"
