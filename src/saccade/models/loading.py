@@ -68,7 +68,11 @@ def check_directory(path: Path) -> None:
     sizes = language_part(config)
     # Only the family that was published so is read so.
     is_flat = sizes is config and family.is_flat and all(sizes.get(name) for name in ("hidden_size", "vocab_size"))
-    has_parts = {"text_config": sizes is not config or is_flat, "vision_config": bool(config.get("vision_config"))}
+    tower = config.get("vision_config")
+    has_parts = {
+        "text_config": sizes is not config or is_flat,
+        "vision_config": isinstance(tower, dict) and bool(tower),
+    }
     for part in (part for part, is_there in has_parts.items() if not is_there):
         raise UserError(
             f"{path / 'config.json'} has no {part!r}, which says the model's sizes; take config.json from where the "
