@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,12 +34,17 @@ def prepare_machine(threads: int | None) -> int:
     return count
 
 
-def existing(option: str, path: Path | None) -> Path | None:
+def existing(option: str, path: Path | None, *, is_loaded: bool = True) -> Path | None:
     """The path itself, a shipped checkpoint, or the hub's cache of what ``--model`` or ``--data`` name there.
 
-    UserError when it is given and none of these.
+    A model's configuration is looked at, on the hub before its weights are fetched, which one that ``is_loaded`` needs.
+    UserError when what is given is none of these, or a model that would not be loaded.
     """
-    if path is None or path.exists():
+    if path is None:
+        return None
+    if path.exists():
+        if option == "--model" and is_loaded:
+            _look_at_model(path)
         return path
     text = str(path)
     if option == "--model" and text.startswith("saccade:"):
@@ -48,7 +54,7 @@ def existing(option: str, path: Path | None) -> Path | None:
     if option == "--data" and text.startswith("hf:"):
         return path  # Read by the library `datasets`.
     if option in ("--model", "--data") and (name := _name_on_hub(text)) is not None:
-        return _fetched(option, name)
+        return _fetched(option, name, is_loaded=is_loaded)
     is_name = option in ("--model", "--data") and _name_on_hub(f"hf:{text}") is not None
     elsewhere = f"; hf:{text} would be the one on the hub" if is_name else ""
     raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){elsewhere}")
@@ -66,14 +72,40 @@ def _name_on_hub(text: str) -> "HubName | None":
     return None if is_path else name
 
 
-def _fetched(option: str, name: "HubName") -> Path:
-    from saccade.interop.hub import fetched, fetched_data
+def _look_at_model(path: Path) -> None:
+    from saccade.models.loading import check_model
 
-    try:
-        return fetched(name, "model") if option == "--model" else fetched_data(name)
-    except SaccadeError as error:
-        kind = UserError if isinstance(error, UserError) else MachineError
-        raise kind(f"{option} {name}: there is no such file or folder here, and {error}") from error
+    check_model(path)
+
+
+def _fetched(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = False) -> Path:
+    from saccade.interop.hub import CONFIGURATION, fetched, fetched_data
+
+    def of_hub(fetch: Callable[[], Path]) -> Path:
+        try:
+            return fetch()
+        except SaccadeError as error:
+            kind = UserError if isinstance(error, UserError) else MachineError
+            raise kind(f"{option} {name}: there is no such file or folder here, and {error}") from error
+
+    if option != "--model":
+        return of_hub(lambda: fetched_data(name))
+    folder = of_hub(lambda: fetched(name, "model", only=CONFIGURATION))
+    if not is_base:
+        # One that is an adapter itself is refused below.
+        _fetch_base(folder, is_loaded=is_loaded)
+    _look_at_model(folder)
+    return of_hub(lambda: fetched(name, "model")) if is_loaded else folder
+
+
+def _fetch_base(folder: Path, *, is_loaded: bool) -> None:
+    """Fetches the base of an adapter that came from the hub, where it is there too."""
+    from saccade.models.lora import ADAPTER_CONFIG, named_base
+
+    if (folder / ADAPTER_CONFIG).is_file():
+        base = _name_on_hub(named_base(folder))
+        if base is not None:
+            _fetched("--model", base, is_loaded=is_loaded, is_base=True)
 
 
 def open_in_browser(address: str) -> None:

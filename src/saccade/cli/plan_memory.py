@@ -61,7 +61,7 @@ def plan_memory(
     from saccade.recipes.questions_settings import QuestionsSettings
     from saccade.train.memory_plan import memory_plan, usual_load
 
-    path = existing("--model", model)
+    path = existing("--model", model, is_loaded=False)
     assert path is not None
     settings = apply_overrides(QuestionsSettings(), overrides)
     shape = read_shape(path)

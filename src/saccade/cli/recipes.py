@@ -42,7 +42,7 @@ def settings(recipe: str, data: Path | None, model: Path | None, as_json: bool) 
     from saccade.train.recipe_loading import documented, load_recipe, settings_of
 
     loaded = load_recipe(recipe)
-    context = RecipeContext(data=existing("--data", data), model=existing("--model", model))
+    context = RecipeContext(data=existing("--data", data), model=existing("--model", model, is_loaded=False))
     found = documented(settings_of(loaded, context))
     place, _, function = loaded.name.partition(":")
     papers = PAPER_VALUES.get(place, {}) if function == place else {}

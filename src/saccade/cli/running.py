@@ -90,9 +90,11 @@ def task_context(
     from saccade.config.context import RecipeContext
     from saccade.media.video import MAX_FRAMES
 
+    # The model first: a wrong one is found in no time, and data may be fetched or large.
+    checkpoint = existing("--model", model)
     return RecipeContext(
         data=existing("--data", data),
-        model=existing("--model", model),
+        model=checkpoint,
         env=env,
         answer_kind=answer_kind,
         overrides=overrides,

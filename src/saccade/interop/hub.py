@@ -6,7 +6,7 @@ lacks; of a push that was killed nothing is seen, and what it had uploaded is no
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -19,6 +19,9 @@ Given = TypeVar("Given")
 
 NOT_LOADED = ("*.bin", "*.pt", "*.pth", "*.gguf", "*.h5", "*.msgpack", "*.onnx", "onnx/*", "original/*", "trainer/*")
 """Files of a model's repository that are left there: weights in forms that are not read here."""
+
+CONFIGURATION = ("config.json", "adapter_config.json", "preprocessor_config.json", "processor_config.json")
+"""Small files of a model's repository that say what it is."""
 
 _NAME = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w][\w./-]*))?(?::(?P<split>\w[\w.-]*))?"
@@ -43,18 +46,21 @@ def hub_name(text: str) -> HubName | None:
     return None if match is None else HubName(match["repo"], match["revision"], match["split"])
 
 
-def fetched(name: HubName, kind: Kind) -> Path:
+def fetched(name: HubName, kind: Kind, *, only: Sequence[str] | None = None) -> Path:
     """The folder in the hub's cache that holds a repository at one commit; files that are there are not fetched again.
 
-    ``UserError`` where there is no such repository or revision, or it may not be read; ``MachineError`` where the hub
-    cannot be reached and the cache lacks it.
+    Of files by ``only`` these names alone are fetched. ``UserError`` where there is no such repository or revision, or
+    it may not be read; ``MachineError`` where the hub cannot be reached and the cache lacks it.
     """
     from huggingface_hub import snapshot_download
 
+    wanted = None if only is None else list(only)
     ignored = list(NOT_LOADED) if kind == "model" else None
     return Path(
         _asked(
-            lambda: snapshot_download(name.repo, repo_type=kind, revision=name.revision, ignore_patterns=ignored),
+            lambda: snapshot_download(
+                name.repo, repo_type=kind, revision=name.revision, allow_patterns=wanted, ignore_patterns=ignored
+            ),
             name,
             kind,
         )

@@ -26,12 +26,23 @@ MAX_CHARACTERS = 1 << 16
 
 
 class TemplateTokenizer:
-    """A tokenizer whose chat template is rendered with bounds."""
+    """A tokenizer whose chat template is rendered with bounds, for a model with so many tokens."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, *, vocabulary: int) -> None:
         self._tokenizer = tokenizer
-        self.encode = tokenizer.encode
         self.decode = tokenizer.decode
+        self._spelled: dict[int, list[int]] = {}
+        for token, index in tokenizer.get_added_vocab().items():
+            if index >= vocabulary:
+                # In two pieces it is a text as any other.
+                self._spelled[index] = [
+                    one for piece in (token[:1], token[1:]) for one in self.encode(piece, add_special_tokens=False)
+                ]
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
+        """Ids of a text; special tokens without weights are spelled."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens)
+        return [one for token in ids for one in self._spelled.get(token, (token,))] if self._spelled else ids
 
     def apply_chat_template(
         self,

@@ -24,6 +24,37 @@ def read_checkpoint_json(file: Path) -> Any:
         raise UserError(f"{file} cannot be read: {error}; copy the checkpoint again") from error
 
 
+def language_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where a configuration has the sizes of its language model: in ``text_config``, or beside ``vision_config``.
+
+    Qwen2.5-VL was published in the second form.
+    """
+    part = config.get("text_config")
+    return part if isinstance(part, dict) and part else config
+
+
+def is_half(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration says that its weights are in half precision.
+
+    Qwen3-VL was published with ``dtype`` in ``text_config`` alone.
+    """
+    said = (part.get(name) for part in (config, language_part(config)) for name in ("dtype", "torch_dtype"))
+    return next((dtype for dtype in said if dtype), None) in ("bfloat16", "float16")
+
+
+def image_settings(directory: Path) -> tuple[Path, Mapping[str, Any]]:
+    """The file with the settings of a directory's image processor, and what it says; nothing where there is none.
+
+    transformers 5 writes them into ``processor_config.json``, beside those for videos.
+    """
+    for name, key in (("processor_config.json", "image_processor"), ("preprocessor_config.json", None)):
+        found = read_checkpoint_json(directory / name) if (directory / name).is_file() else None
+        inner = found.get(key) if key and isinstance(found, dict) else found
+        if isinstance(inner, dict):
+            return directory / name, inner
+    return directory / "preprocessor_config.json", {}
+
+
 def refuse_outside_weights(path: Path) -> None:
     """UserError where the index of a checkpoint's weights names a file elsewhere."""
     for index in path.glob("*.index.json"):
@@ -155,8 +186,8 @@ def instruction_style(checkpoint: Path) -> Literal["brief", "full"]:
     """``brief`` for tiny models, which cannot read instructions; ``full`` for all others."""
     try:
         config = json.loads(plain_text(checkpoint / "config.json"))
-        size = int(config["text_config"]["vocab_size"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        size = int(language_part(config)["vocab_size"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # What is wrong with the checkpoint is said where it is loaded.
         return "full"
     return "brief" if size < BRIEF_BELOW_VOCABULARY else "full"

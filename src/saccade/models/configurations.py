@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from saccade.errors import UserError
-from saccade.models.checkpoint import read_checkpoint_json
+from saccade.models.checkpoint import image_settings
 
 _IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
 _IMPLEMENTATIONS = ("eager", "sdpa", "flex_attention", "batched_mm", "grouped_mm")
@@ -27,6 +27,8 @@ _MOST = {
 }
 """By the names of sizes; ten times and more what published models have."""
 _HIDDEN, _WIDE = ("hidden_size", "d_model", "embed_dim"), ("hidden_size", "intermediate_size", "ffn_dim", "mlp_dim")
+_BESIDE = ("vision_config", "quantization_config")
+"""What may stand beside the sizes of a language model."""
 _LAYERS = ("num_hidden_layers", "depth", "num_layers", "encoder_layers", "decoder_layers")
 
 _SIDE, _AREA = 1 << 14, 1 << 26
@@ -58,10 +60,9 @@ def check_configuration(directory: Path, config: Mapping[str, Any]) -> None:
 
 def check_pixels(directory: Path) -> None:
     """UserError when the directory's image processor would make views of more pixels than any picture may have."""
-    file = directory / "preprocessor_config.json"
-    found = read_checkpoint_json(file) if file.is_file() else {}
+    file, found = image_settings(directory)
     # Those of the Qwen families have areas where others have sides.
-    has_areas = "Qwen" in str(found.get("image_processor_type") if isinstance(found, dict) else "")
+    has_areas = "Qwen" in str(found.get("image_processor_type"))
     for part in _objects(found):
         for name, value in part.items():
             most = _AREA if has_areas or "pixels" in name else _SIDE
@@ -107,7 +108,7 @@ def _most(name: str) -> float:
 
 def _fewest_weights(part: Mapping[str, Any]) -> int:
     """Weights that a model with these sizes has at least: the widest matrix of each layer, and the embedding."""
-    if any(isinstance(part.get(name), dict) for name in part if name.endswith("_config")):
+    if any(isinstance(part.get(name), dict) for name in part if name.endswith("_config") and name not in _BESIDE):
         # What stands beside the configurations of its parts is often left over from another model.
         return 0
     hidden = max(_number(part, name) for name in _HIDDEN)

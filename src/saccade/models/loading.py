@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+import transformers
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoImageProcessor,
@@ -16,6 +18,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from saccade.atomic import write_bytes_atomic
 from saccade.checksums import CHECKSUMS, sums_file
@@ -24,6 +27,9 @@ from saccade.media.store import MediaStore
 from saccade.models.chat import Chat, ObservationRole
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.checkpoint import (
+    image_settings,
+    is_half,
+    language_part,
     read_checkpoint_json,
     refuse_damaged_model,
     refuse_missing_weights,
@@ -51,17 +57,39 @@ def check_directory(path: Path) -> None:
     try:
         family = family_of(str(config.get("model_type")))
     except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+        hint = (
+            "; copies that need no code of their own often have names that end in -hf" if "auto_map" in config else ""
+        )
+        raise UserError(f"{path}: {error}{hint}") from error
     architectures = config.get("architectures") or [family.architecture]
     if family.architecture not in architectures:
         raise UserError(
             f"{path / 'config.json'} says model_type={family.model_type!r}, but architectures={architectures}: the "
             f"weights are of another family than {family.architecture}; copy the configuration of this model again"
         )
-    for part in ("text_config", "vision_config"):
-        if not isinstance(config.get(part), dict) or not config[part]:
-            raise UserError(f"{path / 'config.json'} has no {part!r}; copy the checkpoint again")
+    sizes = language_part(config)
+    # Only the family that was published so is read so.
+    is_flat = sizes is config and family.is_flat and all(sizes.get(name) for name in ("hidden_size", "vocab_size"))
+    tower = config.get("vision_config")
+    has_parts = {
+        "text_config": sizes is not config or is_flat,
+        "vision_config": isinstance(tower, dict) and bool(tower),
+    }
+    for part in (part for part, is_there in has_parts.items() if not is_there):
+        raise UserError(
+            f"{path / 'config.json'} has no {part!r}, which says the model's sizes; take config.json from where the "
+            "weights came from"
+        )
     check_configuration(path, config)
+
+
+def check_model(path: Path) -> None:
+    """UserError for a checkpoint that would not be loaded, as far as its configuration tells; of an adapter, its base.
+
+    It is looked at before there are weights, or anything else has taken time.
+    """
+    check_plain_below(path)
+    check_directory(_base_of(path) if (path / ADAPTER_CONFIG).is_file() else path)
 
 
 def check_parts(
@@ -73,7 +101,8 @@ def check_parts(
     _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
         raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
-    if len(tokenizer) > int(config.text_config.vocab_size):
+    beyond = {token for token, index in tokenizer.get_vocab().items() if index >= int(config.text_config.vocab_size)}
+    if beyond - set(family.weightless_tokens):
         raise UserError(
             f"{path}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}; use the "
             "tokenizer of this model"
@@ -119,7 +148,14 @@ def unloadable(path: Path, how: str, error: Exception) -> UserError:
             f"{path} cannot be loaded {how}: it needs code of its own, which is never run; use a copy that "
             "transformers loads without (of published ones the name often ends in -hf)"
         )
-    return UserError(f"{path} cannot be loaded {how}: {first_line(error)}; copy the checkpoint again")
+    if isinstance(error, OSError | SafetensorError | EOFError | UnicodeError | json.JSONDecodeError):
+        advice = "a file is missing or damaged; copy the checkpoint again"
+    elif "ignore_mismatched_sizes" in str(error):
+        advice = "take both from the same place"
+    else:
+        # Nothing says that a file is damaged: the checkpoint may be newer than what reads it.
+        advice = f"transformers {transformers.__version__} does not take it as it is"
+    return UserError(f"{path} cannot be loaded {how}: {first_line(error)}; {advice}")
 
 
 def first_line(error: Exception) -> str:
@@ -148,8 +184,6 @@ def _why_no_checkpoint(path: Path) -> str:
 DEFAULT_MAX_PIXELS = 1 << 20
 """About 1,000 to 1,340 image tokens: a picture and some crops of it fit beside the default limits of an episode."""
 
-_HALF = ("bfloat16", "float16")
-
 logger = logging.getLogger(__name__)
 
 
@@ -167,14 +201,7 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
     refuse_damaged_model(path)
     if not (path / ADAPTER_CONFIG).is_file():
         return _load(path, media, settings, weights=path)
-    base = adapter_base(path)
-    if not (base / "config.json").is_file():
-        raise UserError(
-            f"{path} is an adapter of {base}, which is no checkpoint; set base_model_name_or_path in its "
-            f"{ADAPTER_CONFIG} to where the base is now"
-        )
-    if (base / ADAPTER_CONFIG).is_file():
-        raise UserError(f"{path} is an adapter of {base}, which is an adapter itself; merge that one first")
+    base = _base_of(path)
     refuse_damaged_model(base)
     model = _load(path if _has_inputs(path) else base, media, settings, weights=base)
     load_adapter(model, path)
@@ -182,10 +209,22 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
     return model
 
 
+def _base_of(adapter: Path) -> Path:
+    base = adapter_base(adapter)
+    if not (base / "config.json").is_file():
+        raise UserError(
+            f"{adapter} is an adapter of {base}, which is no checkpoint; set base_model_name_or_path in its "
+            f"{ADAPTER_CONFIG} to where the base is now"
+        )
+    if (base / ADAPTER_CONFIG).is_file():
+        raise UserError(f"{adapter} is an adapter of {base}, which is an adapter itself; merge that one first")
+    return base
+
+
 def load_chat(path: Path, settings: LoadSettings = LoadSettings()) -> Chat:
     """How the checkpoint writes conversations, as ``load_model`` would have it, without its weights."""
     check_plain_below(path)
-    base = adapter_base(path) if (path / ADAPTER_CONFIG).is_file() else path
+    base = _base_of(path) if (path / ADAPTER_CONFIG).is_file() else path
     check_directory(base)
     check_pixels(path if _has_inputs(path) else base)
     tokenizer, image_processor = _inputs(path if _has_inputs(path) else base, settings)
@@ -205,7 +244,7 @@ def load_chat(path: Path, settings: LoadSettings = LoadSettings()) -> Chat:
 
 def _has_inputs(path: Path) -> bool:
     """Whether tokenizer and image processor lie in the directory; an adapter of others may come without."""
-    return all((path / name).is_file() for name in ("preprocessor_config.json", "tokenizer_config.json"))
+    return bool(image_settings(path)[1]) and (path / "tokenizer_config.json").is_file()
 
 
 def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast, ImageProcessor]:
@@ -217,9 +256,7 @@ def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast
     try:
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-            image_processor = AutoImageProcessor.from_pretrained(
-                path, local_files_only=True, trust_remote_code=False, backend="pil"
-            )
+            image_processor = _image_processor(path)
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise unloadable(path, "as a vision-language model", error) from error
     if settings.chat_template is not None:
@@ -246,6 +283,8 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise unloadable(path, "as a vision-language model", error) from error
     refuse_missing_weights(path, loading["missing_keys"])
+    # InternVL3 has a head of its own, and was published without a word on it, which transformers 5 takes for none.
+    model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
     # Before the weights are looked through, which a GPU does in no time.
     model = model.to(settings.torch_device).eval()
     check_parts(path, model, tokenizer, image_processor)
@@ -269,6 +308,18 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     return loaded
 
 
+def _image_processor(path: Path) -> ImageProcessor:
+    _, settings = image_settings(path)
+    if settings.get("image_processor_type") == "Qwen2_5_VLImageProcessor":
+        # As Qwen2.5-VL was first published, and many that were trained from it: transformers lost the name.
+        renamed: ImageProcessor = Qwen2VLImageProcessorPil.from_dict(dict(settings))
+        return renamed
+    found: ImageProcessor = AutoImageProcessor.from_pretrained(
+        path, local_files_only=True, trust_remote_code=False, backend="pil"
+    )
+    return found
+
+
 def _template(path: Path) -> str:
     try:
         return plain_text(path)
@@ -286,7 +337,7 @@ def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]
     except (OSError, ValueError, RecursionError):
         # What is wrong with the file is said where transformers reads it.
         return "float32"
-    return "bfloat16" if config.get("dtype", config.get("torch_dtype")) in _HALF else "float32"
+    return "bfloat16" if isinstance(config, dict) and is_half(config) else "float32"
 
 
 def _bound_views(

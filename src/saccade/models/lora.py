@@ -184,11 +184,31 @@ def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
 
 
 def adapter_base(directory: Path) -> Path:
-    """The base that an adapter directory names; UserError when its configuration is damaged or names none."""
+    """The base that an adapter directory names: a directory, or the hub's cache of a repository; nothing is fetched.
+
+    UserError when its configuration is damaged or names none.
+    """
+    base = named_base(directory)
+    beside = Path(os.path.normpath(directory.resolve() / base))
+    return beside if beside.exists() else _in_cache(base) or beside
+
+
+def named_base(directory: Path) -> str:
+    """What an adapter directory calls its base. Raises as ``adapter_base``."""
     base = _read_config(directory).get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         raise UserError(f"{directory / ADAPTER_CONFIG} names no base_model_name_or_path; write the base there")
-    return Path(os.path.normpath(directory.resolve() / base))
+    return base
+
+
+def _in_cache(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns="config.json", local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError, OSError):
+        return None
 
 
 def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:

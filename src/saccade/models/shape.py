@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForImageTextToText
 
-from saccade.models.checkpoint import read_checkpoint_json
+from saccade.models.checkpoint import image_settings, is_half, language_part, read_checkpoint_json
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
@@ -74,6 +74,8 @@ def read_shape(path: Path) -> ModelShape:
     raw = read_checkpoint_json(path / "config.json")
     with quiet_transformers(), torch.device("meta"):
         config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        # InternVL3 was published without it, and transformers 5 takes that for true.
+        config.tie_word_embeddings = bool(raw.get("tie_word_embeddings", language_part(raw).get("tie_word_embeddings")))
         model = AutoModelForImageTextToText.from_config(config, trust_remote_code=False)
     family = family_of(config.model_type)
     tower = [weight for module in family.vision_modules(model) for weight in module.parameters()]
@@ -85,14 +87,14 @@ def read_shape(path: Path) -> ModelShape:
     cut = _first(vision.patch_size)
     return ModelShape(
         model_type=config.model_type,
-        is_half=str(raw.get("dtype", raw.get("torch_dtype"))) in ("bfloat16", "float16"),
+        is_half=is_half(raw),
         weights=sum(weight.numel() for weight in weights),
         vision_weights=sum(weight.numel() for weight in tower),
         inner_matrices=sum(weight.numel() for weight in weights if weight.ndim == 2 and id(weight) not in tables),
         largest=max(weight.numel() for weight in weights),
         vocabulary=int(text.vocab_size),
         head=model.lm_head.weight.numel(),
-        is_tied=model.lm_head.weight is model.get_input_embeddings().weight or bool(config.tie_word_embeddings),
+        is_tied=bool(config.tie_word_embeddings),
         language=_language(text),
         vision=_tower(vision),
         patch_px=cut,
@@ -129,13 +131,10 @@ def _tower(vision: Any) -> LayerShape:
 
 def _max_pixels(path: Path) -> int | None:
     """By the names that published files use for it."""
-    file = path / "preprocessor_config.json"
-    if not file.is_file():
-        return None
-    read = read_checkpoint_json(file)
+    _, read = image_settings(path)
     size = read.get("size") or {}
-    if "longest_edge" in size or "max_pixels" in read:
-        return int(size.get("longest_edge") or read["max_pixels"])
+    if largest := read.get("max_pixels") or size.get("longest_edge") or size.get("max_pixels"):
+        return int(largest)
     return math.prod((int(size["height"]), int(size["width"]))) if "height" in size else None
 
 

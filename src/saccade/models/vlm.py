@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import torch
@@ -64,7 +65,7 @@ def chat_of(
     family, image_token_id = family_of(config.model_type), int(config.image_token_id)
     before_image, after_image = family.image_brackets(tokenizer)
     return Chat.checked(
-        tokenizer=TemplateTokenizer(tokenizer),
+        tokenizer=TemplateTokenizer(tokenizer, vocabulary=int(config.text_config.vocab_size)),
         image_token=tokenizer.convert_ids_to_tokens(image_token_id),
         image_token_id=image_token_id,
         eos_token=family.eos_token,
@@ -112,6 +113,9 @@ class VisionLanguageModel:
         self.vocab_size = int(text.vocab_size)
         self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
         """Tokens that its positions are made for; 0 where its configuration does not say."""
+        taken = signature(hf.model.language_model.forward).parameters
+        # Since transformers 5.24; before it the name was another.
+        self._cache_name = "cache" if "cache" in taken else "past_key_values"
         self.forbidden_ids = self._find_forbidden_ids()
         self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
         self.source: Path | None = None
@@ -141,7 +145,7 @@ class VisionLanguageModel:
         """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
         written_by_environment = unspoken_tokens(self.tokenizer, self.family)
         beyond = range(len(self.tokenizer), self.vocab_size)
-        ids = sorted({*written_by_environment.values(), *beyond})
+        ids = sorted({token for token in (*written_by_environment.values(), *beyond) if token < self.vocab_size})
         return torch.tensor(ids, dtype=torch.long, device=self.device)
 
     def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
@@ -213,7 +217,7 @@ class VisionLanguageModel:
             inputs_embeds=embedded.inputs,
             position_ids=self.family.language_positions(positions),
             attention_mask=attention_mask,
-            past_key_values=cache,
+            **{self._cache_name: cache},
             use_cache=cache is not None,
             **extra,
         )

@@ -53,6 +53,16 @@ class Family(Protocol):
         """Special tokens that the model itself may write besides the end of a turn; others are the environment's."""
         ...
 
+    @property
+    def weightless_tokens(self) -> tuple[str, ...]:
+        """Special tokens of the published tokenizer that the model has no weights for."""
+        ...
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether transformers takes the language model's sizes beside ``vision_config``, as they were published."""
+        ...
+
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
     ) -> None:

@@ -30,6 +30,9 @@ class InternVLFamily:
     convention: CoordinateConvention = "relative_1000"
     eos_token: str = "<|im_end|>"
     spoken_tokens: tuple[str, ...] = ("<ref>", "</ref>", "<box>", "</box>", "<quad>", "</quad>")
+    # The processor writes image tokens in its place.
+    weightless_tokens: tuple[str, ...] = ("<video>",)
+    is_flat: bool = False
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor

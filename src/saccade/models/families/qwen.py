@@ -34,6 +34,8 @@ class QwenFamily:
         "<|quad_start|>",
         "<|quad_end|>",
     )
+    weightless_tokens: tuple[str, ...] = ()
+    is_flat: bool = False
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
@@ -143,6 +145,9 @@ def mrope_positions(
 
 
 QWEN2_5_VL = QwenFamily(
-    model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute"
+    model_type="qwen2_5_vl",
+    architecture="Qwen2_5_VLForConditionalGeneration",
+    convention="absolute",
+    is_flat=True,
 )
 QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", convention="relative_1000")
