@@ -123,6 +123,7 @@ def start(
     log_to_stderr(is_quiet=how["quiet"] or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
     from saccade.config.tracking import split_tracking
+    from saccade.runs.runinfo import RunPaths
     from saccade.runs.trackers.following import check_trackers
     from saccade.train.engine_choice import plan_of
 
@@ -132,7 +133,9 @@ def start(
     if not fleet.has_ray:
         check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
-    own = dataclasses.replace(context, overrides=overrides)
+    paths = RunPaths(root=out.absolute())
+    kept = paths.held_out if how["resume"] and paths.info.exists() else None
+    own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
     plan = plan_of(recipe, own, logs=out / "engine")
     config = _config_of(plan, context, threads)
     if fleet.has_ray:
@@ -172,6 +175,7 @@ def _run(
     **how: Unpack[RunOptions],
 ) -> None:
     arguments: list[str] = click.get_current_context().obj
+    from saccade.config.held_out import held_out_json
     from saccade.config.settings import to_json
     from saccade.config.sources import families_in, inputs_of
     from saccade.runs.progress import Progress
@@ -189,6 +193,7 @@ def _run(
         inputs=inputs_of(context, measured, families_in([to_json(plan.settings), str((measured or {}).get("family"))])),
         source=None if source is None else source(),
         config=config,
+        held_out=held_out_json(context),
         tracking=tracking,
         accepted=how["accepted"],
         progress=Progress("quiet" if how["quiet"] else "auto"),

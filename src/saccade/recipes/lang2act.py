@@ -82,7 +82,7 @@ def lang2act(context: RecipeContext) -> Plan:
             "miniature: saccade train lang2act:tiny"
         )
     path, tasks = context.model, page_tasks(settings, context, context.data)
-    training, held_out = split_held_out(tasks, settings.held_out_share, seed=context.seed)
+    training, held_out = split_held_out(tasks, settings.held_out_share, context)
     judged = answer_judge(settings, context)
     material = Material(
         title=f"{path.name} learns tools of words on {context.data.name}",

@@ -6,7 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.errors import UserError
@@ -18,10 +18,10 @@ from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS
 from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
-from saccade.tasks.rows.tasks import BadRow, TaskRow, task_of
+from saccade.tasks.rows.tasks import BadRow, TaskRow, row_identity, task_of
 from saccade.tasks.rows.text_files import TEXT_KINDS, kind_of_file, open_text_rows
 from saccade.tasks.rows.videos import VideoReader
-from saccade.types import AnswerKind, Task
+from saccade.types import AnswerKind, ImageRef, Task
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,8 @@ class TaskFile:
 
     tasks: tuple[Task, ...]
     skipped: tuple[BadRow, ...] = ()
+    identities: Mapping[str, str] = field(default_factory=dict)
+    """Of each task without an id of its own, a hash of its row as it is written: new pictures do not change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ def read_tasks(
     tasks: list[Task] = []
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
+    identities: dict[str, str] = {}
+    written: dict[str, tuple[ImageRef, ...]] = {}
     repeated = 0
     left_out: dict[str, Counter[str]] = {}
     frames: dict[str, Counter[str]] = {}
@@ -99,6 +103,11 @@ def read_tasks(
         else:
             first_seen[result.id] = f"{read.file}, row {read.number}"
             tasks.append(result)
+            if not read.has_own_id and read.row is not None:
+                identity = row_identity(read.row)
+                # Two shards may hold the same row about pictures of the same name in other folders.
+                is_other = written.setdefault(identity, result.images) != result.images
+                identities[result.id] = result.id if is_other else identity
             left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
             frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
@@ -113,7 +122,7 @@ def read_tasks(
             len(tasks),
             ", ".join(IMAGE_KEYS),
         )
-    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad))
+    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad), identities=identities)
 
 
 def task_rows(
