@@ -101,7 +101,7 @@ def test_a_run_that_finds_none_of_its_held_out_rows_is_refused(tmp_path: Path) -
     context = RecipeContext()
     split_held_out(TASKS, 0.25, context)
     others = [task(number) for number in range(100, 120)]
-    with pytest.raises(UserError, match=r"none of the 16 questions of .*held_out\.json is among the 20 given now"):
+    with pytest.raises(UserError, match=r"none of the 16 questions of .*held_out\.json is among those given now"):
         split_held_out(others, 0.25, resumed(context, tmp_path))
 
 

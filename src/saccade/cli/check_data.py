@@ -11,6 +11,7 @@ from saccade.cli.options import PATH
 from saccade.cli.running import task_context
 
 if TYPE_CHECKING:
+    from saccade.config.context import RecipeContext
     from saccade.types import AnswerKind, Task
 
 ROWS = 20
@@ -19,6 +20,7 @@ MAX_QUESTION_CHARACTERS = 300
 
 @click.command("check-data")
 @click.argument("data", type=PATH)
+@options.split
 @options.image_root
 @options.max_frames
 @options.answer_kind
@@ -26,6 +28,7 @@ MAX_QUESTION_CHARACTERS = 300
 @click.option("-n", "--rows", type=click.IntRange(min=0), default=ROWS, show_default=True, help="Rows to print.")
 def check_data(
     data: Path,
+    split: str | None,
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
@@ -34,13 +37,12 @@ def check_data(
 ) -> None:
     """Say how the questions of a file are understood: kinds of answers, golds that no reply can meet, first rows.
 
-    DATA is a file or folder of tasks, as --data of the other commands. Exits with 1 where a gold is not met by itself,
-    or is met by a near miss.
+    DATA is a file or folder of tasks, as --data of the other commands; of a folder every split, or --split. Exits with
+    1 where a gold is not met by itself, or is met by a near miss.
     """
     log_to_stderr(is_quiet=True)
-    from saccade.config.context import warn_of_bad_rows
-    from saccade.config.gold_check import describe_kinds, weak_golds
-    from saccade.tasks.files import read_tasks
+    from saccade.tasks.sources import splits_of
+    from saccade.tasks.splits import described
 
     context = task_context(
         data=data,
@@ -52,25 +54,32 @@ def check_data(
         max_frames=max_frames,
         answer_kind=answer_kind,
     )
-    read = read_tasks(
-        data,
-        media=context.media,
-        skip_bad_rows=skip_bad_rows,
-        image_root=context.image_root,
-        max_frames=context.max_frames,
-        answer_kind=answer_kind,
-    )
-    warn_of_bad_rows(data, read.skipped, len(read.tasks))
+    assert context.data is not None
+    splits = splits_of(context.data)
+    if splits:
+        click.echo(f"{data}: {described(splits)}")
+    has_weak = [_checked(context, name, rows) for name in ([split] if split or not splits else splits)]
+    if any(has_weak):
+        click.get_current_context().exit(1)
+
+
+def _checked(context: "RecipeContext", split: str | None, rows: int) -> bool:
+    """Prints what a split holds; whether a gold of it is weak."""
+    from saccade.config.context import read_split, warn_of_bad_rows
+    from saccade.config.gold_check import describe_kinds, weak_golds
+
+    assert context.data is not None
+    read = read_split(context.data, context, split)
+    warn_of_bad_rows(context.data, read.skipped, len(read.tasks))
     for task in read.tasks[:rows]:
         click.echo(_row(task))
-    click.echo(describe_kinds(read.tasks))
+    click.echo(f"{split}: {describe_kinds(read.tasks)}" if split else describe_kinds(read.tasks))
     weak = weak_golds(read.tasks)
     for one in weak:
         click.echo(f"  {one}")
     unmet = sum(not one.is_met for one in weak)
     click.echo(f"{unmet} golds are not met by themselves, {len(weak) - unmet} are met by a near miss")
-    if weak:
-        click.get_current_context().exit(1)
+    return bool(weak)
 
 
 def _row(task: "Task") -> str:

@@ -73,6 +73,7 @@ class EvaluateOptions(RunOptions):
     max_frames: int | None
     skip_bad_rows: bool
     answer_kind: "AnswerKind | None"
+    split: str | None
     seed: int
     overrides: tuple[str, ...]
 
@@ -190,5 +191,6 @@ _OPTIONS = (
     options.image_root,
     options.max_frames,
     options.answer_kind,
+    options.split,
     options.skip_bad_rows,
 )

@@ -72,6 +72,17 @@ seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_defaul
 overrides = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 data = click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
+split = click.option(
+    "--split",
+    metavar="NAME",
+    help="Split of --data that is read alone, such as train, or all; by default the one for the command's purpose.",
+)
+held_out = click.option(
+    "--held-out",
+    type=PATH,
+    help="Your own questions to measure on, a file or folder; by default the validation or test split of --data, or a "
+    "share of it.",
+)
 image_root = click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
 max_frames = click.option(
     "--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32."

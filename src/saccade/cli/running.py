@@ -85,6 +85,8 @@ def task_context(
     max_frames: int | None = None,
     env: str | None = None,
     answer_kind: "AnswerKind | None" = None,
+    split: str | None = None,
+    held_out: Path | None = None,
 ) -> "RecipeContext":
     """Context of a recipe on tasks of the user's own; UserError for a path that is not there."""
     from saccade.config.context import RecipeContext
@@ -95,6 +97,8 @@ def task_context(
         model=existing("--model", model),
         env=env,
         answer_kind=answer_kind,
+        split=split,
+        held_out=existing("--held-out", held_out),
         overrides=overrides,
         seed=seed,
         skip_bad_rows=skip_bad_rows,
@@ -137,6 +141,8 @@ def start(
     kept = paths.held_out if how["resume"] and paths.info.exists() else None
     own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
     plan = plan_of(recipe, own, logs=out / "engine")
+    if own.held_out is not None and not own.held_out_rows.kept:
+        raise UserError("--held-out would have no effect: this recipe measures on questions of its own; leave it out")
     config = _config_of(plan, context, threads)
     if fleet.has_ray:
         from saccade.cli.fleet import train_spread

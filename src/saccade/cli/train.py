@@ -34,6 +34,8 @@ def demo(seed: int, overrides: tuple[str, ...], **run: Unpack[RunOptions]) -> No
     metavar="gymnasium:ID|...",
     help="An environment to train in: gymnasium:ID, verifiers:NAME, openenv:URL, FILE.py:NAME.",
 )
+@options.split
+@options.held_out
 @options.image_root
 @options.max_frames
 @options.answer_kind
@@ -44,6 +46,8 @@ def train(
     data: Path | None,
     model: Path | None,
     env: str | None,
+    split: str | None,
+    held_out: Path | None,
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
@@ -65,6 +69,8 @@ def train(
         max_frames=max_frames,
         env=env,
         answer_kind=answer_kind,
+        split=split,
+        held_out=held_out,
     )
     loaded = load_recipe(recipe)
     start(loaded.function, context, target=recipe, source=loaded.source, **run)

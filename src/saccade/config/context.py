@@ -8,8 +8,10 @@ from pathlib import Path
 from saccade.config.gold_check import report_golds
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.files import read_tasks
+from saccade.tasks.files import TaskFile, read_tasks
 from saccade.tasks.rows.tasks import BadRow
+from saccade.tasks.sources import splits_of_files
+from saccade.tasks.splits import ALL, described, training_split
 from saccade.types import AnswerKind, Task
 
 
@@ -36,6 +38,10 @@ class RecipeContext:
     overrides: tuple[str, ...] = ()
     """``key=value`` texts for ``apply_overrides`` on the recipe's own settings."""
     seed: int = 0
+    split: str | None = None
+    """Split of ``data`` that is read alone; None for those that its folder names, each for its purpose."""
+    held_out: Path | None = None
+    """File or folder of questions that are measured on and never trained on; None for those of ``data``."""
     skip_bad_rows: bool = False
     """Leave bad rows of ``data`` out instead of stopping before work starts."""
     answer_kind: AnswerKind | None = None
@@ -50,28 +56,50 @@ class RecipeContext:
     """Where a run that is resumed keeps what it holds out (``held_out.json``); None for a new run."""
     held_out_rows: HeldOutRows = field(default_factory=HeldOutRows)
 
+    @property
+    def is_of_earlier_version(self) -> bool:
+        """Whether the run that goes on kept no record of what it holds out."""
+        return self.held_out_file is not None and not self.held_out_file.exists()
+
 
 REASONS_SHOWN = 5
 
 logger = logging.getLogger(__name__)
 
 
-def read_own_tasks(data: Path, context: RecipeContext) -> tuple[Task, ...]:
+def read_own_tasks(data: Path, context: RecipeContext, *, split: str | None = None) -> tuple[Task, ...]:
     """The tasks of ``--data``. The log says which kinds of answers they have, and which golds no reply can meet.
 
-    Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with reasons."""
-    read = read_tasks(
+    Of a folder with several splits it is ``split``, else for the run's own data ``context.split``, else that to train
+    on; the log says which file is what. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with
+    reasons.
+    """
+    if split is None and data == context.data:
+        split = context.split or (ALL if context.is_of_earlier_version and splits_of_files(data) else None)
+        if split is None and splits_of_files(data):
+            # The run keeps that it read one of several: runs of earlier versions read them all as one.
+            context.held_out_rows.kept = context.held_out_rows.kept or {}
+    read = read_split(data, context, split)
+    context.held_out_rows.identities |= read.identities
+    report_golds(data, read.tasks)
+    warn_of_bad_rows(data, read.skipped, len(read.tasks))
+    return read.tasks
+
+
+def read_split(data: Path, context: RecipeContext, split: str | None) -> TaskFile:
+    """The tasks of a split as they stand there; the log says which files are of which split."""
+    splits = splits_of_files(data)
+    if splits:
+        logger.info("%s: %s; read: %s", data, described(splits), split or training_split(splits, data))
+    return read_tasks(
         data,
         media=context.media,
         skip_bad_rows=context.skip_bad_rows,
         image_root=context.image_root,
         max_frames=context.max_frames,
         answer_kind=context.answer_kind,
+        split=split,
     )
-    context.held_out_rows.identities |= read.identities
-    report_golds(data, read.tasks)
-    warn_of_bad_rows(data, read.skipped, len(read.tasks))
-    return read.tasks
 
 
 def warn_of_bad_rows(data: Path, skipped: Sequence[BadRow], good: int) -> None:

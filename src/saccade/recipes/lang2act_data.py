@@ -22,7 +22,11 @@ from saccade.vision_models.page_encoders import open_page_encoder
 
 def page_tasks(settings: Lang2ActSettings, context: RecipeContext, data: Path) -> Sequence[Task]:
     """The questions of ``--data``, each with its own images, or with the pages that the index brings for it."""
-    tasks = read_own_tasks(data, context)
+    return with_pages(read_own_tasks(data, context), settings, context)
+
+
+def with_pages(tasks: Sequence[Task], settings: Lang2ActSettings, context: RecipeContext) -> Sequence[Task]:
+    """The questions with the pages that the index brings for each; as they are where there is none."""
     if settings.index is None:
         if bare := [task.id for task in tasks if not task.images]:
             raise UserError(

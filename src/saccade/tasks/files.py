@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,17 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.media.decode import is_lfs_pointer
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.rows.fields import NumberedRow, RowError
+from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS
-from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
 from saccade.tasks.rows.tasks import BadRow, TaskRow, row_identity, task_of
-from saccade.tasks.rows.text_files import TEXT_KINDS, kind_of_file, open_text_rows
 from saccade.tasks.rows.videos import VideoReader
+from saccade.tasks.sources import FileSource, sources_of
 from saccade.types import AnswerKind, ImageRef, Task
 
 logger = logging.getLogger(__name__)
@@ -28,12 +25,6 @@ logger = logging.getLogger(__name__)
 ROWS_IN_DETAIL = 20
 _COUNTED_ROWS = 1024
 """Between two looks at the clock."""
-HUB_PREFIX = "hf:"
-_HUB_COPY = re.compile(r"/datasets--[^/]+/snapshots/[0-9a-f]{7,40}(?:/|$)")
-"""In the path of a data set that was fetched from a hub."""
-FILE_KINDS = (*TEXT_KINDS, ".parquet")
-NO_TASKS = ("dataset_info.json", "dataset_infos.json")
-"""Files about data sets that lie beside them in a folder."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,20 +37,6 @@ class TaskFile:
     """Of each task without an id of its own, a hash of its row as it is written: new pictures do not change it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _FileSource:
-    """A file or data set: the name for messages, its rows, the folder of its images."""
-
-    name: str
-    stem: str
-    rows: Iterator[NumberedRow]
-    image_root: Path
-
-    @property
-    def is_from_hub(self) -> bool:
-        return self.name.startswith(HUB_PREFIX) or _HUB_COPY.search(self.name) is not None
-
-
 def read_tasks(
     path: Path | str,
     *,
@@ -70,8 +47,11 @@ def read_tasks(
     max_frames: int = MAX_FRAMES,
     images_follow: bool = False,
     answer_kind: AnswerKind | None = None,
+    split: str | None = None,
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
+
+    Of a folder with several splits (``saccade.tasks.splits``) only ``split`` is read: by default that to train on.
 
     ``layout`` is ``auto`` (decided for each row by its keys) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
@@ -90,7 +70,13 @@ def read_tasks(
     left_out: dict[str, Counter[str]] = {}
     frames: dict[str, Counter[str]] = {}
     for read in task_rows(
-        path, media=media, layout=layout, image_root=image_root, max_frames=max_frames, answer_kind=answer_kind
+        path,
+        media=media,
+        layout=layout,
+        image_root=image_root,
+        max_frames=max_frames,
+        answer_kind=answer_kind,
+        split=split,
     ):
         result = read.task
         if isinstance(result, Task) and result.id in first_seen and not read.has_own_id:
@@ -133,13 +119,14 @@ def task_rows(
     image_root: Path | None = None,
     max_frames: int = MAX_FRAMES,
     answer_kind: AnswerKind | None = None,
+    split: str | None = None,
 ) -> Iterator[TaskRow]:
     """Every row of what ``read_tasks`` reads, with its task or why there is none; ids may come again."""
     if max_frames < 1:
         raise UserError(f"max_frames={max_frames} shows nothing of a video; use 1 or more")
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
-    for source in _sources(path, image_root):
+    for source in sources_of(path, image_root, split):
         yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
 
 
@@ -170,48 +157,8 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     return "\n".join(lines)
 
 
-def _sources(path: Path | str, image_root: Path | None) -> Iterator[_FileSource]:
-    text = str(path)
-    if text.startswith(HUB_PREFIX):
-        name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
-        directory = Path(name)
-        if not directory.is_dir() or is_saved_dataset(directory) or split or not task_files(directory):
-            root = image_root or (directory if directory.is_dir() else Path.cwd())
-            yield _FileSource(text, directory.name, dataset_rows(name, split or None), root)
-            return
-        path = directory
-    path = Path(path)
-    if path.is_dir():
-        if is_saved_dataset(path):
-            yield _FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
-            return
-        files = task_files(path)
-        if not files:
-            raise UserError(f"{path}: the folder holds no file of tasks ({', '.join(FILE_KINDS)})")
-    else:
-        files = [path]
-    for file in files:
-        stem = Path(file.name.removesuffix(".gz")).stem
-        yield _FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
-
-
-def task_files(folder: Path) -> list[Path]:
-    """Files of a folder that hold tasks, by their names."""
-    return sorted(file for file in folder.iterdir() if kind_of_file(file) in FILE_KINDS and file.name not in NO_TASKS)
-
-
-def _rows_of(file: Path) -> Iterator[NumberedRow]:
-    if not file.is_file():
-        raise UserError(f"{file}: there is no such file; give a file, a folder or hf:name[:split]")
-    if kind_of_file(file) not in FILE_KINDS:
-        raise UserError(f"{file}: cannot tell the kind of file; it must end in {', '.join(FILE_KINDS)}")
-    if is_lfs_pointer(file):
-        raise UserError(f"{file}: is a Git LFS pointer and not the file itself; run git lfs pull in its folder")
-    return parquet_rows(file) if kind_of_file(file) == ".parquet" else open_text_rows(file)
-
-
 def _tasks_of(
-    source: _FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
+    source: FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
 ) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
     videos = VideoReader(images, media, max_frames)
