@@ -23,7 +23,7 @@ MAX_QUESTION_CHARACTERS = 300
 @options.split
 @options.image_root
 @options.max_frames
-@options.answer_kind
+@options.row_options
 @options.skip_bad_rows
 @click.option("-n", "--rows", type=click.IntRange(min=0), default=ROWS, show_default=True, help="Rows to print.")
 def check_data(
@@ -32,6 +32,8 @@ def check_data(
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
+    box_frame: str | None,
+    min_iou: float | None,
     skip_bad_rows: bool,
     rows: int,
 ) -> None:
@@ -53,8 +55,12 @@ def check_data(
         image_root=image_root,
         max_frames=max_frames,
         answer_kind=answer_kind,
+        box_frame=box_frame,
+        min_iou=min_iou,
     )
     assert context.data is not None
+    if box_frame is not None:
+        click.echo(f"Boxes of answers in {box_frame} are shown in pixels of the picture as it is stored.")
     splits = splits_of(context.data)
     if splits:
         click.echo(f"{data}: {described(splits)}")

@@ -37,6 +37,8 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         max_frames=given["max_frames"],
         env=given["env"],
         answer_kind=given["answer_kind"],
+        box_frame=given["box_frame"],
+        min_iou=given["min_iou"],
         split=given["split"],
     )
     from saccade.tasks.sources import measured_part

@@ -85,6 +85,8 @@ def task_context(
     max_frames: int | None = None,
     env: str | None = None,
     answer_kind: "AnswerKind | None" = None,
+    box_frame: str | None = None,
+    min_iou: float | None = None,
     split: str | None = None,
     held_out: Path | None = None,
 ) -> "RecipeContext":
@@ -97,6 +99,8 @@ def task_context(
         model=existing("--model", model),
         env=env,
         answer_kind=answer_kind,
+        box_frame=box_frame,
+        min_iou=min_iou,
         split=split,
         held_out=existing("--held-out", held_out),
         overrides=overrides,

@@ -38,7 +38,7 @@ def demo(seed: int, overrides: tuple[str, ...], **run: Unpack[RunOptions]) -> No
 @options.held_out
 @options.image_root
 @options.max_frames
-@options.answer_kind
+@options.row_options
 @options.skip_bad_rows
 @run_options(default_out=None)
 def train(
@@ -51,6 +51,8 @@ def train(
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
+    box_frame: str | None,
+    min_iou: float | None,
     skip_bad_rows: bool,
     seed: int,
     overrides: tuple[str, ...],
@@ -69,6 +71,8 @@ def train(
         max_frames=max_frames,
         env=env,
         answer_kind=answer_kind,
+        box_frame=box_frame,
+        min_iou=min_iou,
         split=split,
         held_out=held_out,
     )

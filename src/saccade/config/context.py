@@ -46,6 +46,10 @@ class RecipeContext:
     """Leave bad rows of ``data`` out instead of stopping before work starts."""
     answer_kind: AnswerKind | None = None
     """Kind of the answers of rows of ``data`` that name none; None to infer each from its answer."""
+    box_frame: str | None = None
+    """Frame of the boxes in answers of rows that name none; None to guess it (``saccade.tasks.rows.parts.FRAMES``)."""
+    min_iou: float | None = None
+    """IoU from which on boxes are right, of rows that name none; None for 0.5."""
     image_root: Path | None = None
     """Folder in which relative paths of images in ``data`` begin; None for the folder of each file."""
     max_frames: int = MAX_FRAMES
@@ -91,6 +95,8 @@ def read_split(data: Path, context: RecipeContext, split: str | None) -> TaskFil
     splits = splits_of_files(data)
     if splits:
         logger.info("%s: %s; read: %s", data, described(splits), split or training_split(splits, data))
+    if context.box_frame is not None:
+        logger.info("%s: boxes in answers of rows that name no box_frame are in %s", data, context.box_frame)
     return read_tasks(
         data,
         media=context.media,
@@ -98,6 +104,8 @@ def read_split(data: Path, context: RecipeContext, split: str | None) -> TaskFil
         image_root=context.image_root,
         max_frames=context.max_frames,
         answer_kind=context.answer_kind,
+        box_frame=context.box_frame,
+        min_iou=context.min_iou,
         split=split,
     )
 

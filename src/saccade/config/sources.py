@@ -127,10 +127,9 @@ def inputs_of(
         found["image_root"] = _place(context.image_root)
     if context.max_frames != MAX_FRAMES:
         found["max_frames"] = str(context.max_frames)
-    if context.answer_kind is not None:
-        found["answer_kind"] = context.answer_kind
-    if context.split is not None:
-        found["split"] = context.split
+    for name in ("answer_kind", "box_frame", "min_iou", "split"):
+        if (value := getattr(context, name)) is not None:
+            found[name] = str(value)
     if context.held_out is not None:
         found["held_out"] = _place(context.held_out)
         if context.held_out.is_file():

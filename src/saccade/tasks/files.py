@@ -14,7 +14,7 @@ from saccade.media.video import MAX_FRAMES
 from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
-from saccade.tasks.rows.parts import IMAGE_KEYS
+from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
 from saccade.tasks.rows.tasks import BadRow, TaskRow, row_identity, task_of
 from saccade.tasks.rows.videos import VideoReader
 from saccade.tasks.sources import FileSource, sources_of
@@ -47,19 +47,20 @@ def read_tasks(
     max_frames: int = MAX_FRAMES,
     images_follow: bool = False,
     answer_kind: AnswerKind | None = None,
+    box_frame: str | None = None,
+    min_iou: float | None = None,
     split: str | None = None,
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
     Of a folder with several splits (``saccade.tasks.splits``) only ``split`` is read: by default that to train on.
-
     ``layout`` is ``auto`` (decided for each row by its keys) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
-    a hash of what it asks, with a number where a row is repeated. ``answer_kind`` is the kind of answers of rows that
-    name none; without it, it is inferred from the answer. Every image is decoded once here; of a video at most
-    ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text alone, which is said unless
-    ``images_follow``, such as pages that are yet to be found. ``UserError`` lists the bad rows, unless they are to be
-    skipped; without a single good row it is raised all the same.
+    a hash of what it asks, with a number where a row is repeated. ``answer_kind``, ``box_frame`` and ``min_iou``
+    hold for rows that name none; without them, kind and frame are inferred from the answer. Every image is decoded
+    once here; of a video at most ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text
+    alone, which is said unless ``images_follow``, such as pages that are yet to be found. ``UserError`` lists the bad
+    rows, unless they are to be skipped; without a single good row it is raised all the same.
     """
     tasks: list[Task] = []
     bad: list[BadRow] = []
@@ -75,7 +76,7 @@ def read_tasks(
         layout=layout,
         image_root=image_root,
         max_frames=max_frames,
-        answer_kind=answer_kind,
+        defaults=RowDefaults(answer_kind=answer_kind, box_frame=box_frame, min_iou=min_iou),
         split=split,
     ):
         result = read.task
@@ -118,7 +119,7 @@ def task_rows(
     layout: str = "auto",
     image_root: Path | None = None,
     max_frames: int = MAX_FRAMES,
-    answer_kind: AnswerKind | None = None,
+    defaults: RowDefaults = RowDefaults(),
     split: str | None = None,
 ) -> Iterator[TaskRow]:
     """Every row of what ``read_tasks`` reads, with its task or why there is none; ids may come again."""
@@ -126,8 +127,9 @@ def task_rows(
         raise UserError(f"max_frames={max_frames} shows nothing of a video; use 1 or more")
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
+    defaults.check()
     for source in sources_of(path, image_root, split):
-        yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
+        yield from counted_rows(_tasks_of(source, media, layout, max_frames, defaults), source.name)
 
 
 def counted_rows(rows: Iterator[TaskRow], name: str, every_s: float = 10.0) -> Iterator[TaskRow]:
@@ -158,7 +160,7 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
 
 
 def _tasks_of(
-    source: FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
+    source: FileSource, media: MediaStore, layout: str, max_frames: int, defaults: RowDefaults
 ) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
     videos = VideoReader(images, media, max_frames)
@@ -173,8 +175,7 @@ def _tasks_of(
             yield TaskRow(source.name, number, row, unknown_layout(row))
             continue
         try:
-            parts = LAYOUTS[found](row)
-            parts = replace(parts, answer_kind=parts.answer_kind or kind)
+            parts = with_defaults(LAYOUTS[found](row), defaults)
             where = f"{source.name}, row {number}"
             task, guessed = task_of(parts, images, videos, where=where, stem=source.stem)
         except RowError as error:
@@ -195,10 +196,13 @@ def _say_what_was_understood(left_out: Mapping[str, Counter[str]], frames: Mappi
     for file, found in frames.items():
         if len(found) > 1:
             seen = " and ".join(f"{rows} rows like {frame}" for frame, rows in found.most_common())
-            raise UserError(f"{file}: boxes look in {seen}; say which frame is meant by box_frame in the rows")
+            raise UserError(
+                f"{file}: boxes look in {seen}; say which frame is meant with --box-frame, or by box_frame in the rows"
+            )
         for frame, rows in found.items():
             logger.warning(
-                "%s: the boxes of %d answers are taken to be in %s; box_frame in the rows says it", file, rows, frame
+                "%s: the boxes of %d answers are taken to be in %s; --box-frame, or box_frame in the rows, says it",
+                *(file, rows, frame),
             )
 
 
