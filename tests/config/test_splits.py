@@ -113,8 +113,11 @@ def test_each_split_is_read_for_its_purpose(tmp_path: Path, layout: str) -> None
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"questions.jsonl": "a", "test.jsonl": "b"}, r"test \(test\.jsonl\) lie beside questions\.jsonl"),
-        ({"train.jsonl": "a", "train_test.jsonl": "b", "test.jsonl": "c"}, r"test_?.*lie beside train_test\.jsonl"),
+        ({"questions.jsonl": "a", "test.jsonl": "b"}, r"holds test \(test\.jsonl\) beside questions\.jsonl"),
+        (
+            {"train.jsonl": "a", "train_test.jsonl": "b", "test.jsonl": "c"},
+            r"holds test \(test\.jsonl\) beside train_test\.jsonl",
+        ),
         ({"test.jsonl": "a", "val.jsonl": "b"}, "has the splits test, validation; choose one with --split NAME"),
         (
             {"data/train_a-00000-of-00001.parquet": "a", "data/train_b-00000-of-00001.parquet": "b"},
@@ -127,6 +130,31 @@ def test_each_split_is_read_for_its_purpose(tmp_path: Path, layout: str) -> None
 def test_what_is_ambiguous_is_refused(tmp_path: Path, files: Names, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_own_tasks(write(tmp_path, files), RecipeContext(data=tmp_path))
+
+
+@pytest.mark.parametrize(
+    "card",
+    ["# Mine\n\n---\n- a: [\n---\n", "", "---\nlicense: mit\n---\n", "---\nconfigs: 3\n---\n", "\x00\xff"],
+    ids=["markdown", "empty", "without configs", "odd configs", "binary"],
+)
+def test_a_readme_that_names_no_files_changes_nothing(tmp_path: Path, card: str) -> None:
+    write(tmp_path, {"train.jsonl": "a", "test.jsonl": "b"})
+    (tmp_path / "README.md").write_text(card, encoding="latin-1")
+    assert list(splits_of(tmp_path)) == ["test", "train"]
+
+
+@pytest.mark.parametrize("file", ["../../secret.jsonl", "/etc/passwd", "https://example.org/x.jsonl"])
+def test_a_card_that_names_files_elsewhere_is_refused(tmp_path: Path, file: str) -> None:
+    write(tmp_path, {"train.jsonl": "a"})
+    (tmp_path / "README.md").write_text(f"---\nconfigs: {json.dumps([{'data_files': file}])}\n---\n")
+    with pytest.raises(UserError, match="outside the folder; take the line out"):
+        read_own_tasks(tmp_path, RecipeContext(data=tmp_path))
+
+
+def test_links_that_turn_in_a_circle_and_hidden_folders_are_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, {"data/train-00000-of-00001.jsonl": "a", ".cache/test.jsonl": "b"})
+    (tmp_path / "data" / "loop").symlink_to(tmp_path)
+    assert letters(read_own_tasks(tmp_path, RecipeContext(data=tmp_path))) == "a"
 
 
 def test_several_sets_of_a_card_are_refused(tmp_path: Path) -> None:
@@ -161,10 +189,10 @@ def test_the_log_says_which_file_is_what(tmp_path: Path, caplog: pytest.LogCaptu
     context = RecipeContext(data=tmp_path)
     with caplog.at_level(logging.INFO, logger="saccade"):
         split_held_out(read_own_tasks(tmp_path, context), 0.25, context)
-    said = [one for one in caplog.messages if "read:" in one]
+    said = [one for one in caplog.messages if "parquet" in one or "(test.jsonl)" in one]
     assert said == [
         f"{tmp_path}: test (test.jsonl), train (train.jsonl); read: train",
-        f"{tmp_path}: test (test.jsonl), train (train.jsonl); read: test",
+        f"{tmp_path}: test (test.jsonl), train (train.jsonl); held out: test",
     ]
 
 

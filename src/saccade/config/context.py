@@ -71,11 +71,13 @@ REASONS_SHOWN = 5
 logger = logging.getLogger(__name__)
 
 
-def read_own_tasks(data: Path, context: RecipeContext, *, split: str | None = None) -> tuple[Task, ...]:
+def read_own_tasks(
+    data: Path, context: RecipeContext, *, split: str | None = None, purpose: str = "read"
+) -> tuple[Task, ...]:
     """The tasks of ``--data``. The log says which kinds of answers they have, and which golds no reply can meet.
 
     Of a folder with several splits it is ``split``, else for the run's own data ``context.split``, else that to train
-    on; the log says which file is what. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with
+    on; the log says which file is what, and what it is read for. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with
     reasons.
     """
     if split is None and data == context.data:
@@ -83,18 +85,18 @@ def read_own_tasks(data: Path, context: RecipeContext, *, split: str | None = No
         if split is None and splits_of_files(data):
             # The run keeps that it read one of several: runs of earlier versions read them all as one.
             context.held_out_rows.kept = context.held_out_rows.kept or {}
-    read = read_split(data, context, split)
+    read = read_split(data, context, split, purpose)
     context.held_out_rows.identities |= read.identities
     report_golds(data, read.tasks)
     warn_of_bad_rows(data, read.skipped, len(read.tasks))
     return read.tasks
 
 
-def read_split(data: Path, context: RecipeContext, split: str | None) -> TaskFile:
+def read_split(data: Path, context: RecipeContext, split: str | None, purpose: str = "read") -> TaskFile:
     """The tasks of a split as they stand there; the log says which files are of which split."""
     splits = splits_of_files(data)
     if splits:
-        logger.info("%s: %s; read: %s", data, described(splits), split or training_split(splits, data))
+        logger.info("%s: %s; %s: %s", data, described(splits), purpose, split or training_split(splits, data))
     if context.box_frame is not None:
         logger.info("%s: boxes in answers of rows that name no box_frame are in %s", data, context.box_frame)
     return read_tasks(

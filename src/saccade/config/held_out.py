@@ -115,13 +115,13 @@ def given_held_out(context: RecipeContext) -> Sequence[Task] | None:
     if split is None or split == training_split(splits, context.data):
         return None
     try:
-        return read_own_tasks(context.data, context, split=split)
+        return read_own_tasks(context.data, context, split=split, purpose="held out")
     except UserError as error:
         if not context.skip_bad_rows and _has_good_rows(context.data, context, split):
             raise
         logger.warning(
             "%s: nothing of its split %s can be measured on; a share of the others is held out instead. %s",
-            *(context.data, split, str(error).partition("\nFix")[0]),
+            *(context.data, split, " ".join(str(error).split("\n")[:2])),
         )
         return None
 

@@ -60,8 +60,8 @@ def splits_of_folder(folder: Path) -> Splits:
     strange = [name for name in found if role_of(name) != "train" and name]
     if found.get("") and strange:
         raise UserError(
-            f"{folder}: {described(found, strange)} lie beside {_listed(found[''])}, whose names say no split, or two; "
-            f"give the file to read itself (and --held-out FILE), or read all as one with --split {ALL}"
+            f"{folder} holds {described(found, strange)} beside {_listed(found[''])}, whose names say no split, or "
+            f"two; give the file to read itself (and --held-out FILE), or read all as one with --split {ALL}"
         )
     if found.get("") and not strange:
         return {"": sorted(file for files in found.values() for file in files)}

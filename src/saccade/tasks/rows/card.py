@@ -48,14 +48,15 @@ def _cards(folder: Path) -> Iterator[tuple[Path, list[Mapping[str, object]]]]:
         if not card.is_file():
             continue
         try:
-            yield card, _configs(plain_bytes(card).decode("utf-8", "replace"))
+            yield card, _configs(plain_bytes(card).decode("utf-8", "replace"), is_yaml=card.suffix == ".yaml")
         except (OSError, yaml.YAMLError, RecursionError) as error:
             raise UserError(f"{card} cannot be read: {type(error).__name__}") from error
 
 
-def _configs(text: str) -> list[Mapping[str, object]]:
-    """The configs of a card, or of the YAML at its head."""
-    values = yaml.safe_load(text.split("---", 2)[1] if text.startswith("---") and text.count("---") > 1 else text)
+def _configs(text: str, *, is_yaml: bool) -> list[Mapping[str, object]]:
+    """The configs of the YAML at the head of a card, or of a whole file; none of a text without one."""
+    head = text.split("---", 2)[1] if text.startswith("---") and text.count("---") > 1 else text if is_yaml else ""
+    values = yaml.safe_load(head)
     configs = values.get("configs") if isinstance(values, dict) else None
     return [one for one in configs if isinstance(one, dict)] if isinstance(configs, list) else []
 

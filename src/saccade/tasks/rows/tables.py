@@ -81,6 +81,8 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
             raise UserError(f"the data set {name!r} has no splits; leave out {split!r}")
         return loaded
     wanted_split = split or ("train" if "train" in loaded else next(iter(loaded)) if len(loaded) == 1 else "")
+    if not wanted_split:
+        raise UserError(f"the data set {name!r} has the splits {', '.join(loaded)}; choose one with --split NAME")
     if wanted_split not in loaded:
         raise UserError(f"the data set {name!r} has no split {wanted_split!r}; choose one of {', '.join(loaded)}")
     return loaded[wanted_split]
