@@ -77,8 +77,8 @@ def read_own_tasks(
     """The tasks of ``--data``. The log says which kinds of answers they have, and which golds no reply can meet.
 
     Of a folder with several splits it is ``split``, else for the run's own data ``context.split``, else that to train
-    on; the log says which file is what, and what it is read for. Rows that ``--skip-bad-rows`` leaves out are counted in a warning, with
-    reasons.
+    on; the log says which file is what, and what it is read for. Rows that ``--skip-bad-rows`` leaves out are counted
+    in a warning, with reasons.
     """
     if split is None and data == context.data:
         split = context.split or (ALL if context.is_of_earlier_version and splits_of_files(data) else None)

@@ -10,12 +10,12 @@ defined is refused; the trajectories that are curated also say which questions a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from saccade.config import RecipeContext, apply_overrides, split_held_out
+from saccade.config import RecipeContext, apply_overrides
 from saccade.curation.rows import pass_rates_of
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.protocols import LinguisticToolbox, described_protocol, toolchain_protocol
-from saccade.recipes.lang2act_data import answer_judge, curator_of, page_tasks, with_pages
+from saccade.recipes.lang2act_data import answer_judge, curator_of, page_tasks
 from saccade.recipes.lang2act_settings import SUCCESSES, Lang2ActSettings, PageReadingSettings
 from saccade.recipes.lang2act_tools import CuratedRun, CuratorSource, curated_chains, curates_toolbox
 from saccade.seeding import seed_for
@@ -81,10 +81,7 @@ def lang2act(context: RecipeContext) -> Plan:
             "this recipe trains a checkpoint on your own questions; give --model PATH and --data PATH, or see it in "
             "miniature: saccade train lang2act:tiny"
         )
-    path, tasks = context.model, page_tasks(settings, context, context.data)
-    training, held_out = split_held_out(
-        tasks, settings.held_out_share, context, prepared=lambda read: with_pages(read, settings, context)
-    )
+    path, (training, held_out) = context.model, page_tasks(settings, context, context.data)
     judged = answer_judge(settings, context)
     material = Material(
         title=f"{path.name} learns tools of words on {context.data.name}",
