@@ -77,7 +77,7 @@ def _curated(name: str) -> Callable[[Path, Places], None]:
 
 def _deep(folder: Path, places: Places) -> None:
     copied("run")(folder, places)
-    for name in ("settings.json", "run.json", "asked.json", "report.json"):
+    for name in ("settings.json", "run.json", "asked.json", "held_out.json", "report.json"):
         (folder / name).write_text('{"a":' * 20_000 + "1" + "}" * 20_000)
 
 

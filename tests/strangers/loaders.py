@@ -125,12 +125,14 @@ def _command(*arguments: str) -> Load:
 
 def _resumed(path: Path, _: Path) -> None:
     """A run is taken up again, with its own settings, as far as before the model."""
+    from saccade.config.held_out import read_held_out
     from saccade.runs.asking import open_asked
     from saccade.runs.directory import RunDirectory
     from saccade.runs.metrics import MetricsWriter
     from saccade.runs.runinfo import RunPaths, read_json_object
 
     settings = read_json_object(RunPaths(root=path).settings)
+    read_held_out(RunPaths(root=path).held_out)
     with RunDirectory.create(path, resume=True, settings=settings) as run:
         run.rewind(None, ("sft", "rl"))
         with MetricsWriter.open(run.paths.metrics, stages=("sft", "rl"), tensorboard=run.paths.tensorboard):
@@ -229,8 +231,13 @@ def _tasks(path: Path, out: Path) -> None:
 
 
 def _hub_rows(path: Path, _: Path) -> None:
+    from saccade.errors import UserError
     from saccade.tasks.rows.tables import dataset_rows
+    from saccade.tasks.splits import saved_splits, splits_of_folder
 
+    for read in (splits_of_folder, saved_splits):
+        with contextlib.suppress(UserError):
+            read(path)
     for _row in dataset_rows(str(path), "train"):
         pass
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from saccade.codec.wrong import BrokenRecordError
-from saccade.config import split_held_out, without_held_out
+from saccade.config import RecipeContext, split_held_out, without_held_out
 from saccade.curation.rows import question_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -89,7 +89,7 @@ def test_questions_of_one_document_stay_on_one_side(tmp_path: Path) -> None:
         *({**ASKED, "id": f"{number}", "gold_pages": [f"{number % 4}.pdf#{number + 1}"]} for number in range(16)),
         *({**ASKED, "id": f"d{number}", "document": f"{number}.pdf"} for number in range(4)),
     )
-    training, held_out = split_held_out(tasks, 0.5, seed=0)
+    training, held_out = split_held_out(tasks, 0.5, RecipeContext())
 
     def documents(side: list[Task]) -> set[str]:
         return {task.document or (task.gold_pages or ())[0].document for task in side}

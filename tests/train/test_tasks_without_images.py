@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from saccade.config.context import split_held_out, without_held_out
+from saccade.config import RecipeContext, split_held_out, without_held_out
 from saccade.errors import ToolError, UserError
 from saccade.evaluation.views import Views
 from saccade.learner.optimizer import OptimizerSettings
@@ -131,7 +131,7 @@ def test_the_imitation_says_what_an_environment_lacks(tmp_path: Path) -> None:
 
 def test_questions_of_one_text_are_held_out_together() -> None:
     asked = [task(f"{name}", has_picture=False, question=f"q{number // 2}") for number, name in enumerate("abcdefgh")]
-    training, held_out = split_held_out(asked, 0.5, seed=0)
+    training, held_out = split_held_out(asked, 0.5, RecipeContext())
     assert {one.question for one in training}.isdisjoint(one.question for one in held_out)
     assert sorted(one.id for one in (*training, *held_out)) == list("abcdefgh")
     assert without_held_out(asked, held_out, lambda one: one, what="questions") == training

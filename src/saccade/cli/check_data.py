@@ -21,9 +21,10 @@ MAX_QUESTION_CHARACTERS = 300
 
 @click.command("check-data")
 @click.argument("data", type=PATH)
+@options.split
 @options.image_root
 @options.max_frames
-@options.answer_kind
+@options.row_options
 @options.skip_bad_rows
 @click.option("-n", "--rows", type=click.IntRange(min=0), help="Rows to print, by default 20; 1 for sft.")
 @click.option(
@@ -38,9 +39,12 @@ MAX_QUESTION_CHARACTERS = 300
 @options.overrides
 def check_data(
     data: Path,
+    split: str | None,
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
+    box_frame: str | None,
+    min_iou: float | None,
     skip_bad_rows: bool,
     rows: int | None,
     purpose: str,
@@ -49,9 +53,9 @@ def check_data(
 ) -> None:
     """Say how the rows of a file are understood, and print the first of them.
 
-    DATA is a file or folder, as --data of the other commands. Of questions: kinds of answers and golds that no reply
-    can meet; exits with 1 where a gold is not met by itself, or is met by a near miss. Of conversations: how many
-    tokens are learned; lines that begin with > are those that the model learns to say.
+    DATA is a file or folder, as --data of the other commands; of a folder every split, or --split. Of questions: kinds
+    of answers and golds that no reply can meet; exits with 1 where a gold is not met by itself, or is met by a near
+    miss. Of conversations: how many tokens are learned; lines that begin with > are those that the model learns to say.
     """
     context = task_context(
         data=data,
@@ -62,13 +66,16 @@ def check_data(
         image_root=image_root,
         max_frames=max_frames,
         answer_kind=answer_kind,
+        box_frame=box_frame,
+        min_iou=min_iou,
+        split=split if purpose == "sft" else None,
     )
     if purpose == "sft":
         log_to_stderr(is_quiet=False)
         _check_conversations(context, CONVERSATIONS if rows is None else rows)
-    else:
-        log_to_stderr(is_quiet=True)
-        _check_questions(data, context, ROWS if rows is None else rows)
+        return
+    log_to_stderr(is_quiet=True)
+    _check_questions(context, split, ROWS if rows is None else rows)
 
 
 def _check_conversations(context: "RecipeContext", rows: int) -> None:
@@ -81,30 +88,38 @@ def _check_conversations(context: "RecipeContext", rows: int) -> None:
         click.echo("\n".join(token_lines(read.writer.written(conversation), read.writer.chat)))
 
 
-def _check_questions(data: Path, context: "RecipeContext", rows: int) -> None:
-    from saccade.config.context import warn_of_bad_rows
-    from saccade.config.gold_check import describe_kinds, weak_golds
-    from saccade.tasks.files import read_tasks
+def _check_questions(context: "RecipeContext", split: str | None, rows: int) -> None:
+    from saccade.tasks.sources import splits_of
+    from saccade.tasks.splits import described
 
-    read = read_tasks(
-        data,
-        media=context.media,
-        skip_bad_rows=context.skip_bad_rows,
-        image_root=context.image_root,
-        max_frames=context.max_frames,
-        answer_kind=context.answer_kind,
-    )
-    warn_of_bad_rows(data, read.skipped, len(read.tasks))
+    assert context.data is not None
+    if context.box_frame is not None:
+        click.echo(f"Boxes of answers in {context.box_frame} are shown in pixels of the picture as it is stored.")
+    splits = splits_of(context.data)
+    if splits:
+        click.echo(f"{context.data}: {described(splits)}")
+    has_weak = [_checked(context, name, rows) for name in ([split] if split or not splits else splits)]
+    if any(has_weak):
+        click.get_current_context().exit(1)
+
+
+def _checked(context: "RecipeContext", split: str | None, rows: int) -> bool:
+    """Prints what a split holds; whether a gold of it is weak."""
+    from saccade.config.context import read_split, warn_of_bad_rows
+    from saccade.config.gold_check import describe_kinds, weak_golds
+
+    assert context.data is not None
+    read = read_split(context.data, context, split)
+    warn_of_bad_rows(context.data, read.skipped, len(read.tasks))
     for task in read.tasks[:rows]:
         click.echo(_row(task))
-    click.echo(describe_kinds(read.tasks))
+    click.echo(f"{split}: {describe_kinds(read.tasks)}" if split else describe_kinds(read.tasks))
     weak = weak_golds(read.tasks)
     for one in weak:
         click.echo(f"  {one}")
     unmet = sum(not one.is_met for one in weak)
     click.echo(f"{unmet} golds are not met by themselves, {len(weak) - unmet} are met by a near miss")
-    if weak:
-        click.get_current_context().exit(1)
+    return bool(weak)
 
 
 def _row(task: "Task") -> str:

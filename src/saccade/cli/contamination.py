@@ -43,13 +43,15 @@ def contamination(
     from saccade.atomic import disk_errors, write_text_atomic
     from saccade.config.context import RecipeContext, read_own_tasks
     from saccade.evaluation.contamination import contamination as compared
+    from saccade.tasks.sources import measured_part
 
     for name, path in (("TRAIN", train), ("TEST", test)):
         existing(name, path)
     if out.exists() and any(out.iterdir()):
         raise UserError(f"--out {out} is not empty; choose another folder")
     context = RecipeContext(image_root=existing("--image-root", image_root), skip_bad_rows=skip_bad_rows)
-    trained, tested = read_own_tasks(train, context), read_own_tasks(test, context)
+    trained = read_own_tasks(train, context)
+    tested = read_own_tasks(test, context, split=measured_part(test))
     found = compared(trained, tested, media=context.media, max_distance=distance)
     with disk_errors(out):
         (out / "pictures").mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -36,7 +37,14 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         max_frames=given["max_frames"],
         env=given["env"],
         answer_kind=given["answer_kind"],
+        box_frame=given["box_frame"],
+        min_iou=given["min_iou"],
+        split=given["split"],
     )
+    from saccade.tasks.sources import measured_part
+
+    if context.data is not None and context.split is None:
+        context = replace(context, split=measured_part(context.data))
     benchmarks = _measured_benchmarks(given, context)
     from saccade.train.state import Keeping
 

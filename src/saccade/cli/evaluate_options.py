@@ -73,6 +73,9 @@ class EvaluateOptions(RunOptions):
     max_frames: int | None
     skip_bad_rows: bool
     answer_kind: "AnswerKind | None"
+    box_frame: str | None
+    min_iou: float | None
+    split: str | None
     seed: int
     overrides: tuple[str, ...]
 
@@ -189,6 +192,7 @@ _OPTIONS = (
     click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead."),
     options.image_root,
     options.max_frames,
-    options.answer_kind,
+    options.row_options,
+    options.split,
     options.skip_bad_rows,
 )

@@ -15,6 +15,8 @@ from saccade.errors import MachineError, SaccadeError, UserError
 if TYPE_CHECKING:
     from saccade.interop.hub import HubName
 
+_DATA = ("--data", "--held-out")
+
 DEFAULT_THREADS = 1
 """Small models gain nothing from more: the demo ran no faster with two threads on two idle cores."""
 
@@ -51,11 +53,11 @@ def existing(option: str, path: Path | None, *, is_loaded: bool = True) -> Path 
         from saccade.models.checkpoint import shipped_checkpoint
 
         return shipped_checkpoint(text)
-    if option == "--data" and text.startswith("hf:"):
+    if option in _DATA and text.startswith("hf:"):
         return path  # Read by the library `datasets`.
-    if option in ("--model", "--data") and (name := _name_on_hub(text)) is not None:
+    if option in ("--model", *_DATA) and (name := _name_on_hub(text)) is not None:
         return _fetched(option, name, is_loaded=is_loaded)
-    is_name = option in ("--model", "--data") and _name_on_hub(f"hf:{text}") is not None
+    is_name = option in ("--model", *_DATA) and _name_on_hub(f"hf:{text}") is not None
     elsewhere = f"; hf:{text} would be the one on the hub" if is_name else ""
     raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){elsewhere}")
 
@@ -63,7 +65,7 @@ def existing(option: str, path: Path | None, *, is_loaded: bool = True) -> Path 
 def _name_on_hub(text: str) -> "HubName | None":
     """The name on a hub that an option gives; a path into a folder that is there is a wrong path."""
     from saccade.interop.hub import hub_name
-    from saccade.tasks.files import FILE_KINDS
+    from saccade.tasks.splits import FILE_KINDS
 
     name = hub_name(text)
     if name is None or text.startswith("hf:"):

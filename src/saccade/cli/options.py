@@ -72,6 +72,17 @@ seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_defaul
 overrides = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 data = click.option("--data", type=PATH, help="Your own tasks: a file or a folder.")
+split = click.option(
+    "--split",
+    metavar="NAME",
+    help="Split of --data that is read alone, such as train, or all; by default the one for the command's purpose.",
+)
+held_out = click.option(
+    "--held-out",
+    type=PATH,
+    help="Your own questions to measure on, a file or folder; by default the validation or test split of --data, or a "
+    "share of it.",
+)
 image_root = click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
 max_frames = click.option(
     "--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32."
@@ -81,6 +92,17 @@ answer_kind = click.option(
     type=click.Choice(["exact", "choice", "integer", "number", "math", "boxes", "list", "text", "sentence", "judge"]),
     help="How answers of --data are compared, for rows without an answer_kind; by default by what each looks like.",
 )
+box_frame = click.option(
+    "--box-frame",
+    type=click.Choice(["pixels", "0-1", "0-999", "0-1000"]),
+    help="Coordinates of boxes in answers of --data, for rows without a box_frame; by default by what they look like.",
+)
+min_iou = click.option(
+    "--min-iou",
+    type=click.FloatRange(0.01, 1),
+    help="IoU from which on boxes are right, for rows of --data without a min_iou; by default 0.5.",
+)
+row_options = together(answer_kind, box_frame, min_iou)
 skip_bad_rows = click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows of --data and report how many.")
 api_key_env = click.option(
     "--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the servers' key."

@@ -85,6 +85,10 @@ def task_context(
     max_frames: int | None = None,
     env: str | None = None,
     answer_kind: "AnswerKind | None" = None,
+    box_frame: str | None = None,
+    min_iou: float | None = None,
+    split: str | None = None,
+    held_out: Path | None = None,
 ) -> "RecipeContext":
     """Context of a recipe on tasks of the user's own; UserError for a path that is not there."""
     from saccade.config.context import RecipeContext
@@ -97,6 +101,10 @@ def task_context(
         model=checkpoint,
         env=env,
         answer_kind=answer_kind,
+        box_frame=box_frame,
+        min_iou=min_iou,
+        split=split,
+        held_out=existing("--held-out", held_out),
         overrides=overrides,
         seed=seed,
         skip_bad_rows=skip_bad_rows,
@@ -125,6 +133,7 @@ def start(
     log_to_stderr(is_quiet=how["quiet"] or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
     from saccade.config.tracking import split_tracking
+    from saccade.runs.runinfo import RunPaths
     from saccade.runs.trackers.following import check_trackers
     from saccade.train.engine_choice import plan_of
 
@@ -134,8 +143,12 @@ def start(
     if not fleet.has_ray:
         check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
-    own = dataclasses.replace(context, overrides=overrides)
+    paths = RunPaths(root=out.absolute())
+    kept = paths.held_out if how["resume"] and paths.info.exists() else None
+    own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
     plan = plan_of(recipe, own, logs=out / "engine")
+    if own.held_out is not None and not own.held_out_rows.kept:
+        raise UserError("--held-out would have no effect: this recipe measures on questions of its own; leave it out")
     config = _config_of(plan, context, threads)
     if fleet.has_ray:
         from saccade.cli.fleet import train_spread
@@ -174,6 +187,7 @@ def _run(
     **how: Unpack[RunOptions],
 ) -> None:
     arguments: list[str] = click.get_current_context().obj
+    from saccade.config.held_out import held_out_json
     from saccade.config.settings import to_json
     from saccade.config.sources import families_in, inputs_of
     from saccade.runs.progress import Progress
@@ -191,6 +205,7 @@ def _run(
         inputs=inputs_of(context, measured, families_in([to_json(plan.settings), str((measured or {}).get("family"))])),
         source=None if source is None else source(),
         config=config,
+        held_out=held_out_json(context),
         tracking=tracking,
         accepted=how["accepted"],
         progress=Progress("quiet" if how["quiet"] else "auto"),

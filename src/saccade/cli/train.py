@@ -34,9 +34,11 @@ def demo(seed: int, overrides: tuple[str, ...], **run: Unpack[RunOptions]) -> No
     metavar="gymnasium:ID|...",
     help="An environment to train in: gymnasium:ID, verifiers:NAME, openenv:URL, FILE.py:NAME.",
 )
+@options.split
+@options.held_out
 @options.image_root
 @options.max_frames
-@options.answer_kind
+@options.row_options
 @options.skip_bad_rows
 @run_options(default_out=None)
 def train(
@@ -44,9 +46,13 @@ def train(
     data: Path | None,
     model: Path | None,
     env: str | None,
+    split: str | None,
+    held_out: Path | None,
     image_root: Path | None,
     max_frames: int | None,
     answer_kind: "AnswerKind | None",
+    box_frame: str | None,
+    min_iou: float | None,
     skip_bad_rows: bool,
     seed: int,
     overrides: tuple[str, ...],
@@ -65,6 +71,10 @@ def train(
         max_frames=max_frames,
         env=env,
         answer_kind=answer_kind,
+        box_frame=box_frame,
+        min_iou=min_iou,
+        split=split,
+        held_out=held_out,
     )
     loaded = load_recipe(recipe)
     start(loaded.function, context, target=recipe, source=loaded.source, **run)

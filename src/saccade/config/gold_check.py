@@ -105,6 +105,8 @@ def _named_kind(task: Task) -> str:
     options = len(task.choices or options_in(task.question)) if task.answer_kind == "choice" else 0
     if options:
         return f"choice A to {chr(ord('A') + options - 1)}"
+    if task.answer_kind == "boxes":
+        return f"boxes from an IoU of {task.min_iou:g} on"
     return f"number within {task.tolerance:.0%}" if task.tolerance else str(task.answer_kind)
 
 

@@ -10,6 +10,8 @@ from saccade.errors import UserError
 from saccade.models.chat import Chat
 from saccade.models.chat_conversations import ConversationWriter, WrittenConversation
 from saccade.tasks.conversations import ConversationFile, read_conversations
+from saccade.tasks.sources import splits_of_files
+from saccade.tasks.splits import described, training_split
 from saccade.types import Segment, SpokenConversation
 
 logger = logging.getLogger(__name__)
@@ -73,11 +75,14 @@ class ConversationCount:
 
 def read_counted(data: Path, context: RecipeContext, count: ConversationCount) -> ConversationFile:
     """The conversations of a file. The log says how much is learned of them, and what is left out."""
+    if splits := splits_of_files(data):
+        logger.info("%s: %s; read: %s", data, described(splits), context.split or training_split(splits, data))
     read = read_conversations(
         data,
         media=context.media,
         skip_bad_rows=context.skip_bad_rows,
         image_root=context.image_root,
+        split=context.split,
         check=count.add,
     )
     logger.info("%s: %s", data, count.in_words)

@@ -127,8 +127,13 @@ def inputs_of(
         found["image_root"] = _place(context.image_root)
     if context.max_frames != MAX_FRAMES:
         found["max_frames"] = str(context.max_frames)
-    if context.answer_kind is not None:
-        found["answer_kind"] = context.answer_kind
+    for name in ("answer_kind", "box_frame", "min_iou", "split"):
+        if (value := getattr(context, name)) is not None:
+            found[name] = str(value)
+    if context.held_out is not None:
+        found["held_out"] = _place(context.held_out)
+        if context.held_out.is_file():
+            found["held_out_sha256"] = _digest(context.held_out)
     for family in families:
         found |= family_inputs(family)
     return found | {name: str(value) for name, value in (others or {}).items() if value is not None}

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from saccade.errors import MachineError, SaccadeError, UserError
-from saccade.tasks.files import HUB_PREFIX, task_files
+from saccade.tasks.sources import HUB_PREFIX
+from saccade.tasks.splits import task_files
 
 Kind = Literal["model", "dataset"]
 Given = TypeVar("Given")

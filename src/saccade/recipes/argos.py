@@ -69,10 +69,10 @@ def argos(context: RecipeContext) -> Plan:
             "this recipe trains a checkpoint on your own questions; give --model PATH and --data PATH, or see it in "
             "miniature: saccade train argos:tiny"
         )
-    path = context.model
-    given = read_own_tasks(context.data, context)
+    path, given = context.model, read_own_tasks(context.data, context)
     check_scorers(settings.reward, settings.back_ends, given)
-    training, held_out = split_held_out(given, settings.held_out_share, seed=context.seed)
+    training, held_out = split_held_out(given, settings.held_out_share, context)
+    check_scorers(settings.reward, settings.back_ends, held_out)
     imitates = settings.sft_data if settings.sft.steps else None
     traces = None if imitates is None else traces_to_imitate(imitates, held_out, context)
     training = training if settings.shares_data else apart_from(traces or (), training)

@@ -67,7 +67,8 @@ class ArgosSettings(PointingSettings):
     shares_data: bool = False
     """Whether questions whose pictures are in ``sft_data`` are reinforced too; the paper's two sets do not overlap."""
     held_out_share: float = 0.05
-    """Share of your own questions that is never trained on, chosen by a hash of their images."""
+    """Share of your own questions that is never trained on, the same for every seed; questions on one picture
+    stay together."""
 
     def check(self) -> None:
         if not 0 < self.held_out_share < 1:

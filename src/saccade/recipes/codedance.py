@@ -68,9 +68,7 @@ def codedance(context: RecipeContext) -> Plan:
             "miniature: saccade train codedance:tiny"
         )
     path, sandbox = context.model, Sandbox(isolation=settings.isolation)
-    training, held_out = split_held_out(
-        read_own_tasks(context.data, context), settings.held_out_share, seed=context.seed
-    )
+    training, held_out = split_held_out(read_own_tasks(context.data, context), settings.held_out_share, context)
     curated = [] if settings.sft_data is None else read_examples(settings.sft_data, context.media)
     curated = without_held_out(curated, held_out, lambda one: one.task, what=f"examples of {settings.sft_data}")
     shown = Epochs([StreamExample(example=one) for one in curated], seed=seed_for(context.seed, "sft"))

@@ -83,7 +83,8 @@ class CodeDanceSettings:
     turns: TurnCredit = TurnCredit()
     isolation: Isolation = "full"
     held_out_share: float = 0.05
-    """Share of your own questions that is never trained on, chosen by a hash of their images."""
+    """Share of your own questions that is never trained on, the same for every seed; questions on one picture
+    stay together."""
 
     @property
     def checks_work(self) -> bool:

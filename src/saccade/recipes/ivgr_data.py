@@ -62,7 +62,12 @@ def read_questions(data: Path, settings: IvgrSettings, context: RecipeContext) -
             "grounded stream; give questions with target_instances or boxes, or train in plain words alone with "
             "saccade train questions"
         )
-    training, held_out = split_held_out(boxed, settings.held_out_share, seed=context.seed)
+    training, held_out = split_held_out(
+        boxed,
+        settings.held_out_share,
+        context,
+        prepared=lambda read: [task for task in read if first_image_boxes(task)],
+    )
     general = [*(task for task in given if not first_image_boxes(task)), *_general(settings.general_data, context)]
     _check_ids([*boxed, *general])
     return OwnQuestions(

@@ -142,7 +142,8 @@ class IvgrSettings(TwoStreamSettings):
     """Pass rates of questions without boxes, as ``saccade curate ivgr select`` writes them: questions with one or two
     of five right are asked, and pass rates of training replace these."""
     held_out_share: float = 0.05
-    """Share of your own questions with boxes that is never trained on, chosen by a hash of their images."""
+    """Share of your own questions with boxes that is never trained on, the same for every seed; questions on one
+    picture stay together."""
 
     def check(self) -> None:
         super().check()

@@ -10,7 +10,7 @@ defined is refused; the trajectories that are curated also say which questions a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from saccade.config import RecipeContext, apply_overrides, split_held_out
+from saccade.config import RecipeContext, apply_overrides
 from saccade.curation.rows import pass_rates_of
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
@@ -81,8 +81,7 @@ def lang2act(context: RecipeContext) -> Plan:
             "this recipe trains a checkpoint on your own questions; give --model PATH and --data PATH, or see it in "
             "miniature: saccade train lang2act:tiny"
         )
-    path, tasks = context.model, page_tasks(settings, context, context.data)
-    training, held_out = split_held_out(tasks, settings.held_out_share, seed=context.seed)
+    path, (training, held_out) = context.model, page_tasks(settings, context, context.data)
     judged = answer_judge(settings, context)
     material = Material(
         title=f"{path.name} learns tools of words on {context.data.name}",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from saccade.chat.chat_model import connect, is_checkpoint, is_server
 from saccade.chat.local_chat import EngineChat
-from saccade.config import RecipeContext, read_own_tasks
+from saccade.config import RecipeContext, read_own_tasks, split_held_out
 from saccade.curation.linguistic_tools import Curator
 from saccade.errors import UserError
 from saccade.recipes.lang2act_settings import Lang2ActSettings
@@ -20,9 +20,16 @@ from saccade.types import Task
 from saccade.vision_models.page_encoders import open_page_encoder
 
 
-def page_tasks(settings: Lang2ActSettings, context: RecipeContext, data: Path) -> Sequence[Task]:
-    """The questions of ``--data``, each with its own images, or with the pages that the index brings for it."""
-    tasks = read_own_tasks(data, context)
+def page_tasks(settings: Lang2ActSettings, context: RecipeContext, data: Path) -> tuple[list[Task], list[Task]]:
+    """Training and held-out questions of ``--data``, each with its own images, or with the pages of the index."""
+
+    def prepared(tasks: Sequence[Task]) -> Sequence[Task]:
+        return _with_pages(tasks, settings, context)
+
+    return split_held_out(prepared(read_own_tasks(data, context)), settings.held_out_share, context, prepared=prepared)
+
+
+def _with_pages(tasks: Sequence[Task], settings: Lang2ActSettings, context: RecipeContext) -> Sequence[Task]:
     if settings.index is None:
         if bare := [task.id for task in tasks if not task.images]:
             raise UserError(

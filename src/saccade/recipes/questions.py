@@ -68,9 +68,9 @@ def questions(context: RecipeContext) -> Plan:
         seed=seed_for(context.seed, "judge"),
     )
     tasks = read_own_tasks(context.data, context)
-    if judged.accuracy is None and any(task.answer_kind == "judge" for task in tasks):
+    training, held_out = split_held_out(tasks, settings.held_out_share, context)
+    if judged.accuracy is None and any(task.answer_kind == "judge" for task in (*training, *held_out)):
         raise UserError(f"{context.data} has answers of kind judge; say which one with judge.kind=server or checkpoint")
-    training, held_out = split_held_out(tasks, settings.held_out_share, seed=context.seed)
     answers = Epochs(
         [StreamExample(example=bare_answer(task)) for task in training], seed=seed_for(context.seed, "sft")
     )

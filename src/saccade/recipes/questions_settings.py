@@ -31,7 +31,8 @@ class QuestionsSettings:
     with_tools: bool = True
     """Whether the model may use the image tools; without, it learns to look silently."""
     held_out_share: float = 0.25
-    """Share of the questions that is never trained on, chosen by a hash of their images."""
+    """Share of the questions that is never trained on, the same for every seed; questions on one picture
+    stay together."""
     reward: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
     judge: JudgeSettings = JudgeSettings(kind="none")
     """A judge of free text (answers of kind text, sentence and judge) that the rules do not find right."""

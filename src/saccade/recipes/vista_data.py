@@ -29,7 +29,7 @@ def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) 
     """All questions of ``--data``; UserError when there is nothing to train on or to measure on."""
     names = _data_sets(data, settings)
     if not names:
-        training, held_out = split_held_out(read_own_tasks(data, context), settings.held_out_share, seed=context.seed)
+        training, held_out = split_held_out(read_own_tasks(data, context), settings.held_out_share, context)
         return TrainingSplit(training=training, held_out=held_out)
     held_out = [task for name in names for task in _measured(name, data / name, settings, context)]
     drawn = [task for name in names if DATA_SETS[name].train_size for task in _trained(name, data, settings, context)]

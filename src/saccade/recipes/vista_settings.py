@@ -105,7 +105,8 @@ class VistaSettings(GymSettings):
     take: bool = True
     """Whether to draw as many questions of each data set as the paper trains on (Table 5); else all."""
     held_out_share: float = 0.05
-    """Share of a file of your own questions that is never trained on, chosen by a hash of their images."""
+    """Share of a file of your own questions that is never trained on, the same for every seed; those on one picture
+    stay together."""
     evaluation_tasks: int = 200
     """Tasks of each data set, drawn from its test split, or from validation where its test has no answers."""
     published_rules: bool = False

@@ -32,6 +32,7 @@ _FILES = (
     "config.yaml",
     "run.json",
     "asked.json",
+    "held_out.json",
     "metrics.jsonl",
     "report.json",
     "report.html",
@@ -90,12 +91,14 @@ class RunDirectory:
         command: Sequence[str] = (),
         title: str = "",
         config: str = "",
+        held_out: Mapping[str, Json] | None = None,
         judge: Callable[[Sequence[Change]], tuple[str, ...]] = _refuse_changes,
     ) -> "RunDirectory":
         """Start a run at ``path``, or take an interrupted one up again.
 
         With ``resume`` an empty or absent directory starts a new run, so that the same command may be repeated
-        until it ends. ``config`` is the text of ``config.yaml``; without one there is none. ``judge`` is asked about
+        until it ends. ``config`` is the text of ``config.yaml``; without one there is none. ``held_out`` is what
+        ``held_out.json`` keeps from the first start on. ``judge`` is asked about
         settings that have changed since the run was started; it gives the lines that ``run.json`` keeps of them, or
         raises UserError. Raises UserError when the directory holds something else, a run that ``resume`` was not given
         for, or one that another process is writing.
@@ -123,6 +126,9 @@ class RunDirectory:
             sums.write_json(paths.settings, settings)
             if config:
                 sums.write(paths.config, config.encode())
+            if held_out is not None and not paths.held_out.exists():
+                # Before run.json: a run that has one and keeps nothing here is of an earlier version.
+                sums.write_json(paths.held_out, held_out)
             sums.write_json(paths.info, plain_json(info))
             with disk_errors(paths.log):
                 return cls(paths, info, lock, sums, is_resumed=is_resumed)
@@ -225,7 +231,7 @@ class RunDirectory:
 
 def _refuse_damaged(sums: RecordSums) -> None:
     """UserError for a file that the run is resumed by; what it says does not come again."""
-    for damage in sums.damages(("settings.json", "run.json", "asked.json")):
+    for damage in sums.damages(("settings.json", "run.json", "asked.json", "held_out.json")):
         if damage.kind == "damaged":
             raise UserError(
                 f"{sums.root}/{damage}. Delete it, and --resume goes on with the settings of the command; a "

@@ -26,7 +26,7 @@ from saccade.errors import UserError
 from saccade.runs.position import Position
 from saccade.types import Json
 
-REPLACED = ("settings.json", "config.yaml", "run.json", "asked.json")
+REPLACED = ("settings.json", "config.yaml", "run.json", "asked.json", "held_out.json")
 _GROWING = "metrics.jsonl"
 _MEDIA = "media"
 _FOLDERS = (*("trajectories", "evaluations", "samples", "signals", "clocks", "derived", "nonfinite", "recipe"), _MEDIA)

@@ -98,6 +98,11 @@ class RunPaths:
         return self.root / "asked.json"
 
     @property
+    def held_out(self) -> Path:
+        """Rows of the user's questions that are never trained on; there only where some were held out."""
+        return self.root / "held_out.json"
+
+    @property
     def verdicts(self) -> Path:
         """Verdicts of a judge on wrong trajectories; there only where one was asked."""
         return self.root / "verdicts.json"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.tasks.files import check_bad_rows, counted_rows, file_sources
+from saccade.tasks.files import check_bad_rows, counted_rows
 from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.spoken import conversation_of
 from saccade.tasks.rows.tasks import BadRow
+from saccade.tasks.sources import sources_of
 from saccade.types import SpokenConversation
 
 
@@ -35,9 +36,12 @@ def read_conversations(
     media: MediaStore,
     skip_bad_rows: bool = False,
     image_root: Path | None = None,
+    split: str | None = None,
     check: Callable[[SpokenConversation], object] = any_length,
 ) -> ConversationFile:
     """The conversations of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
+
+    Of a folder with several splits it is ``split``, else that to train on.
 
     ``check`` raises UserError for one that a model cannot imitate. Paths of images as in ``read_tasks``. UserError
     lists the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
@@ -45,7 +49,7 @@ def read_conversations(
     found: list[SpokenConversation] = []
     bad: list[BadRow] = []
     left_out: Counter[str] = Counter()
-    for source in file_sources(path, image_root):
+    for source in sources_of(path, image_root, split):
         images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
         for numbered in counted_rows(source.rows, source.name):
             try:

@@ -2,27 +2,24 @@
 
 import itertools
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from saccade.errors import UserError
-from saccade.media.decode import is_lfs_pointer
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.rows.fields import NumberedRow, RowError
+from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
-from saccade.tasks.rows.parts import IMAGE_KEYS
-from saccade.tasks.rows.tables import dataset_rows, is_saved_dataset, parquet_rows
-from saccade.tasks.rows.tasks import BadRow, TaskRow, task_of
-from saccade.tasks.rows.text_files import TEXT_KINDS, kind_of_file, open_text_rows
+from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
+from saccade.tasks.rows.tasks import BadRow, TaskRow, row_identity, task_of
 from saccade.tasks.rows.videos import VideoReader
-from saccade.types import AnswerKind, Task
+from saccade.tasks.sources import FileSource, sources_of
+from saccade.types import AnswerKind, ImageRef, Task
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +28,6 @@ AnyRow = TypeVar("AnyRow")
 ROWS_IN_DETAIL = 20
 _COUNTED_ROWS = 1024
 """Between two looks at the clock."""
-HUB_PREFIX = "hf:"
-_HUB_COPY = re.compile(r"/datasets--[^/]+/snapshots/[0-9a-f]{7,40}(?:/|$)")
-"""In the path of a data set that was fetched from a hub."""
-FILE_KINDS = (*TEXT_KINDS, ".parquet")
-NO_TASKS = ("dataset_info.json", "dataset_infos.json")
-"""Files about data sets that lie beside them in a folder."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,20 +36,8 @@ class TaskFile:
 
     tasks: tuple[Task, ...]
     skipped: tuple[BadRow, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """A file or data set: the name for messages, its rows, the folder of its images."""
-
-    name: str
-    stem: str
-    rows: Iterator[NumberedRow]
-    image_root: Path
-
-    @property
-    def is_from_hub(self) -> bool:
-        return self.name.startswith(HUB_PREFIX) or _HUB_COPY.search(self.name) is not None
+    identities: Mapping[str, str] = field(default_factory=dict)
+    """Of each task without an id of its own, a hash of its row as it is written: new pictures do not change it."""
 
 
 def read_tasks(
@@ -71,25 +50,37 @@ def read_tasks(
     max_frames: int = MAX_FRAMES,
     images_follow: bool = False,
     answer_kind: AnswerKind | None = None,
+    box_frame: str | None = None,
+    min_iou: float | None = None,
+    split: str | None = None,
 ) -> TaskFile:
     """The tasks of a JSONL, JSON, parquet or CSV file, of a folder of them, or of ``hf:name[:split]``.
 
+    Of a folder with several splits (``saccade.tasks.splits``) only ``split`` is read: by default that to train on.
     ``layout`` is ``auto`` (decided for each row by its keys) or a key of ``LAYOUTS``. Relative image
     paths start at ``image_root``, by default the folder of the file, and stay inside it. A row's id is its own, else
-    a hash of what it asks, with a number where a row is repeated. ``answer_kind`` is the kind of answers of rows that
-    name none; without it, it is inferred from the answer. Every image is decoded once here; of a video at most
-    ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text alone, which is said unless
-    ``images_follow``, such as pages that are yet to be found. ``UserError`` lists the bad rows, unless they are to be
-    skipped; without a single good row it is raised all the same.
+    a hash of what it asks, with a number where a row is repeated. ``answer_kind``, ``box_frame`` and ``min_iou``
+    hold for rows that name none; without them, kind and frame are inferred from the answer. Every image is decoded
+    once here; of a video at most ``max_frames`` frames are taken, evenly spaced; a row without either is asked as text
+    alone, which is said unless ``images_follow``, such as pages that are yet to be found. ``UserError`` lists the bad
+    rows, unless they are to be skipped; without a single good row it is raised all the same.
     """
     tasks: list[Task] = []
     bad: list[BadRow] = []
     first_seen: dict[str, str] = {}
+    identities: dict[str, str] = {}
+    written: dict[str, tuple[ImageRef, ...]] = {}
     repeated = 0
     left_out: dict[str, Counter[str]] = {}
     frames: dict[str, Counter[str]] = {}
     for read in task_rows(
-        path, media=media, layout=layout, image_root=image_root, max_frames=max_frames, answer_kind=answer_kind
+        path,
+        media=media,
+        layout=layout,
+        image_root=image_root,
+        max_frames=max_frames,
+        defaults=RowDefaults(answer_kind=answer_kind, box_frame=box_frame, min_iou=min_iou),
+        split=split,
     ):
         result = read.task
         if isinstance(result, Task) and result.id in first_seen and not read.has_own_id:
@@ -102,6 +93,11 @@ def read_tasks(
         else:
             first_seen[result.id] = f"{read.file}, row {read.number}"
             tasks.append(result)
+            if not read.has_own_id and read.row is not None:
+                identity = row_identity(read.row)
+                # Two shards may hold the same row about pictures of the same name in other folders.
+                is_other = written.setdefault(identity, result.images) != result.images
+                identities[result.id] = result.id if is_other else identity
             left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
             frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
@@ -116,7 +112,7 @@ def read_tasks(
             len(tasks),
             ", ".join(IMAGE_KEYS),
         )
-    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad))
+    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad), identities=identities)
 
 
 def task_rows(
@@ -126,15 +122,17 @@ def task_rows(
     layout: str = "auto",
     image_root: Path | None = None,
     max_frames: int = MAX_FRAMES,
-    answer_kind: AnswerKind | None = None,
+    defaults: RowDefaults = RowDefaults(),
+    split: str | None = None,
 ) -> Iterator[TaskRow]:
     """Every row of what ``read_tasks`` reads, with its task or why there is none; ids may come again."""
     if max_frames < 1:
         raise UserError(f"max_frames={max_frames} shows nothing of a video; use 1 or more")
     if layout != "auto" and layout not in LAYOUTS:
         raise UserError(f"layout {layout!r} is not known; choose auto, {', '.join(LAYOUTS)}")
-    for source in file_sources(path, image_root):
-        yield from counted_rows(_tasks_of(source, media, layout, max_frames, answer_kind), source.name)
+    defaults.check()
+    for source in sources_of(path, image_root, split):
+        yield from counted_rows(_tasks_of(source, media, layout, max_frames, defaults), source.name)
 
 
 def counted_rows(rows: Iterator[AnyRow], name: str, every_s: float = 10.0) -> Iterator[AnyRow]:
@@ -164,49 +162,8 @@ def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
     return "\n".join(lines)
 
 
-def file_sources(path: Path | str, image_root: Path | None) -> Iterator[FileSource]:
-    """The files that ``read_tasks`` reads."""
-    text = str(path)
-    if text.startswith(HUB_PREFIX):
-        name, _, split = text.removeprefix(HUB_PREFIX).partition(":")
-        directory = Path(name)
-        if not directory.is_dir() or is_saved_dataset(directory) or split or not task_files(directory):
-            root = image_root or (directory if directory.is_dir() else Path.cwd())
-            yield FileSource(text, directory.name, dataset_rows(name, split or None), root)
-            return
-        path = directory
-    path = Path(path)
-    if path.is_dir():
-        if is_saved_dataset(path):
-            yield FileSource(str(path), path.name, dataset_rows(str(path), None), image_root or path)
-            return
-        files = task_files(path)
-        if not files:
-            raise UserError(f"{path}: the folder holds no file of tasks ({', '.join(FILE_KINDS)})")
-    else:
-        files = [path]
-    for file in files:
-        stem = Path(file.name.removesuffix(".gz")).stem
-        yield FileSource(str(file), stem, _rows_of(file), image_root or file.parent)
-
-
-def task_files(folder: Path) -> list[Path]:
-    """Files of a folder that hold tasks, by their names."""
-    return sorted(file for file in folder.iterdir() if kind_of_file(file) in FILE_KINDS and file.name not in NO_TASKS)
-
-
-def _rows_of(file: Path) -> Iterator[NumberedRow]:
-    if not file.is_file():
-        raise UserError(f"{file}: there is no such file; give a file, a folder or hf:name[:split]")
-    if kind_of_file(file) not in FILE_KINDS:
-        raise UserError(f"{file}: cannot tell the kind of file; it must end in {', '.join(FILE_KINDS)}")
-    if is_lfs_pointer(file):
-        raise UserError(f"{file}: is a Git LFS pointer and not the file itself; run git lfs pull in its folder")
-    return parquet_rows(file) if kind_of_file(file) == ".parquet" else open_text_rows(file)
-
-
 def _tasks_of(
-    source: FileSource, media: MediaStore, layout: str, max_frames: int, kind: AnswerKind | None
+    source: FileSource, media: MediaStore, layout: str, max_frames: int, defaults: RowDefaults
 ) -> Iterator[TaskRow]:
     images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
     videos = VideoReader(images, media, max_frames)
@@ -221,8 +178,7 @@ def _tasks_of(
             yield TaskRow(source.name, number, row, unknown_layout(row))
             continue
         try:
-            parts = LAYOUTS[found](row)
-            parts = replace(parts, answer_kind=parts.answer_kind or kind)
+            parts = with_defaults(LAYOUTS[found](row), defaults)
             where = f"{source.name}, row {number}"
             task, guessed = task_of(parts, images, videos, where=where, stem=source.stem)
         except RowError as error:
@@ -243,10 +199,13 @@ def _say_what_was_understood(left_out: Mapping[str, Counter[str]], frames: Mappi
     for file, found in frames.items():
         if len(found) > 1:
             seen = " and ".join(f"{rows} rows like {frame}" for frame, rows in found.most_common())
-            raise UserError(f"{file}: boxes look in {seen}; say which frame is meant by box_frame in the rows")
+            raise UserError(
+                f"{file}: boxes look in {seen}; say which frame is meant with --box-frame, or by box_frame in the rows"
+            )
         for frame, rows in found.items():
             logger.warning(
-                "%s: the boxes of %d answers are taken to be in %s; box_frame in the rows says it", file, rows, frame
+                "%s: the boxes of %d answers are taken to be in %s; --box-frame, or box_frame in the rows, says it",
+                *(file, rows, frame),
             )
 
 

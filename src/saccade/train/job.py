@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.atomic import TEMPORARY_PREFIX
-from saccade.config.context import RecipeContext
+from saccade.config.context import HeldOutRows, RecipeContext
 from saccade.config.fleet import COLLECTIVE, FleetSettings
+from saccade.config.held_out import held_out_json
 from saccade.config.settings import to_json
 from saccade.config.sources import families_in, inputs_of
 from saccade.config.tracking import TrackingSettings
@@ -56,11 +57,11 @@ class Job:
     def opened(self) -> tuple[Plan, RecipeContext]:
         """The plan, made in this process, and the context whose store has its pictures."""
         os.chdir(self.folder)
-        context = replace(self.context, media=MediaStore())
+        context = replace(self.context, media=MediaStore(), held_out_rows=HeldOutRows())
         return plan_of(load_recipe(self.recipe).function, context), context
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "context": replace(self.context, media=MediaStore())}
+        return {**self.__dict__, "context": replace(self.context, media=MediaStore(), held_out_rows=HeldOutRows())}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +127,7 @@ def _lead(
         threads=job.threads,
         command=job.command,
         config=job.config,
+        held_out=held_out_json(context),
         tracking=job.tracking,
         inputs=inputs_of(context, families=families_in([to_json(plan.settings)])),
         source=load_recipe(job.recipe).source(),

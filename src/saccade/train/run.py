@@ -46,6 +46,7 @@ def run_plan(
     keeping: Keeping = Keeping(),
     fleet: Fleet | None = None,
     config: str = "",
+    held_out: Mapping[str, Json] | None = None,
     tracking: TrackingSettings = TrackingSettings(),
 ) -> Mapping[str, StageSummary]:
     """Runs every stage and returns the summary of each evaluation by its name.
@@ -57,7 +58,7 @@ def run_plan(
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
     ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
     ``keeping`` says which they take. With a ``fleet`` its rollout workers play. ``config`` is the text of the run's
-    ``config.yaml``; the trackers of ``tracking`` follow the run.
+    ``config.yaml``, ``held_out`` what its ``held_out.json`` keeps; the trackers of ``tracking`` follow the run.
     """
     plan.check()
     if company is not None:
@@ -72,7 +73,14 @@ def run_plan(
         judge, said = _judge(plan, out, accepted, source), tuple(command)
         directory = stack.enter_context(
             RunDirectory.create(
-                out, resume=resume, settings=settings, command=said, title=plan.title, config=config, judge=judge
+                out,
+                resume=resume,
+                settings=settings,
+                command=said,
+                title=plan.title,
+                config=config,
+                held_out=held_out,
+                judge=judge,
             )
         )
         progress = progress or Progress()

@@ -13,12 +13,13 @@ from saccade.media.store import MediaStore
 from saccade.seeding import seed_for
 from saccade.tasks.datasets.dataset import DataSet, LeftOut, Problem
 from saccade.tasks.datasets.table import DATA_SETS
-from saccade.tasks.files import HUB_PREFIX, check_bad_rows
+from saccade.tasks.files import check_bad_rows
 from saccade.tasks.rows.answers import answer_kind
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError, is_encodable, listed
 from saccade.tasks.rows.images import ImageReader, read_targets
 from saccade.tasks.rows.tables import dataset_rows, parquet_rows
 from saccade.tasks.rows.tasks import BadRow
+from saccade.tasks.sources import HUB_PREFIX
 from saccade.types import Task
 
 ASKED_TWICE = "asked twice of the same image"

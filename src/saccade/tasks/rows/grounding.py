@@ -10,10 +10,8 @@ from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, 
 from saccade.tasks.rows.golds import unwrapped
 from saccade.tasks.rows.images import inside
 from saccade.tasks.rows.messages import RowMessage
+from saccade.tasks.rows.parts import FRAMES
 from saccade.types import ImageRef
-
-FRAMES = ("pixels", "0-1", "0-999", "0-1000")
-"""Frames in which a row may write boxes: pixels of the original, or shares of its sides."""
 
 _SCALES = {"0-1": 1.0, "0-999": 999.0, "0-1000": 1000.0}
 _PLACEHOLDER = re.compile(r"<ref-object>|<bbox>")

@@ -3,19 +3,40 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from saccade.errors import UserError
 from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, optional_number, optional_text
 from saccade.tasks.rows.pages import RowScope, read_scope
 from saccade.tasks.rows.texts import without_markers
 from saccade.tasks.rows.videos import EVENT_KEYS, RowVideo, find_video
+from saccade.types import AnswerKind
 
+FRAMES = ("pixels", "0-1", "0-999", "0-1000")
+"""Frames in which a row may write boxes: pixels of the original, or shares of its sides."""
+LEAST_IOU = 0.01
 IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file", "pictures")
 
 _NUMBERED_IMAGE = re.compile(r"image_?([1-9])")
 _OPTION_COLUMN = re.compile(r"(?:option|choice)[ _]?([0-9]|[a-h])", re.IGNORECASE)
 _UNREAD = ("objects", "bboxs", "bboxes", "masks", "points")
 """Keys that look like targets, and that no layout reads as such."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowDefaults:
+    """What holds for rows of a file that say nothing else; None is inferred from each row."""
+
+    answer_kind: AnswerKind | None = None
+    box_frame: str | None = None
+    min_iou: float | None = None
+
+    def check(self) -> None:
+        """UserError for a value that no row may have."""
+        if self.box_frame is not None and self.box_frame not in FRAMES:
+            raise UserError(f"box_frame {self.box_frame!r} is not one of {', '.join(FRAMES)}")
+        if self.min_iou is not None and not LEAST_IOU <= self.min_iou <= 1:
+            raise UserError(f"min_iou={self.min_iou} must lie between {LEAST_IOU} and 1")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +74,16 @@ class RowParts:
     """What of the row is left out, each a few words that name it."""
 
 
+def with_defaults(parts: RowParts, defaults: RowDefaults) -> RowParts:
+    """The parts with what holds for the whole file, where the row says nothing."""
+    return replace(
+        parts,
+        answer_kind=parts.answer_kind or defaults.answer_kind,
+        box_frame=parts.box_frame or defaults.box_frame,
+        min_iou=parts.min_iou or defaults.min_iou,
+    )
+
+
 def row_parts(
     row: Row,
     question: str,
@@ -82,7 +113,7 @@ def row_parts(
         answer_kind=optional_text(row, "answer_kind"),
         metric=optional_text(row, "metric"),
         tolerance=optional_number(row, "tolerance", low=0.0, high=1.0),
-        min_iou=optional_number(row, "min_iou", low=0.01, high=1.0),
+        min_iou=optional_number(row, "min_iou", low=LEAST_IOU, high=1.0),
         box_frame=optional_text(row, "box_frame"),
         difficulty=optional_number(row, "difficulty", low=0.0, high=1.0),
         targets=row.get(targets_key),

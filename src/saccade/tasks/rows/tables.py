@@ -1,16 +1,16 @@
 """Rows of Arrow tables: parquet files and Hugging Face ``datasets``."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from saccade.errors import UserError, missing_extra
 from saccade.plain_files import check_plain, check_plain_below, plain_bytes
+from saccade.tasks.rows.card import refuse_outside_files
 from saccade.tasks.rows.fields import NumberedRow, Row
 
 ROWS_AT_ONCE = 64
@@ -68,44 +68,34 @@ def dataset_rows(name: str, split: str | None, config: str | None = None) -> Ite
             yield NumberedRow(number, row)
 
 
-def _refuse_outside_files(folder: Path) -> None:
-    """UserError for a folder whose card names data files elsewhere: the library would open or fetch them."""
-    for name in ("README.md", ".huggingface.yaml"):
-        card = folder / name
-        if not card.is_file():
-            continue
-        try:
-            named = list(_data_files(plain_bytes(card).decode("utf-8", "replace")))
-        except (yaml.YAMLError, RecursionError) as error:
-            raise UserError(f"{card} cannot be read: {type(error).__name__}") from error
-        for file in named:
-            if "://" in file or Path(file).is_absolute() or ".." in Path(file).parts:
-                raise UserError(f"{card} names the data file {file[:200]!r}, outside the folder; take the line out")
-
-
-def _data_files(text: str) -> Iterator[str]:
-    """What the configs of a card, or of the YAML at its head, name."""
-    values = yaml.safe_load(text.split("---", 2)[1] if text.startswith("---") and text.count("---") > 1 else text)
-    configs = values.get("configs") if isinstance(values, dict) else None
-    for config in configs if isinstance(configs, list) else ():
-        yield from _texts(config.get("data_files") if isinstance(config, dict) else None)
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(item)
+def dataset_splits(name: str) -> list[str]:
+    """The splits of a data set that the library ``datasets`` reads, as ``dataset_rows`` names them."""
+    loaded = _loaded(name, None, None)
+    return list(loaded) if isinstance(loaded, Mapping) else []
 
 
 def _load(name: str, split: str | None, config: str | None) -> _Dataset:
+    loaded = _loaded(name, split, config)
+    if not isinstance(loaded, Mapping):
+        if split is not None and is_saved_dataset(Path(name)):
+            raise UserError(f"the data set {name!r} has no splits; leave out {split!r}")
+        return loaded
+    wanted_split = split or ("train" if "train" in loaded else next(iter(loaded)) if len(loaded) == 1 else "")
+    if not wanted_split:
+        raise UserError(f"the data set {name!r} has the splits {', '.join(loaded)}; choose one with --split NAME")
+    if wanted_split not in loaded:
+        raise UserError(f"the data set {name!r} has no split {wanted_split!r}; choose one of {', '.join(loaded)}")
+    return loaded[wanted_split]
+
+
+def _loaded(name: str, split: str | None, config: str | None) -> _Dataset | Mapping[str, _Dataset]:
     try:
         import datasets
     except ImportError as error:
         raise missing_extra("datasets", "datasets", needed_for=f"reading {name!r}") from error
     is_saved = is_saved_dataset(Path(name))
     if not is_saved and Path(name).is_dir():
-        _refuse_outside_files(Path(name))
+        refuse_outside_files(Path(name))
     if is_saved and config is not None:
         raise UserError(f"the data set {name!r} was saved to disk and has no configs; leave out {config!r}")
     if Path(name).is_dir():
@@ -120,16 +110,8 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
         wanted = f"{name}:{config}" if config else name
         part = f"the split {split!r} of " if split is not None and not is_saved else ""
         raise UserError(f"{part}the data set {wanted!r} cannot be loaded ({error})") from error
-    if isinstance(loaded, datasets.Dataset):
-        if split is not None and is_saved:
-            raise UserError(f"the data set {name!r} has no splits; leave out {split!r}")
-        whole: _Dataset = loaded
-        return whole
-    wanted_split = split or ("train" if "train" in loaded else next(iter(loaded)) if len(loaded) == 1 else "")
-    if wanted_split not in loaded:
-        raise UserError(f"the data set {name!r} has no split {wanted_split!r}; choose one of {', '.join(loaded)}")
-    chosen: _Dataset = loaded[wanted_split]
-    return chosen
+    found: _Dataset | Mapping[str, _Dataset] = loaded
+    return found
 
 
 def _refuse_saved_elsewhere(folder: Path) -> None:

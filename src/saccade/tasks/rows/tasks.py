@@ -98,6 +98,16 @@ def task_of(parts: RowParts, images: ImageReader, videos: VideoReader, *, where:
     return task, guessed
 
 
+def row_identity(row: Row) -> str:
+    """A hash of the row as it is written: names of pictures, or their bytes where the row holds them."""
+    content = json.dumps(sorted(row.items(), key=lambda item: str(item[0])), default=_written)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _written(value: object) -> str:
+    return hashlib.sha256(value).hexdigest() if isinstance(value, bytes) else str(value)
+
+
 def _boxes(parts: RowParts, choices: tuple[str, ...]) -> list[tuple[Box, ...]]:
     """The boxes of the answer and of each other one that counts, as the row writes them; empty where it is no boxes."""
     if parts.answer_kind not in (None, "boxes") or choices:
