@@ -16,6 +16,7 @@ def test_a_new_project_trains_and_passes_its_tests(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (project / "data" / "questions.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 12
     assert all((project / "data" / row["image"]).is_file() for row in rows)
+    assert [bool(row.get("boxes")) for row in rows] == [True] * 5 + [False] * 7
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(project)]
     done = subprocess.run(tests, capture_output=True, text=True, timeout=300, check=False, cwd=project)
     assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stdout + done.stderr
