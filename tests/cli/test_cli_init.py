@@ -36,3 +36,10 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pyt
         assert run_command(["init", str(place)]) == 2
         assert "not an empty folder" in capsys.readouterr().err
     assert (tmp_path / "recipe.py").read_text() == "mine"
+
+
+def test_a_file_of_settings_may_stand_where_the_recipe_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text("run: {recipe: quetsions}")
+    for given in ([str(tmp_path / "mine.yaml")], ["--config", str(tmp_path / "mine.yaml")]):
+        assert run_command(["train", *given, "--out", str(tmp_path / "run")]) == 2
+        assert "no recipe 'quetsions'" in capsys.readouterr().err
