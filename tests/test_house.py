@@ -122,6 +122,7 @@ _OWN_FILES = (
     "faces.py",
     "evaluation/audit/golden.py",
     "evaluation/benchmarks/published_record.py",
+    "tasks/tagged_photos.py",
     "gym/golden.py",
     "gym/looks/",
     "interop/exports/bundle.py",

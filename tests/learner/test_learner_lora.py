@@ -18,7 +18,7 @@ from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.miniature.tiny_model import TinyFamily
-from saccade.models.loading import load_model
+from saccade.models.loading import load_model, write_merged
 from saccade.models.lora import LoraSettings, adapter_parameters, merge_adapter, reference_policy
 from saccade.models.vlm import VisionLanguageModel
 
@@ -206,6 +206,15 @@ def test_the_command_merges_a_checkpoint_of_an_adapter_into_one_without(tmp_path
     assert run_command(["merge", str(tmp_path / "base"), str(tmp_path / "new")]) == 2
     assert run_command(["merge", str(tmp_path / "adapter"), str(tmp_path / "base")]) == 2
     assert not (tmp_path / "new").exists()
+
+
+def test_a_merged_checkpoint_is_in_the_precision_of_its_base(tmp_path: Path) -> None:
+    trained(tmp_path).save(tmp_path / "adapter")
+    config = tmp_path / "base" / "config.json"
+    for said, kept in (("float32", "float32"), ("bfloat16", "bfloat16"), ("float16", "float16"), ("int8", "float32")):
+        config.write_text(json.dumps(json.loads(config.read_text()) | {"dtype": said}))
+        write_merged(tmp_path / "adapter", tmp_path / said)
+        assert json.loads((tmp_path / said / "config.json").read_text())["dtype"] == kept
 
 
 def test_a_stage_that_trains_all_weights_goes_on_from_the_adapted_policy(tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ OTHERS: dict[str, str] = {
     "evaluation/exports/tables.py": "writes alone",
     "faces.py": "imports rooms of the package",
     "gym/golden.py": "reads a file of the package",
+    "tasks/tagged_photos.py": "reads photographs of the package",
     "gym/looks/charts_pygal.py": "imports an installed library by its fixed name",
     "gym/looks/degraded.py": "opens a picture that it has just encoded",
     "gym/looks/fonts.py": "reads fonts of installed libraries",

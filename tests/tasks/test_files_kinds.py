@@ -33,6 +33,7 @@ def read(path: Path, text: str | bytes) -> tuple[Task, ...]:
         ("rows.tsv", "question\tanswer\timage\nWhat colour?\tred\ta.png\n"),
         ("rows.jsonl.gz", gzip.compress(json.dumps(ROW).encode(), mtime=0)),
         ("rows.json.gz", gzip.compress(json.dumps([ROW]).encode(), mtime=0)),
+        ("rows.csv", "\ufeffquestion;answer;image\r\nWhat colour?;red;a.png\r\n".encode()),
         ("rows.csv.gz", gzip.compress(b"question,answer,image\nWhat colour?,red,a.png\n", mtime=0)),
     ],
 )

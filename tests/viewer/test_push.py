@@ -23,6 +23,8 @@ from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.hub_server import FakeHub
+from saccade.viewer.evidence import collect
+from saccade.viewer.model_card import model_card
 from warm import TORCH, run_warm
 
 BASE = Path(saccade.models.__file__).parent / "base_checkpoint"
@@ -289,3 +291,18 @@ def test_the_hub_of_the_tests_serves_the_hf_command(hub: FakeHub, run: Path, tmp
         done = subprocess.run([tool, *words], env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "got" / "model.safetensors").read_bytes() == (BASE / "model.safetensors").read_bytes()
+
+
+def test_a_card_shows_a_trajectory_of_the_pushed_checkpoint_alone(run: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(run, tmp_path / "run")
+    evidence = collect(RunPaths(root=copied))
+    measured = {one.name: one for one in evidence.evaluations}
+    own = {attempt.task.question for attempt in measured["after_rl"].attempts}
+    card = model_card(evidence, repo=REPO, checkpoint=copied / "checkpoints" / "rl-000030")
+    assert any(question in card.text for question in own)
+    halfway = model_card(evidence, repo=REPO, checkpoint=copied / "checkpoints" / "rl-000010")
+    (copied / "evaluations" / "after_rl.jsonl").unlink()
+    only_before = collect(RunPaths(root=copied))
+    unmeasured = model_card(only_before, repo=REPO, checkpoint=copied / "checkpoints" / "rl-000030")
+    for one in (halfway, unmeasured):
+        assert (one.picture, "## A trajectory" in one.text) == (None, False)

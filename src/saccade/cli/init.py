@@ -1,6 +1,7 @@
 """``saccade init DIR``: a project of one's own that trains at once: recipe, reward, data, settings, tests."""
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -10,8 +11,8 @@ from saccade.cli.options import PATH
 from saccade.errors import UserError
 
 TEMPLATES = Path(__file__).parent / "project"
-FAMILY = "attributes"
-"""The drawn family that the project's first questions are of."""
+SHOWN_SHARE = 0.4
+"""Share of the questions with a box that says where to look: their looks are imitated before reinforcement."""
 
 
 @click.command()
@@ -20,9 +21,9 @@ FAMILY = "attributes"
     "--questions",
     "count",
     type=click.IntRange(8, 10_000),
-    default=64,
+    default=256,
     show_default=True,
-    help="Drawn questions to begin with.",
+    help="Questions about photographs to begin with.",
 )
 def init(directory: Path, count: int) -> None:
     """Write a project of your own into DIR that trains at once: recipe, reward, data, settings and tests."""
@@ -47,7 +48,8 @@ def init(directory: Path, count: int) -> None:
         write_text_atomic(directory / template.removesuffix(".jinja"), text)
     _write_questions(directory / "data", count)
     click.echo(f"{directory}: recipe.py, reward.py, config.yaml, test_project.py and {count} questions in data/")
-    click.echo(f"Train it: cd {directory} && saccade train --config config.yaml --out runs/first")
+    command = f"cd {shlex.quote(str(directory))} && saccade train --config config.yaml --out runs/first"
+    click.echo(f"Train it: {command}")
 
 
 def _plain(name: str) -> str:
@@ -58,14 +60,15 @@ def _plain(name: str) -> str:
 
 def _write_questions(folder: Path, count: int) -> None:
     from saccade.atomic import write_text_atomic
-    from saccade.media.store import MediaStore
-    from saccade.tasks.procedural import generate
+    from saccade.seeding import generator_for
+    from saccade.tasks.tagged_photos import tagged_photo
 
-    media = MediaStore()
     rows = []
     for index in range(count):
-        task = generate(FAMILY, split="train", index=index, seed=0, media=media, difficulty=0.0).task
-        picture = media.export(task.images[0], folder / "images").rename(folder / "images" / f"{index:05d}.png")
-        image = str(picture.relative_to(folder))
-        rows.append({"id": f"question-{index}", "image": image, "question": task.question, "answer": task.answer})
+        photo = tagged_photo(generator_for(0, "init", index))
+        image = f"images/{index:05d}.png"
+        photo.image.save(folder / image)
+        row = {"id": f"question-{index}", "image": image, "question": photo.question, "answer": photo.answer}
+        shown = {"boxes": [{"bbox": photo.box, "label": photo.colour}]} if index < SHOWN_SHARE * count else {}
+        rows.append({**row, **shown})
     write_text_atomic(folder / "questions.jsonl", "".join(json.dumps(row) + "\n" for row in rows))

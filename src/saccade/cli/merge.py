@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("adapter", type=PATH, metavar="ADAPTER_DIR")
 @click.argument("out", type=PATH, metavar="OUT_DIR")
-@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), default="float32", show_default=True)
-def merge(adapter: Path, out: Path, dtype: "Literal['float32', 'bfloat16']") -> None:
+@click.option(
+    "--dtype",
+    type=click.Choice(["base", "float32", "bfloat16"]),
+    default="base",
+    show_default=True,
+    help="Precision of the weights that are written; base: as the adapter's base is.",
+)
+def merge(adapter: Path, out: Path, dtype: "Literal['base', 'float32', 'bfloat16']") -> None:
     """Write a LoRA checkpoint and its base as one plain checkpoint."""
     prepare_machine(None)
     from saccade.models.loading import write_merged

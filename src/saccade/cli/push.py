@@ -1,6 +1,7 @@
 """``saccade push``: a checkpoint of a run as a repository on a Hugging Face hub, with its model card."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -139,8 +140,9 @@ def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
     name = hub_base(base)
     if name is None:
         raise UserError(
-            f"{checkpoint} is an adapter of {base}, which others do not have: run `saccade merge {checkpoint} DIR` and "
-            "push DIR by `hf upload`, or train from a name on the hub (--model OWNER/NAME)"
+            f"{checkpoint} is an adapter of {base}, which others do not have: run "
+            f"`saccade merge {shlex.quote(str(checkpoint))} DIR` and push DIR by `hf upload`, "
+            "or train from a name on the hub (--model OWNER/NAME)"
         )
     return {file.name: json.dumps({**config, "base_model_name_or_path": name}, indent=2).encode()}
 

@@ -25,8 +25,16 @@ def demo(seed: int, overrides: tuple[str, ...], **run: Unpack[RunOptions]) -> No
     start(recipe.function, context, target="demo", source=recipe.source, **run)
 
 
-@click.command()
-@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME")
+class FileFirst(click.Command):
+    """A command whose first argument may be a file of settings in the place of ``--config FILE``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_file = bool(args) and args[0].lower().endswith((".yaml", ".yml"))
+        return super().parse_args(ctx, ["--config", *args] if is_file else args)
+
+
+@click.command(cls=FileFirst)
+@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME|FILE.yaml")
 @options.data
 @click.option("--model", type=PATH, help="Checkpoint directory to start from.")
 @click.option(
@@ -58,7 +66,7 @@ def train(
     overrides: tuple[str, ...],
     **run: Unpack[RunOptions],
 ) -> None:
-    """Run a recipe: a function of yours in FILE.py, or one that ships with Saccade by NAME."""
+    """Run a recipe: a function of yours in FILE.py, or one that ships with Saccade by NAME; or the one of FILE.yaml."""
     from saccade.train.recipe_loading import load_recipe
 
     context = task_context(

@@ -33,13 +33,18 @@ def language_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return part if isinstance(part, dict) and part else config
 
 
-def is_half(config: Mapping[str, Any]) -> bool:
-    """Whether a configuration says that its weights are in half precision.
+def stated_dtype(config: Mapping[str, Any]) -> str:
+    """The precision that a configuration says its weights are in; float32 where it says none.
 
     Qwen3-VL was published with ``dtype`` in ``text_config`` alone.
     """
     said = (part.get(name) for part in (config, language_part(config)) for name in ("dtype", "torch_dtype"))
-    return next((dtype for dtype in said if dtype), None) in ("bfloat16", "float16")
+    return str(next((dtype for dtype in said if dtype), "float32"))
+
+
+def is_half(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration says that its weights are in half precision."""
+    return stated_dtype(config) in ("bfloat16", "float16")
 
 
 def image_settings(directory: Path) -> tuple[Path, Mapping[str, Any]]:

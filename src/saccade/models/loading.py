@@ -28,12 +28,12 @@ from saccade.models.chat import Chat, ObservationRole
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.checkpoint import (
     image_settings,
-    is_half,
     language_part,
     read_checkpoint_json,
     refuse_damaged_model,
     refuse_missing_weights,
     refuse_outside_weights,
+    stated_dtype,
 )
 from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
@@ -184,6 +184,8 @@ def _why_no_checkpoint(path: Path) -> str:
 DEFAULT_MAX_PIXELS = 1 << 20
 """About 1,000 to 1,340 image tokens: a picture and some crops of it fit beside the default limits of an episode."""
 
+_HALF = ("bfloat16", "float16")
+
 logger = logging.getLogger(__name__)
 
 
@@ -330,14 +332,17 @@ def _template(path: Path) -> str:
 def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]:
     if settings.dtype != "auto":
         return settings.dtype
-    if settings.torch_device == "cpu":
-        return "float32"
+    return "bfloat16" if settings.torch_device != "cpu" and _stated_dtype(path) in _HALF else "float32"
+
+
+def _stated_dtype(path: Path) -> str:
+    """The precision that a checkpoint's file says it is in; float32 where it says none."""
     try:
         config = json.loads(plain_text(path / "config.json"))
     except (OSError, ValueError, RecursionError):
         # What is wrong with the file is said where transformers reads it.
         return "float32"
-    return "bfloat16" if isinstance(config, dict) and is_half(config) else "float32"
+    return stated_dtype(config) if isinstance(config, dict) else "float32"
 
 
 def _bound_views(
@@ -369,8 +374,9 @@ def _bound_views(
     family.bound_views(image_processor, min_pixels=smallest, max_pixels=largest)
 
 
-def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat16"] = "float32") -> None:
-    """Writes a checkpoint of the adapted policy with its records, added up in fp32 and rounded to ``dtype`` at the end.
+def write_merged(adapter: Path, out: Path, *, dtype: Literal["base", "float32", "bfloat16"] = "base") -> None:
+    """Writes a checkpoint of the adapted policy with its records, added up in fp32 and rounded to ``dtype`` at the end,
+    by default the one that its base is in.
 
     Raises UserError when ``adapter`` is none, or when there is something at ``out``.
     """
@@ -379,9 +385,11 @@ def write_merged(adapter: Path, out: Path, *, dtype: Literal["float32", "bfloat1
     if out.exists():
         raise UserError(f"{out} exists already; choose another directory to write to")
     model = load_model(adapter, MediaStore(), LoadSettings(device="cpu"))
+    assert model.source is not None
+    kept = _stated_dtype(model.source) if dtype == "base" else dtype
     merge_adapter(model)
     for weight in model.hf.parameters():
-        weight.data = weight.data.to(getattr(torch, dtype))
+        weight.data = weight.data.to(getattr(torch, kept if kept in _HALF else "float32"))
     model.save(out)
     for name in (ASKING_RECORD, TRAINED_ON_RECORD):
         if (adapter / name).is_file():

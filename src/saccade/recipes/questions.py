@@ -1,6 +1,7 @@
 """Your own questions: reinforcement learning on a file of them, measured on the part that was held out.
 
-Imitation of the bare answers can come first (``--set sft.steps=100``) for a model that does not know the format.
+Imitation can come first (``--set sft.steps=100``) for a model that does not know the format: of rows with ``boxes`` it
+shows how each box is cropped before the answer, else of the answers alone.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from saccade.errors import UserError
 from saccade.models import base_checkpoint, instruction_style, load_model
 from saccade.models.checkpoint import is_tiny
 from saccade.protocols import direct_protocol, tagged_protocol
+from saccade.recipes.questions_lessons import examples_to_imitate
 from saccade.recipes.questions_settings import TINY, QuestionsSettings
 from saccade.rewards.judges.settings import judges
 from saccade.rewards.reward import AccuracyJudge, JudgedOutcome
@@ -17,7 +19,7 @@ from saccade.seeding import seed_for
 from saccade.tasks import Band, ByPassRate, Epochs, Shuffled, TaskSampler
 from saccade.tools import IMAGE_TOOLS
 from saccade.train import EpisodeSpec, Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
-from saccade.types import StreamExample, bare_answer
+from saccade.types import StreamExample
 
 
 def method(settings: QuestionsSettings, material: Material, judge: AccuracyJudge | None = None) -> Sequence[Stage]:
@@ -71,9 +73,9 @@ def questions(context: RecipeContext) -> Plan:
     training, held_out = split_held_out(tasks, settings.held_out_share, context)
     if judged.accuracy is None and any(task.answer_kind == "judge" for task in (*training, *held_out)):
         raise UserError(f"{context.data} has answers of kind judge; say which one with judge.kind=server or checkpoint")
-    answers = Epochs(
-        [StreamExample(example=bare_answer(task)) for task in training], seed=seed_for(context.seed, "sft")
-    )
+    looks = settings.max_turns - 1 if settings.with_tools else 0
+    lessons = examples_to_imitate(training, looks=looks, warns=settings.sft.steps > 0)
+    shown = Epochs([StreamExample(example=one) for one in lessons], seed=seed_for(context.seed, "sft"))
 
     def asked() -> TaskSampler:
         shuffled = Shuffled(training, seed=seed_for(context.seed, "rl"))
@@ -86,7 +88,7 @@ def questions(context: RecipeContext) -> Plan:
         style=instruction_style(path),
         questions=asked,
         held_out={"all": lambda: held_out},
-        examples=lambda index, _: answers(index),
+        examples=lambda index, _: shown(index),
         resources=judged.resources,
         meters=judged.meters,
     )

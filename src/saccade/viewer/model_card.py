@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import yaml
@@ -17,7 +18,7 @@ from saccade.rewards.reward import counts_as_right
 from saccade.runs.records import images_of
 from saccade.runs.trackers.pictures import tracked_pictures
 from saccade.types import Attempt, Json
-from saccade.viewer.evidence import Evidence
+from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.story import comparisons_of, story
 from saccade.viewer.words import percent_text, readable, visible
 
@@ -37,7 +38,7 @@ class ModelCard:
 
 def model_card(evidence: Evidence, *, repo: str, checkpoint: Path) -> ModelCard:
     """The card of a checkpoint of a run."""
-    shown = _example(evidence)
+    shown = _example(evidence, checkpoint.name)
     picture = None if shown is None else _picture(evidence, shown)
     parts = [
         f"---\n{yaml.safe_dump(_head(evidence, repo, checkpoint), sort_keys=False, allow_unicode=True)}---\n",
@@ -123,10 +124,22 @@ def _figures(evidence: Evidence) -> Iterator[str]:
         yield "\n".join(compared) + "\n"
 
 
-def _example(evidence: Evidence) -> Attempt | None:
-    """A trajectory to show: one that is right and saw more than its question's pictures, where there is one."""
-    attempts = [one for evaluation in reversed(evidence.evaluations) for one in evaluation.attempts]
+def _example(evidence: Evidence, checkpoint: str) -> Attempt | None:
+    """A trajectory of the checkpoint itself: one that is right and saw more than its question's pictures, if there is
+    one. None for a checkpoint that was not measured: in the middle of a stage, or with no evaluation after it."""
+    attempts = [one for evaluation in _own_evaluations(evidence, checkpoint) for one in evaluation.attempts]
     return max(attempts, key=_worth_showing, default=None)
+
+
+def _own_evaluations(evidence: Evidence, checkpoint: str) -> list[Evaluation]:
+    """The evaluations between the last step of the checkpoint's stage and the next training, the latest first."""
+    stage, _, step = checkpoint.rpartition("-")
+    steps = [at for series in evidence.curves.get(stage, {}).values() for at, _ in series]
+    if not step.isdecimal() or not steps or int(step) != max(steps):
+        return []
+    order, measured = list(evidence.curves), {one.name: one for one in evidence.evaluations}
+    own = takewhile(measured.__contains__, order[order.index(stage) + 1 :])
+    return [measured[name] for name in own][::-1]
 
 
 def _worth_showing(attempt: Attempt) -> tuple[bool, bool, bool]:

@@ -10,6 +10,7 @@ import logging
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, TextIO, cast
 
@@ -118,25 +119,30 @@ def _rows_in(lists: Mapping[str, list[object]], path: Path) -> Iterator[Numbered
         yield NumberedRow(number, _as_row(row))
 
 
-def comma_separated(path: Path, delimiter: str = ",") -> Iterator[NumberedRow]:
-    """Rows of a CSV file whose first line names the columns; numbered by line, empty cells left out."""
+def comma_separated(path: Path, delimiter: str = "") -> Iterator[NumberedRow]:
+    """Rows of a CSV file whose first line names the columns; numbered by line, empty cells left out.
+
+    Without a ``delimiter`` it is the comma, or the semicolon where the first line has no comma: spreadsheets write that
+    where the comma is the decimal point.
+    """
     # A cell may hold a picture.
     csv.field_size_limit(MAX_CELL_CHARACTERS)
     with _opened(path, newline="") as file:
-        reader = csv.DictReader(plain_lines(file), restkey="", delimiter=delimiter)
-        while True:
-            try:
-                cells = next(reader, None)
-            except (csv.Error, UnicodeDecodeError) as error:
-                why = f"is not CSV ({error}); nothing after it can be read"
-                yield NumberedRow(reader.line_num + 1, RowError("", why))
-                return
-            if cells is None:
-                return
-            if "" in cells:
-                yield NumberedRow(reader.line_num, RowError("", "has more cells than the first line has columns"))
-            else:
-                yield NumberedRow(reader.line_num, {key: cell for key, cell in cells.items() if cell})
+        lines = plain_lines(file)
+        reader = csv.DictReader(lines, restkey="", delimiter=delimiter or ",")
+        try:
+            if not delimiter and (first := next(lines, "")):
+                is_semicolon = ";" in first and "," not in first
+                again = chain([first], lines)
+                reader = csv.DictReader(again, restkey="", delimiter=";" if is_semicolon else ",")
+            for cells in reader:
+                if "" in cells:
+                    yield NumberedRow(reader.line_num, RowError("", "has more cells than the first line has columns"))
+                else:
+                    yield NumberedRow(reader.line_num, {key: cell for key, cell in cells.items() if cell})
+        except (csv.Error, UnicodeDecodeError) as error:
+            why = f"is not CSV ({error}); nothing after it can be read"
+            yield NumberedRow(reader.line_num + 1, RowError("", why))
 
 
 def rows_under(key: str) -> RowsOfFile:
