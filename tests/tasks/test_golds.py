@@ -41,6 +41,13 @@ KINDS = [
     ("Room 12B", "text"),
     ("The dog is on the left.", "sentence"),
     ('{"total": 5, "number": 3}', "exact"),
+    ("1{,}250", "math"),
+    (r"25\%", "math"),
+    (r"12\,\text{cm}", "math"),
+    (r"\{1, 2\}", "math"),
+    (r"\angle ABC", "math"),
+    ("(A)", "choice"),
+    ("A", "exact"),
 ]
 
 

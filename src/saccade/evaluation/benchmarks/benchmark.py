@@ -221,8 +221,8 @@ class Benchmark:
     interleaves: Literal["", "numbered", "in order"] = ""
     """How its texts name the places of its pictures: ``<image 2>``, or ``<image>`` one after another; empty where they
     name none. A picture that is named twice is shown twice, one that is not is not shown, unless none is named."""
-    keeps_lists: bool = False
-    """An answer that is the text of a list is one answer of several items; else any item counts."""
+    lists: Literal["all", "any", "text"] = "all"
+    """Of an answer that is the text of a list all items must be said, or any counts; or the text is the answer."""
     published_as: tuple[str, ...] = ()
     """Its names among the published figures."""
     trap: str = ""

@@ -28,8 +28,10 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         raise RowError("answer", f"{answer[:80]!r} is not one of the options {', '.join(letters)}")
     listed = tuple(list_of(fields.get("choices", "")))
     choices = choices or (listed if len(listed) > 1 else ())
-    accepted = () if choices or benchmark.keeps_lists else tuple(list_of(answer))
-    answer = accepted[0] if accepted else answer
+    items = () if choices or benchmark.lists == "text" else tuple(list_of(answer))
+    accepted = items if benchmark.lists == "any" else ()
+    is_list = len(items) > 1 and not accepted
+    answer = items[0] if items and not is_list else answer
     (question, *named), shown, is_interleaved = placed(benchmark, (question, *choices), tuple(images))
     choices = tuple(named)
     task = Task(
@@ -37,7 +39,7 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         family=benchmark.name,
         question=question,
         answer=answer,
-        answer_kind="choice" if choices else infer_kind(answer, (), question) if answer else "exact",
+        answer_kind="choice" if choices else "list" if is_list else infer_kind(answer, (), question),
         images=shown,
         choices=choices,
         is_interleaved=is_interleaved,

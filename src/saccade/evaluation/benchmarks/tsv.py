@@ -195,21 +195,22 @@ def _text(record: _Record, start: int, end: int, path: Path | None = None, name:
 
 
 def _spans(record: _Record, start: int, end: int, path: Path) -> tuple[FileSpan, ...]:
-    """One span, or those of the items of a list such as ``['..', '..']``."""
+    """One span, or those of the items of a list such as ``['..', '..']``, or as JSON writes it."""
     if record.raw[start : start + 1] != b"[":
         return (FileSpan(record.offset + start, end - start),)
     spans: list[FileSpan] = []
     place = start + 1
     while True:
         opening = next((at for at in range(place, min(place + 4, end)) if record.raw[at] in b"'\""), -1)
-        mark = record.raw[opening : opening + 1]
-        closing = record.raw.find(mark, opening + 1, end) if opening >= 0 else -1
+        # In a quoted field a double quote of JSON is written twice.
+        mark = b'""' if record.raw[opening : opening + 2] == b'""' else record.raw[opening : opening + 1]
+        closing = record.raw.find(mark, opening + len(mark), end) if opening >= 0 else -1
         if closing < 0:
             if spans and record.raw[place:end].strip() == b"]":
                 return tuple(spans)
             raise UserError(f"{path}, line {record.line}, column 'image': the list of pictures is damaged")
-        spans.append(FileSpan(record.offset + opening + 1, closing - opening - 1))
-        place = closing + 1
+        spans.append(FileSpan(record.offset + opening + len(mark), closing - opening - len(mark)))
+        place = closing + len(mark)
 
 
 def read_span(file: BinaryIO, span: FileSpan) -> bytes:

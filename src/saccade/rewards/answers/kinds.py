@@ -14,6 +14,8 @@ text        has the same words in the same order, articles apart
 sentence    has the same words with content in the same order; no number, direction, colour or denial may differ
 judge       a judge finds right; without one, the same as ``sentence``
 ==========  ===========================================================================================================
+
+Where the gold is one of the options that the question's own text marks, an answer is right too that names this option.
 """
 
 from saccade.rewards.answers.boxes import same_boxes
@@ -36,8 +38,17 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
 
     ``metrics_by_set.answer_is_right`` is what to ask: it knows the metrics of published sets besides.
     """
-    if answer is None:
+    return answer is not None and (_is_right(task, answer) or _names_same_option(task, answer))
+
+
+def _names_same_option(task: Task, answer: str) -> bool:
+    if task.answer_kind in ("choice", "boxes", "list"):
         return False
+    options = options_in(task.question)
+    return bool(options) and multiple_choice(answer, task.answer, options)
+
+
+def _is_right(task: Task, answer: str) -> bool:
     match task.answer_kind:
         case "exact":
             return exact_match(answer, task.answer)

@@ -72,7 +72,7 @@ def credit(task: Task, answer: str | None) -> float:
         return max(box_credit(answer, gold) for gold in golds(task))
     if answer is None or len(answer) > max(MAX_ANSWER_CHARACTERS, 2 * len(task.answer)):
         return 0.0
-    metric = METRICS.get(task.metric)
+    metric = _metric_of(task)
     if task.answer_kind == "choice":
         is_named = value_choice if metric is _same_value else multiple_choice
         return float(is_named(answer, task.answer, task.choices))
@@ -89,7 +89,7 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
     """
     if answer is None:
         return False
-    metric = METRICS.get(task.metric) if task.answer_kind != "boxes" else None
+    metric = _metric_of(task)
     if metric is None:
         return _right_by_kind_of_any(task, answer)
     if metric in (_anls, _span):
@@ -102,6 +102,11 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
         is_list = task.answer.startswith("[")
         return same_items(answer, task.answer) if is_list else any(_right_text(gold, answer) for gold in golds(task))
     return credit(task, answer) >= (SOFT_IS_RIGHT if metric is _soft else 1.0)
+
+
+def _metric_of(task: Task) -> Metric | None:
+    """The metric of the task's set; none for boxes and for lists of which all items must be said."""
+    return None if task.answer_kind in ("boxes", "list") else METRICS.get(task.metric)
 
 
 def _right_by_kind_of_any(task: Task, answer: str) -> bool:

@@ -56,7 +56,7 @@ MMLONGBENCH_DOC = Benchmark(
     readings=(DOCUMENT_JUDGED, DOCUMENT_WHOLE, STRICT),
     aggregate=document_scores,
     source="mmlongbench-doc",
-    keeps_lists=True,
+    lists="text",
     published_as=("MMLongBench_DOC",),
     trap="VLMEvalKit shows up to 120 pages; Lang2Act asks 859 of the 1,082 questions, of 3 retrieved pages",
 )

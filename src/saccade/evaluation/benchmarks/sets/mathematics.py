@@ -89,6 +89,7 @@ MMMU = Benchmark(
     size=900,
     prompt=options_prompt,
     interleaves="numbered",
+    lists="any",
     cluster=same_pictures,
     readings=(MMMU_OPTIONS, LMMS_MMMU, STRICT),
     aggregate=accuracy("category", "l2-category"),
