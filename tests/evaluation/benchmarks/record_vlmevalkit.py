@@ -31,7 +31,23 @@ NAME = "vlmevalkit"
 
 def record():
     cases = [*options(), *first_of_five(), *boxes(), *mmmu(), *we_math(), *mindcube(), *yes_no()]
-    return [*cases, *charts(), *texts(), *counts(), *vista(), *vision(), *verse(), *charxiv(), *documents()]
+    cases += [*charts(), *texts(), *counts(), *vista(), *vision(), *verse(), *charxiv(), *documents()]
+    return [*cases, *served()]
+
+
+def served():
+    read = {
+        "mmstar": lambda line: extract_answer_from_item(None, line)["opt"],
+        "pope": lambda line: YOrN_Extraction(line["prediction"]),
+        "chartqa-test": lambda line: None,
+    }
+    for benchmark, row in asked.SERVED_ROWS.items():
+        for reply in asked.served_replies(benchmark):
+            found = read[benchmark](_line(row, reply))
+            credit = found == row["answer"]
+            if found is None:
+                credit = np.max(process_line(_line(row, reply), method="relaxed_accuracy")["match"])
+            yield case(benchmark, NAME, row, reply, found, credit)
 
 
 def _line(row, reply):
