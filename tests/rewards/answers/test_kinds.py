@@ -5,6 +5,7 @@ import pytest
 from saccade.rewards.answers.kinds import right_by_kind
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.options_in_text import options_in
+from saccade.tasks.rows.golds import infer_kind
 from saccade.types import AnswerKind, Task
 
 SAME_SENTENCES = [
@@ -150,6 +151,23 @@ def test_a_gold_with_the_text_of_an_option_is_named_by_its_letter_too(gold: str)
     asked = task("exact", gold, "What colour?\n(A) red\n(B) blue\nAnswer with the letter.")
     assert all(right_by_kind(asked, reply) for reply in ("A", "red", "A. red"))
     assert not any(right_by_kind(asked, reply) for reply in ("B", "blue", "B. red", "A. blue", "A or B", "not red"))
+
+
+def test_several_options_are_named_by_their_letters_in_any_order() -> None:
+    asked = task("exact", "ACD", "Which are red?\nA. w\nB. x\nC. y\nD. z")
+    assert all(right_by_kind(asked, reply) for reply in ("ACD", "A, C, D", "A, C and D", "D、C、A"))
+    assert not any(right_by_kind(asked, reply) for reply in ("AC", "A", "ABCD", "AACD", "w", ""))
+
+
+@pytest.mark.parametrize(
+    "question", ["何？\nA．猫\nB．狗", "何？ A、猫 B、狗", "何？（A）猫 （B）狗", "What? (a) 猫 (b) 狗"]
+)
+def test_options_may_have_marks_of_other_scripts_and_small_letters(question: str) -> None:
+    asked = task("choice", "a" if "(a)" in question else "A", question)
+    assert options_in(question) == ("猫", "狗")
+    assert infer_kind(asked.answer, (), question) == "choice"
+    assert all(right_by_kind(asked, reply) for reply in ("A", "猫", "A．猫", "(A)"))
+    assert not any(right_by_kind(asked, reply) for reply in ("B", "狗"))
 
 
 def test_a_number_that_is_an_option_is_named_by_its_letter_too() -> None:

@@ -4,9 +4,9 @@ import re
 from functools import lru_cache
 
 _MARKS = (
-    re.compile(r"(?:^|(?<=[\s,;:?]))\(([A-Z])\)\s*"),
-    re.compile(r"(?:^|(?<=[\s,;:?]))([A-Z])\.\s+"),
-    re.compile(r"(?:^|(?<=[\s,;:?]))([A-Z])[:)]\s*"),
+    re.compile(r"(?:^|(?<=[\s,;:?？，；：。]))[(（]([A-Z]|[a-z])[)）]\s*"),
+    re.compile(r"(?:^|(?<=[\s,;:?？，；：。]))([A-Z])(?:\.\s+|[．、]\s*)"),
+    re.compile(r"(?:^|(?<=[\s,;:?？，；：。]))([A-Z])[:)：]\s*"),
 )
 MAX_OPTION_CHARACTERS = 500
 
@@ -34,7 +34,7 @@ def option_marks(question: str) -> tuple[re.Match[str], ...]:
 
 def _last_series(mark: re.Pattern[str], question: str) -> tuple[re.Match[str], ...]:
     marks = list(mark.finditer(question))
-    start = max((place for place, match in enumerate(marks) if match[1] == "A"), default=len(marks))
+    start = max((place for place, match in enumerate(marks) if match[1].upper() == "A"), default=len(marks))
     series = tuple(marks[start:])
     in_order = [chr(ord("A") + place) for place in range(len(series))]
-    return series if len(series) > 1 and [match[1] for match in series] == in_order else ()
+    return series if len(series) > 1 and [match[1].upper() for match in series] == in_order else ()

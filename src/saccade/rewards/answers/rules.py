@@ -43,7 +43,8 @@ _LETTER = re.compile(
     re.IGNORECASE,
 )
 _LETTER_AND_TEXT = re.compile(
-    r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL
+    r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,．、：）]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)",
+    re.DOTALL,
 )
 _LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
 _DIGITS = re.compile(r"[0-9]+")

@@ -19,7 +19,7 @@ _AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4})")
 _CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
 _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-_OPTION_MARK = re.compile(r"(?:^|[\s(\[])([A-H])[.):\]]")
+_OPTION_MARK = re.compile(r"(?:^|[\s(（\[])([A-H])[.):\]．、：）]|(?:^|(?<=\s))\(([a-h])\)")
 _LATEX = re.compile(
     r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|sin|cos|tan|log|ln|theta|alpha|beta"
     r"|angle|triangle|parallel|perp)(?![A-Za-z])|[√π∞²³∠△∥⊥±]|[A-Za-z0-9)}]\^"
@@ -90,7 +90,7 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
     if choices:
         return "choice"
     letter = _LETTER.fullmatch(answer)
-    if letter and (len(answer) > 1 or {"A", "B", letter[1].upper()} <= set(_OPTION_MARK.findall(question))):
+    if letter and (len(answer) > 1 or {"A", "B", letter[1].upper()} <= _marked(question)):
         return "choice"
     if _WHOLE.fullmatch(answer):
         return "integer"
@@ -105,6 +105,11 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
         return "sentence"
     has_digits = any(character.isdigit() for character in answer)
     return "text" if 1 < len(words) <= MAX_EXACT_WORDS and has_digits else "exact"
+
+
+def _marked(question: str) -> set[str]:
+    """Letters that the question marks as options, in capitals."""
+    return {(large or small).upper() for large, small in _OPTION_MARK.findall(question)}
 
 
 def is_json_object(answer: str) -> bool:
