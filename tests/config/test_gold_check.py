@@ -23,7 +23,16 @@ def task(gold: str, question: str = "What is it?") -> Task:
 
 GOOD = [
     task(gold)
-    for gold in ("7", "0.5", "red", "The man is on the left side of the car.", r"2 \sqrt { 221 }", "Room 12B", "no")
+    for gold in (
+        "7",
+        "0.5",
+        "red",
+        "The man is on the left side of the car.",
+        r"2 \sqrt { 221 }",
+        "Room 12B",
+        "no",
+        "No, there is no dog.",
+    )
 ]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
 from saccade.tasks.rows.golds import infer_kind, unwrapped
@@ -41,6 +42,13 @@ KINDS = [
     ("Room 12B", "text"),
     ("The dog is on the left.", "sentence"),
     ('{"total": 5, "number": 3}', "exact"),
+    ("1{,}250", "math"),
+    (r"25\%", "math"),
+    (r"12\,\text{cm}", "math"),
+    (r"\{1, 2\}", "math"),
+    (r"\angle ABC", "math"),
+    ("(A)", "choice"),
+    ("A", "exact"),
 ]
 
 
@@ -78,6 +86,24 @@ def test_items_of_a_list_are_alternatives_unless_the_row_asks_for_all(tmp_path: 
     )
     assert (any_of.accepted, any_of.answer_kind) == (("grey", "gray"), "exact")
     assert (all_of.answer, all_of.accepted) == ('["2007", "2008"]', ())
+
+
+def test_lists_in_text_and_annotators_answers_are_alternatives(tmp_path: Path) -> None:
+    in_text, annotated = read(
+        tmp_path,
+        {"question": "q1", "answer": "['body butter', 'body-butter']"},
+        {"question": "q2", "answers": [{"answer": "net", "answer_id": 1}, {"answer": "netting", "answer_id": 2}]},
+    )
+    assert (in_text.answer, in_text.accepted) == ("body butter", ("body butter", "body-butter"))
+    assert annotated.accepted == ("net", "netting")
+
+
+def test_the_place_of_an_option_is_read_by_its_key_and_else_refused(tmp_path: Path) -> None:
+    row = {"question": "q1", "options": ["cat", "dog", "cow"]}
+    (placed,) = read(tmp_path, row | {"correct_choice_idx": 2, "direct_answers": "['cow']"})
+    assert (placed.answer, placed.answer_kind) == ("C", "choice")
+    with pytest.raises(UserError, match="its place counted from 0 goes under `answer_index`"):
+        read(tmp_path, row | {"answer": 2})
 
 
 def test_options_lose_letters_of_their_own_and_padding(tmp_path: Path) -> None:

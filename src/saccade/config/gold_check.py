@@ -14,6 +14,7 @@ from saccade.protocols.tagged import parse
 from saccade.quantities import NUMBER_WORDS
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
 from saccade.rewards.answers.options_in_text import options_in
+from saccade.rewards.answers.statements import has_content
 from saccade.types import FREE_TEXT, Answer, Task
 
 logger = logging.getLogger(__name__)
@@ -147,8 +148,9 @@ def near_misses(task: Task) -> Iterator[str]:
             other = _opposite(word)
             if other:
                 yield " ".join([*words[:place], other, *words[place + 1 :]])
-        if len(words) > 1:
-            longest = max(range(len(words)), key=lambda place: len(words[place]))
+        needed = [place for place, word in enumerate(words) if has_content(word)]
+        if len(words) > 1 and needed:
+            longest = max(needed, key=lambda place: len(words[place]))
             yield " ".join([*words[:longest], *words[longest + 1 :]])
         yield f"not {task.answer}"
 

@@ -164,10 +164,7 @@ class ScriptedEngine:
     @asynccontextmanager
     async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence[ScriptedSequence]]:
         """One slot for each label; all are closed in the end."""
-        slots = [
-            ScriptedSequence(label=label, say=self._sayer(label, index), chat=self.chat, asked=self.asked)
-            for index, label in enumerate(labels)
-        ]
+        slots = [self._slot(label, index) for index, label in enumerate(labels)]
         try:
             yield slots
         finally:
@@ -186,7 +183,10 @@ class ScriptedEngine:
 
     def joined(self, label: str) -> ScriptedSequence:
         """A slot of the open batch."""
-        return ScriptedSequence(label=label, say=self._sayer(label, 0), chat=self.chat, asked=self.asked)
+        return self._slot(label, 0)
+
+    def _slot(self, label: str, index: int) -> ScriptedSequence:
+        return ScriptedSequence(label=label, say=self._sayer(label, index), chat=self.chat, asked=self.asked)
 
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Takes the version alone: a script has no weights."""

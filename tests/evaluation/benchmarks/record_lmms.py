@@ -48,7 +48,22 @@ def record():
         return [*blink_cases(), *open_mmmu()]
     cases = [*options(), *ai2d(), *hrbench_cases(), *mmmu_cases(), *yes_no(), *charts(), *texts(), *counts()]
     cases += [*soft(), *blink_cases(asked.VERSION_REPLIES)]
-    return [*cases, *vista(), *vision(), *judged(), *documents()]
+    return [*cases, *vista(), *vision(), *judged(), *documents(), *served()]
+
+
+def served():
+    scored = {
+        "mmstar": lambda reply: mmstar.mmstar_process_results(
+            {"answer": "B", "category": "c", "l2_category": "l", "index": 1}, [reply]
+        )["average"],
+        "pope": lambda reply: pope.pope_process_results({"answer": "yes", "question_id": 1}, [reply])["pope_accuracy"],
+        "chartqa-test": lambda reply: {
+            "score": chartqa.chartqa_process_results({"type": "human_test", "answer": "14"}, [reply])["relaxed_overall"]
+        },
+    }
+    for benchmark, row in asked.SERVED_ROWS.items():
+        for reply in asked.served_replies(benchmark):
+            yield case(benchmark, NAME, row, reply, None, scored[benchmark](reply)["score"])
 
 
 def options():

@@ -41,7 +41,22 @@ def record():
         return [*options(("vstar",)), *first_of_five(), *mmmu(), *vista(), *vision()]
     cases = [*options(), *first_of_five(), *boxes(), *mmmu(), *we_math(), *mindcube(), *yes_no()]
     cases += [*charts(), *texts(), *soft(), *counts()]
-    return [*cases, *vista(), *vision(), *verse(), *charxiv(), *documents()]
+    return [*cases, *vista(), *vision(), *verse(), *charxiv(), *documents(), *served()]
+
+
+def served():
+    read = {
+        "mmstar": lambda line: extract_answer_from_item(None, line)["opt"],
+        "pope": lambda line: YOrN_Extraction(line["prediction"]),
+        "chartqa-test": lambda line: None,
+    }
+    for benchmark, row in asked.SERVED_ROWS.items():
+        for reply in asked.served_replies(benchmark):
+            found = read[benchmark](_line(row, reply))
+            credit = found == row["answer"]
+            if found is None:
+                credit = np.max(process_line(_line(row, reply), method="relaxed_accuracy")["match"])
+            yield case(benchmark, NAME, row, reply, found, credit)
 
 
 def _line(row, reply):

@@ -108,6 +108,40 @@ YES_NO_REPLIES = (
     "да, yes",
 )
 
+SERVED_STYLES = {
+    "bare": "{short}",
+    "sentence": "The answer is {short}.",
+    "other words": "{sentence}",
+    "boxed": "\\boxed{{{short}}}",
+    "thought first": "<think>It is not {wrong}.</think>\n\n{short}",
+    "thought of the template": "It is not {wrong}.\n</think>\n\n{short}",
+    "tags in a thought": "<think>I must write it in <answer> tags.</think><answer>{short}</answer>",
+    "refusal": "I'm sorry, I can't help with that.",
+    "empty": "",
+    "bold": "**{short}**",
+    "brackets": "({short})",
+    "with a reason": "{short}. {sentence}",
+    "another language": "{foreign}",
+}
+"""How models behind servers answer."""
+SERVED_WORDS = {
+    "mmstar": {"short": "B", "wrong": "A", "sentence": "The scarf is blue.", "foreign": "答案是B"},
+    "pope": {"short": "Yes", "wrong": "No", "sentence": "There is a dog at the left.", "foreign": "是的，有一只狗。"},
+    "chartqa-test": {"short": "14", "wrong": "12", "sentence": "The bar reaches 14 units.", "foreign": "答案是14"},
+}
+SERVED_ROWS = {
+    "mmstar": OPTION_ROW,
+    "pope": {"index": "1", "question": "Is there a dog?", "answer": "Yes", "category": "random"},
+    "chartqa-test": {"index": "1", "question": "How high?", "answer": "14", "split": "test_human"},
+}
+
+
+def served_replies(benchmark: str) -> list[str]:
+    """Each style's reply to the benchmark's row, whole and after its thought."""
+    whole = [style.format(**SERVED_WORDS[benchmark]) for style in SERVED_STYLES.values()]
+    return list(dict.fromkeys([*whole, *(reply.rpartition("</think>")[2].strip() for reply in whole)]))
+
+
 CHART_REPLIES = (
     "14",
     "14.0",

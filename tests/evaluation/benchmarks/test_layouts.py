@@ -23,7 +23,9 @@ from saccade.evaluation.benchmarks import (
     suite_readiness,
     with_options,
 )
+from saccade.evaluation.benchmarks.hub_rows import lettered
 from saccade.evaluation.benchmarks.rows import row_of
+from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.media.store import MediaStore
 
 
@@ -62,6 +64,34 @@ def test_every_benchmark_with_files_of_its_own_has_a_small_one_here() -> None:
     assert {name for name, one in BENCHMARKS.items() if one.layout.hub} - set(HUB_ROWS) <= {
         "hrbench-8k", "cv-bench-3d", "ai2d-test-no-mask"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("How many?\nOptions: A: Yes, B: No, C: nan, D: nan", ["Yes", "No"]),
+        ("Which plan?\nOptions: A: Plan A. It is cheap, B: Plan B.", ["Plan A. It is cheap", "Plan B."]),
+        ("Which?\nOptions: A: a nan, B: None", ["a nan", "None"]),
+    ],
+)
+def test_options_in_a_hubs_line_end_where_the_next_begins_and_padding_is_none(text: str, options: list[str]) -> None:
+    columns = lettered(text, {"answer": "A"})
+    assert [columns[letter] for letter in "ABCD" if letter in columns] == options
+    assert columns["question"] == text.partition("\n")[0]
+
+
+@pytest.mark.parametrize("name", ["mathvista-testmini", "chartqa-test", "charxiv-reasoning", "mathvision-test"])
+def test_of_an_answer_that_is_a_list_all_items_must_be_said(name: str) -> None:
+    row = row_of(BENCHMARKS[name], {"index": "1", "question": "Which years?", "answer": "[2007, 2008]"}, ())
+    said = {
+        reply: STRICT.read(row, reply).credit for reply in ("[2007, 2008]", "2007 and 2008", "2007", "[2007, 2009]")
+    }
+    assert list(said.values()) == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_of_an_open_answer_of_mmmu_any_spelling_counts() -> None:
+    row = row_of(BENCHMARKS["mmmu-val"], {"index": "1", "question": "How many?", "answer": "['two', '2']"}, ())
+    assert [STRICT.read(row, reply).credit for reply in ("2", "two", "3")] == [1.0, 1.0, 0.0]
 
 
 def test_sugarcrepe_and_countercurate_from_their_own_files(tmp_path: Path) -> None:

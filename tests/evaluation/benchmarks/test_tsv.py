@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -38,6 +39,13 @@ def test_a_picture_may_be_a_list_and_another_rows_even_a_later_ones(tmp_path: Pa
     first, second, third, fourth = (row.task.images for row in opened.rows)
     assert [len(images) for images in (first, second, third, fourth)] == [2, 1, 2, 1]
     assert (first, fourth) == (third, second)
+
+
+def test_a_list_of_pictures_may_be_written_as_json(tmp_path: Path) -> None:
+    path = written(tmp_path, [asked(0, json.dumps([encoded(1), encoded(2)]))])
+    media = MediaStore()
+    (row,) = open_benchmark("vstar", path, media=media).rows
+    assert [media.get(image).getpixel((0, 0)) for image in row.task.images] == [(1, 1, 1), (2, 2, 2)]
 
 
 def test_text_comes_back_as_pandas_wrote_it(tmp_path: Path) -> None:

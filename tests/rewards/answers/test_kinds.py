@@ -5,6 +5,7 @@ import pytest
 from saccade.rewards.answers.kinds import right_by_kind
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.options_in_text import options_in
+from saccade.tasks.rows.golds import infer_kind
 from saccade.types import AnswerKind, Task
 
 SAME_SENTENCES = [
@@ -51,6 +52,17 @@ SAME_VALUES = [
     ("(3, 4)", "(3,4)"),
     (r"(\frac{1}{2}, 1)", "(0.5, 1)"),
     ("x = 1, x = 2", "x=2, x=1"),
+    ("1{,}250", "1250"),
+    (r"\$12.50", "$12.50"),
+    (r"25\%", "25%"),
+    (r"12\,\text{cm}", "12 cm"),
+    (r"6 \mathrm{~cm}^2", "6 cm^2"),
+    (r"60\text{ degrees}", "60°"),
+    (r"1:\sqrt{2}", "1:√2"),
+    (r"\{1, 2\}", "{2, 1}"),
+    (r"120^\circ, 60^\circ", "60° and 120°"),
+    (r"\pm 3", "±3"),
+    (r"\angle ABC", "∠ABC"),
 ]
 OTHER_VALUES = [
     (r"- 3 \sqrt { 2 }", r"3 \sqrt { 2 }"),
@@ -64,6 +76,12 @@ OTHER_VALUES = [
     ("[3, 4)", "(3, 4)"),
     (r"\frac{63}{400}", r"\frac{64}{400}"),
     ("(3, 4)", "3"),
+    (r"1:\sqrt{2}", r"\sqrt{2}:1"),
+    ("1:2", "1:2:3"),
+    (r"\{1, 2\}", "{1, 3}"),
+    (r"\{1, 2\}", "(1, 2)"),
+    (r"25\%", "52%"),
+    (r"12\,\text{cm}", "12 m"),
 ]
 UNFINISHED = [("391", "17*23"), (r"\frac{1}{2}", r"\sin 30^\circ"), ("3/4", "1/4 + 1/2"), ("12", "20 - 8")]
 
@@ -128,8 +146,40 @@ def test_options_inside_a_question_are_named_by_letter_or_text(question: str) ->
     assert not any(right_by_kind(asked, reply) for reply in ("B", "dog", "A or B", "A. dog", ""))
 
 
+@pytest.mark.parametrize("gold", ["A. red", "(A) red", "red", "Option A: red"])
+def test_a_gold_with_the_text_of_an_option_is_named_by_its_letter_too(gold: str) -> None:
+    asked = task("exact", gold, "What colour?\n(A) red\n(B) blue\nAnswer with the letter.")
+    assert all(right_by_kind(asked, reply) for reply in ("A", "red", "A. red"))
+    assert not any(right_by_kind(asked, reply) for reply in ("B", "blue", "B. red", "A. blue", "A or B", "not red"))
+
+
+def test_several_options_are_named_by_their_letters_in_any_order() -> None:
+    asked = task("exact", "ACD", "Which are red?\nA. w\nB. x\nC. y\nD. z")
+    assert all(right_by_kind(asked, reply) for reply in ("ACD", "A, C, D", "A, C and D", "D、C、A"))
+    assert not any(right_by_kind(asked, reply) for reply in ("AC", "A", "ABCD", "AACD", "w", ""))
+
+
+@pytest.mark.parametrize(
+    "question", ["何？\nA．猫\nB．狗", "何？ A、猫 B、狗", "何？（A）猫 （B）狗", "What? (a) 猫 (b) 狗"]
+)
+def test_options_may_have_marks_of_other_scripts_and_small_letters(question: str) -> None:
+    asked = task("choice", "a" if "(a)" in question else "A", question)
+    assert options_in(question) == ("猫", "狗")
+    assert infer_kind(asked.answer, (), question) == "choice"
+    assert all(right_by_kind(asked, reply) for reply in ("A", "猫", "A．猫", "(A)"))
+    assert not any(right_by_kind(asked, reply) for reply in ("B", "狗"))
+
+
+def test_a_number_that_is_an_option_is_named_by_its_letter_too() -> None:
+    asked = task("integer", "13", "How many?\nA. 3\nB. 13")
+    assert all(right_by_kind(asked, reply) for reply in ("B", "13", "thirteen"))
+    assert not any(right_by_kind(asked, reply) for reply in ("A", "3"))
+
+
 def test_a_full_stop_after_a_letter_in_a_sentence_starts_no_option() -> None:
     assert options_in("Is Plan A. better than the others?") == ()
+    plans = ("Plan A. It is cheap", "Plan B. It is fast", "both")
+    assert options_in(f"Which? A: {plans[0]}, B: {plans[1]}, C: {plans[2]}") == plans
     assert options_in("B. is before A.") == ()
 
 

@@ -27,6 +27,8 @@ _SPELLINGS = (
     (r"\!", ""),
     (r"\ ", " "),
     ("{,}", ","),
+    ("~", " "),
+    (r"\$", ""),
     ("$", ""),
     (r"\times", "*"),
     (r"\cdot", "*"),
@@ -65,6 +67,11 @@ _SPELLINGS = (
     (">=", "≥"),
     ("!=", "≠"),
     (r"\infty", "∞"),
+    (r"\pm", "±"),
+    (r"\angle", "∠"),
+    (r"\triangle", "△"),
+    (r"\parallel", "∥"),
+    (r"\perp", "⊥"),
     (r"\{", "{"),
     (r"\}", "}"),
 )
@@ -77,6 +84,7 @@ _LEFT_SIDE = re.compile(r"(?:[A-Za-z]{1,3}|[A-Za-z]\([A-Za-z]\))\s*=(?!=)")
 _ANGLE_SIDE = re.compile(r"(?:m\s*)?(?:\\angle|∠)\s*[A-Z]{0,3}\s*=")
 _WITH_UNIT = re.compile(r"(.*(?:[0-9)}\]]|pi))\s*(°|%|[A-Za-z]+(?:\^(?:[23]|\{[23]\}))?)")
 _THOUSANDS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
+_POWER = re.compile(r"\s+\^")
 _MIXED = re.compile(r"(-?)([0-9]+)\s+([0-9]+)/([0-9]+)")
 _RELATION = re.compile(r"[=<>≤≥≠]")
 _MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
@@ -101,7 +109,7 @@ def normal_form(text: str) -> str:
     body = _FUNCTION.sub(r" \1 ", _TEXT_COMMAND.sub(r" \1 ", boxed[1] if boxed else body))
     for spelling, sign in _SPELLINGS:
         body = body.replace(spelling, sign)
-    body = body.strip()
+    body = _POWER.sub("^", body).strip()
     left = _LEFT_SIDE.match(body) or _ANGLE_SIDE.match(body)
     return body[left.end() :].strip() if left else body
 

@@ -14,11 +14,17 @@ text        has the same words in the same order, articles apart
 sentence    has the same words with content in the same order; no number, direction, colour or denial may differ
 judge       a judge finds right; without one, the same as ``sentence``
 ==========  ===========================================================================================================
+
+Where the gold is one of the options that the question's own text marks, an answer is right too that names this option;
+where it is several of their letters, ``ACD``, one that has the same letters.
 """
+
+import re
 
 from saccade.rewards.answers.boxes import same_boxes
 from saccade.rewards.answers.lists import same_list
 from saccade.rewards.answers.options_in_text import options_in
+from saccade.rewards.answers.replies import bare
 from saccade.rewards.answers.rules import (
     exact_match,
     math_equal,
@@ -36,8 +42,29 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
 
     ``metrics_by_set.answer_is_right`` is what to ask: it knows the metrics of published sets besides.
     """
-    if answer is None:
+    return answer is not None and (_is_right(task, answer) or _names_same_option(task, answer))
+
+
+def _names_same_option(task: Task, answer: str) -> bool:
+    if task.answer_kind in ("choice", "boxes", "list"):
         return False
+    options = options_in(task.question)
+    if options and (wanted := _several_letters(task.answer, len(options))):
+        return _several_letters(bare(answer), len(options)) == wanted
+    return bool(options) and multiple_choice(answer, task.answer, options)
+
+
+_BETWEEN_LETTERS = re.compile(r"\band\b|[\s,;、，.()\[\]&]")
+
+
+def _several_letters(text: str, options: int) -> frozenset[str]:
+    """The letters of a text that is two or more different letters of options and nothing else; else none."""
+    letters = _BETWEEN_LETTERS.sub("", text) if len(text) <= 200 else ""
+    all_marked = all("A" <= letter < chr(ord("A") + options) for letter in letters)
+    return frozenset(letters) if all_marked and len(letters) > 1 and len(set(letters)) == len(letters) else frozenset()
+
+
+def _is_right(task: Task, answer: str) -> bool:
     match task.answer_kind:
         case "exact":
             return exact_match(answer, task.answer)

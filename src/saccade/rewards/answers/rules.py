@@ -43,7 +43,8 @@ _LETTER = re.compile(
     re.IGNORECASE,
 )
 _LETTER_AND_TEXT = re.compile(
-    r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)", re.DOTALL
+    r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,．、：）]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)",
+    re.DOTALL,
 )
 _LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
 _DIGITS = re.compile(r"[0-9]+")
@@ -116,7 +117,8 @@ def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
     """The same value within a relative tolerance.
 
     Where gold has no value: the same formula wherever its letters are, or the same characters without spaces; of a
-    tuple or an interval, such as ``(3, \\frac12)``, each part in its place and the same brackets.
+    tuple or an interval, such as ``(3, \\frac12)``, each part in its place and the same brackets; of a ratio, such as
+    ``1:\\sqrt{2}``, each part; of a set in braces, or of values without brackets, each in any order.
     """
     if len(prediction) > MAX_ANSWER_CHARACTERS:
         return False
@@ -133,11 +135,14 @@ def _same_formula(said: str, gold: str, tolerance: float) -> bool:
     given = "".join(normal_form(said).split())
     if wanted == "" or given == wanted:
         return wanted != ""
+    if ":" in wanted:
+        ratio, other = wanted.split(":"), given.split(":")
+        return len(ratio) == len(other) and all(map(math_equal, other, ratio))
     brackets, parts = _parts_of(wanted)
     if len(parts) > 1:
-        other_brackets, others = _parts_of(given)
-        # Without brackets, as in "x = 1, x = 2", the order says nothing.
-        if not brackets:
+        other_brackets, others = _parts_of(given if brackets else given.replace("and", ","))
+        # In a set, or without brackets as in "x = 1, x = 2", the order says nothing.
+        if brackets in ("", "{}"):
             others, parts = sorted(map(normal_form, others)), sorted(map(normal_form, parts))
         same_form = brackets == other_brackets and len(others) == len(parts)
         return same_form and all(math_equal(one, part, tolerance) for one, part in zip(others, parts))

@@ -43,6 +43,11 @@ def same_statement(given: str, wanted: str) -> bool:
     return _same(given, wanted, _WITHOUT_CONTENT)
 
 
+def has_content(word: str) -> bool:
+    """Whether ``same_statement`` needs the word: it is no article, form of *be* or pronoun."""
+    return word.casefold().strip(".,;:!?") not in _WITHOUT_CONTENT
+
+
 def _same(given: str, wanted: str, passed_over: frozenset[str]) -> bool:
     if len(given) > max(MAX_TEXT_CHARACTERS, 2 * len(wanted)):
         return False

@@ -39,7 +39,7 @@ def accepted_texts(value: RowValue, key: str, further: RowValue = None) -> tuple
     texts = [
         text
         for source, items in ((key, value), ("accepted", further))
-        for item in listed(items, source)
+        for item in _items(items, source)
         if (text := unwrapped(_as_text(item, source)))
     ]
     if len(texts) > MAX_ACCEPTED:
@@ -47,6 +47,17 @@ def accepted_texts(value: RowValue, key: str, further: RowValue = None) -> tuple
     for text in texts:
         answer_text(text, key)
     return tuple(texts)
+
+
+def _items(value: RowValue, key: str) -> list[RowValue]:
+    """The items of a list, also of one of texts that is written as text; of objects of annotators their answers."""
+    if isinstance(value, str) and value.lstrip().startswith(("['", '["')):
+        try:
+            found = literal(value, key)
+        except RowError:
+            found = value
+        value = found if isinstance(found, list) and all(isinstance(one, str) for one in found) else value
+    return [one["answer"] if isinstance(one, dict) and "answer" in one else one for one in listed(value, key)]
 
 
 def golds_of(
@@ -57,7 +68,7 @@ def golds_of(
     Of kind ``list`` the items of the row's list are one answer, all of which must be said; else any item counts.
     """
     if given == "list":
-        items = [unwrapped(_as_text(item, key)) for item in listed(value, key)]
+        items = [unwrapped(_as_text(item, key)) for item in _items(value, key)]
         text = items[0] if len(items) == 1 else json.dumps(items, ensure_ascii=False)
         return "list", (answer_text(text, key), *accepted_texts(None, key, further))
     accepted = accepted_texts(value, key, further)
@@ -127,7 +138,8 @@ def answer_kind(given: str | None, answer: str, choices: tuple[str, ...], questi
     if kind == "number" and parse_quantity(answer) is None:
         raise RowError(key, f"the answer {short(answer)} is not a number")
     if kind == "choice" and choices and not _names_a_choice(answer, choices):
-        raise RowError(key, f"the answer {short(answer)} is neither the letter nor the text of a choice")
+        index = "; its place counted from 0 goes under `answer_index`" if parse_integer(answer) is not None else ""
+        raise RowError(key, f"the answer {short(answer)} is neither the letter nor the text of a choice{index}")
     return kind
 
 

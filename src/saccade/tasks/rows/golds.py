@@ -19,15 +19,17 @@ _AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4})")
 _CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
 _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-_OPTION_MARK = re.compile(r"(?:^|[\s(\[])([A-H])[.):\]]")
+_OPTION_MARK = re.compile(r"(?:^|[\s(（\[])([A-H])[.):\]．、：）]|(?:^|(?<=\s))\(([a-h])\)")
 _LATEX = re.compile(
-    r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|angle|sin|cos|tan|log|ln|theta|alpha|beta)\b"
-    r"|[√π∞²³∠]|[A-Za-z0-9)}]\^"
+    r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|sin|cos|tan|log|ln|theta|alpha|beta"
+    r"|angle|triangle|parallel|perp)(?![A-Za-z])|[√π∞²³∠△∥⊥±]|[A-Za-z0-9)}]\^"
+    # Spaces, signs and units as LaTeX has them beside numbers: 1{,}250, 25\%, \$5, 12\,\text{cm}.
+    r"|\{,\}|\\[$%,;:!]|[0-9})]\s*\\(?:text|mathrm|rm)(?![A-Za-z])"
 )
 _EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9\s]|[=<>≤≥])*")
 _TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥]|[=<>≤≥]\s*[A-Za-z]\b")
 _FUNCTIONS = frozenset(["sin", "cos", "tan", "log", "exp", "sqrt"])
-_PAIR = re.compile(r"[(\[]\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*[)\]]")
+_PAIR = re.compile(r"(?:[(\[{]|\\\{)\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*(?:[)\]}]|\\\})")
 
 
 def unwrapped(gold: str) -> str:
@@ -77,7 +79,8 @@ def _group_at(text: str, start: int) -> str:
 def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKind:
     """How to compare an answer that comes without a kind; the first rule that fits.
 
-    1. Choices are given, or the answer is a letter that the question marks as an option (``A. ... B. ...``): choice.
+    1. Choices are given, or the answer is a letter that the question marks as an option (``A. ... B. ...``) or that has
+       a mark itself (``(A)``): choice.
     2. A whole number: integer. But digits with a leading zero or more than 15 of them are a code: exact.
     3. A number with decimals, percent sign, currency or unit: number.
     4. A fraction, LaTeX, roots, powers, pi, a tuple, an equation: math.
@@ -87,7 +90,7 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
     if choices:
         return "choice"
     letter = _LETTER.fullmatch(answer)
-    if letter and {"A", "B", letter[1].upper()} <= set(_OPTION_MARK.findall(question)):
+    if letter and (len(answer) > 1 or {"A", "B", letter[1].upper()} <= _marked(question)):
         return "choice"
     if _WHOLE.fullmatch(answer):
         return "integer"
@@ -102,6 +105,11 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
         return "sentence"
     has_digits = any(character.isdigit() for character in answer)
     return "text" if 1 < len(words) <= MAX_EXACT_WORDS and has_digits else "exact"
+
+
+def _marked(question: str) -> set[str]:
+    """Letters that the question marks as options, in capitals."""
+    return {(large or small).upper() for large, small in _OPTION_MARK.findall(question)}
 
 
 def is_json_object(answer: str) -> bool:

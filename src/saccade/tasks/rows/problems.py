@@ -16,6 +16,9 @@ MAX_BARE_SOLUTION = 200
 
 PLAIN_ANSWERS = ("answer", "answers", "solution", "ground_truth", "response")
 
+INDEX_KEYS = ("answer_index", "answer_idx", "correct_choice_idx")
+"""Keys of the right option's place, counted from 0, or of its letter."""
+
 _KINDS_OF_PROBLEMS = {"ocr": "text", "free-form": "text", "regression": "number"}
 _LETTER = re.compile(r"\s*[(\[]?[A-Za-z][)\].:]?\s*")
 _CHOICE_TYPES = frozenset(["choice", "choices", "multiplechoice", "singlechoice", "mcq", "mc", "multichoice"])
@@ -23,8 +26,10 @@ _CHOICE_TYPES = frozenset(["choice", "choices", "multiplechoice", "singlechoice"
 
 def read_plain(row: Row) -> RowParts:
     """Of several keys for an answer the first one that is there."""
-    key = next((key for key in PLAIN_ANSWERS if row.get(key) is not None), "answer")
+    key = next((key for key in (*PLAIN_ANSWERS, *INDEX_KEYS) if row.get(key) is not None), "answer")
     answer, notes = gold_of(row.get(key), key)
+    if key in INDEX_KEYS and type(answer) is int and answer in range(26):
+        answer = chr(ord("A") + answer)
     return row_parts(row, required_text(row, "question"), answer, key, targets_key="boxes", notes=notes)
 
 

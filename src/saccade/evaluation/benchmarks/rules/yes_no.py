@@ -24,13 +24,19 @@ def word_or_unknown(row: BenchmarkRow, reply: str) -> Extracted:
 
 
 def judged_word(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
-    """The judge is asked five times where the words do not say; unknown to the end is no verdict."""
-    found = yes_xor_no(reply)
+    """The judge is asked five times where the words do not say.
+
+    A reply that it calls unknown to the end, a refusal or an empty one, is wrong, as in the harness: without a verdict
+    it would raise the figure. A judge that never says any of the three words gives no verdict.
+    """
+    found, is_in_form = yes_xor_no(reply), False
     for _ in range(JUDGE_ATTEMPTS):
         if found != UNKNOWN:
             break
-        found = yes_xor_no((yield yes_no_prompt(row, reply)))
-    return Extracted(found, float(found == row.answer) if found != UNKNOWN else None)
+        said = yield yes_no_prompt(row, reply)
+        found = yes_xor_no(said)
+        is_in_form = is_in_form or UNKNOWN.lower() in without_punctuation(said.lower()).split()
+    return Extracted(found, float(found == row.answer) if found != UNKNOWN or is_in_form else None)
 
 
 def whole_reply(row: BenchmarkRow, reply: str) -> Extracted:
