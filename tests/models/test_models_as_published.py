@@ -125,7 +125,7 @@ def test_an_adapter_of_it_is_saved_and_merged(opened: tuple[Path, PreTrainedMode
     model.save(tmp_path / "adapter")
     check_model(tmp_path / "adapter")
     assert torch.equal(our_logits(load_model(tmp_path / "adapter", model.media)), after)
-    write_merged(tmp_path / "adapter", tmp_path / "merged")
+    write_merged(tmp_path / "adapter", tmp_path / "merged", dtype="float32")
     torch.testing.assert_close(their_logits(model, plainly(tmp_path / "merged")), after, atol=2e-3, rtol=0)
 
 
