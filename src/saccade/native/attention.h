@@ -8,7 +8,7 @@
 constexpr int ROWS = 6;    // Queries whose scores lie in registers at once,
 constexpr int COLUMNS = 4; // and vectors of keys: 24 of the 32 registers.
 #else
-constexpr int ROWS = 4;
+constexpr int ROWS = 6;
 constexpr int COLUMNS = 2;
 #endif
 constexpr int KEYS = COLUMNS * W; // Keys of a tile.

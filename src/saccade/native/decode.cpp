@@ -32,8 +32,8 @@ void attend(const Attention *a, int64_t begin, int64_t end);
 
 namespace {
 
-constexpr int HIGH = 8; // Rows of a weight that are worked on at once,
-constexpr int WIDE = 2; // and vectors of rows.
+constexpr int HIGH = W == 16 ? 8 : 6; // Rows of a weight that are worked on at once,
+constexpr int WIDE = 2;               // and vectors of rows: what the registers hold.
 
 // Features of some rows, (features, across); lanes beyond the last row hold numbers that are never read.
 struct Block {
@@ -49,18 +49,18 @@ template <int M, int N>
 void multiplied(float *out, const float *weight, const float *bias, const float *in, long across, long depth,
                 bool adds) {
     Lanes sum[M][N];
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < N; j++) sum[i][j] = adds ? load(out + i * across + j * W) : Lanes{};
+    UNROLLED for (int i = 0; i < M; i++)
+        UNROLLED for (int j = 0; j < N; j++) sum[i][j] = adds ? load(out + i * across + j * W) : Lanes{};
     for (long k = 0; k < depth; k++) {
         Lanes lanes[N];
-        for (int j = 0; j < N; j++) lanes[j] = load(in + k * across + j * W);
-        for (int i = 0; i < M; i++) {
+        UNROLLED for (int j = 0; j < N; j++) lanes[j] = load(in + k * across + j * W);
+        UNROLLED for (int i = 0; i < M; i++) {
             const Lanes one = all(weight[i * depth + k]);
-            for (int j = 0; j < N; j++) sum[i][j] = fused(lanes[j], one, sum[i][j]);
+            UNROLLED for (int j = 0; j < N; j++) sum[i][j] = fused(lanes[j], one, sum[i][j]);
         }
     }
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < N; j++) store(out + i * across + j * W, bias ? sum[i][j] + bias[i] : sum[i][j]);
+    UNROLLED for (int i = 0; i < M; i++)
+        UNROLLED for (int j = 0; j < N; j++) store(out + i * across + j * W, bias ? sum[i][j] + bias[i] : sum[i][j]);
 }
 
 // out = weight * in + bias, or what was there and that.

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import platform
+import shlex
 import shutil
 import stat
 import subprocess
@@ -112,7 +113,7 @@ def _built(compiler: str, directory: Path, folder: int, key: str) -> ctypes.CDLL
         # Beside its place, so that it gets there whole or not at all, however many processes build it at once.
         with tempfile.TemporaryDirectory(dir=directory) as workshop:
             made = Path(workshop) / "kernels.so"
-            subprocess.run([compiler, *_FLAGS, "-o", made, *_SOURCES], check=True, capture_output=True, text=True)
+            subprocess.run([compiler, *_flags(), "-o", made, *_SOURCES], check=True, capture_output=True, text=True)
             made.chmod(0o700)
             # The name tells what is in the file, for a damaged one could end the process.
             built = made.rename(directory / f"{key}-{_digest(made.read_bytes())}.so")
@@ -133,7 +134,12 @@ def _key(compiler: str) -> str:
         version = subprocess.run([compiler, "--version"], check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise BuildError(f"{compiler} does not run, or the kernels' source cannot be read: {error}") from error
-    return _digest(b"\0".join([*sources, " ".join(_FLAGS).encode(), version, _processor().encode()]))
+    return _digest(b"\0".join([*sources, " ".join(_flags()).encode(), version, _processor().encode()]))
+
+
+def _flags() -> tuple[str, ...]:
+    """With those of CXXFLAGS, the last of which win: ``-march=x86-64-v3`` builds for processors with AVX2 alone."""
+    return *_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))
 
 
 def _processor() -> str:

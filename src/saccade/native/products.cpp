@@ -5,7 +5,7 @@
 namespace {
 
 constexpr int HIGH = 6;            // Rows of a tile,
-constexpr int WIDE = 4;            // and vectors of its columns: 24 of the 32 registers of AVX-512.
+constexpr int WIDE = W == 16 ? 4 : 2; // and vectors of its columns: 24 of the 32 registers of AVX-512, 12 of 16.
 constexpr long PANEL = WIDE * W;   // Columns that are worked on at once,
 constexpr long DEPTH = 384;        // and as many of the products that are summed.
 constexpr long PANELS = 8;         // Panels of the right side that are kept at once,
@@ -44,8 +44,8 @@ void packed(float *to, const Product &p, long step, long depth, long at, long co
             const long deep = std::min<long>(W, depth - k);
             Lanes square[W];
             for (int i = 0; i < W; i++) {
-                square[i] = Lanes{};
-                if (first + i < count) std::memcpy(&square[i], from + (first + i) * p.right_column + k, sizeof(float) * deep);
+                const bool is_there = first + i < count;
+                square[i] = is_there ? load_some(from + (first + i) * p.right_column + k, deep) : Lanes{};
             }
             transpose_square<W / 2>(square);
             for (long i = 0; i < deep; i++) store(to + (k + i) * PANEL + first, square[i]);
@@ -64,18 +64,14 @@ template <int M, int N> void tile(const Product &p, const float *panel, long row
             for (int j = 0; j < N; j++) sum[i][j] = fused(right[j], one, sum[i][j]);
         }
     }
-    for (int i = 0; i < M; i++) {
+    UNROLLED for (int i = 0; i < M; i++) {
         float *out = p.out + (row + i) * p.out_row + at;
         const float *before = step ? out : p.added ? p.added + (row + i) * p.added_row + at : nullptr;
-        for (int j = 0; j < N; j++) {
-            const size_t size = sizeof(float) * std::min<long>(W, count - j * W);
-            for (const float *more : {before, step || !p.bias ? nullptr : p.bias + at})
-                if (more) {
-                    Lanes lanes{};
-                    size == sizeof(Lanes) ? void(lanes = load(more + j * W)) : void(std::memcpy(&lanes, more + j * W, size));
-                    sum[i][j] += lanes;
-                }
-            size == sizeof(Lanes) ? store(out + j * W, sum[i][j]) : void(std::memcpy(out + j * W, &sum[i][j], size));
+        UNROLLED for (int j = 0; j < N; j++) {
+            Lanes lanes = sum[i][j];
+            if (before) lanes += load_some(before + j * W, count - j * W);
+            if (p.bias && !step) lanes += load_some(p.bias + at + j * W, count - j * W);
+            store_some(out + j * W, lanes, count - j * W);
         }
     }
 }

@@ -9,11 +9,10 @@ template <int R, int N, class Body>
 inline void by_lanes(const float *const (&read)[R], float *const (&written)[N], long first, long last, Body body) {
     constexpr int MOST = R > N ? R : N;
     for (long i = first; i < last; i += W) {
-        const size_t size = sizeof(float) * std::min<long>(W, last - i);
         Lanes x[MOST] = {};
-        for (int n = 0; n < R; n++) size == sizeof(Lanes) ? void(x[n] = load(read[n] + i)) : void(std::memcpy(&x[n], read[n] + i, size));
+        for (int n = 0; n < R; n++) x[n] = load_some(read[n] + i, last - i);
         body(x);
-        for (int n = 0; n < N; n++) size == sizeof(Lanes) ? store(written[n] + i, x[n]) : void(std::memcpy(written[n] + i, &x[n], size));
+        for (int n = 0; n < N; n++) store_some(written[n] + i, x[n], last - i);
     }
 }
 

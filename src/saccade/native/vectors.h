@@ -28,6 +28,10 @@ typedef int32_t Whole __attribute__((vector_size(4 * W)));
 // What lies in registers must not go through memory, which it would at a call.
 #define ALWAYS_INLINE [[gnu::always_inline]] inline
 
+// Before a loop over an array of vectors that shall stay in registers. Where the compiler leaves one such loop rolled up, each
+// vector is found by its number, so the array lies in memory and is written there at every step of the loops before it.
+#define UNROLLED _Pragma("GCC unroll 16")
+
 namespace {
 
 inline Lanes load(const float *from) { return *(const Anywhere *)from; }
@@ -50,6 +54,30 @@ inline Whole lane_numbers() {
     Whole numbers;
     for (int lane = 0; lane < W; lane++) numbers[lane] = lane;
     return numbers;
+}
+
+// The first `count` lanes of a vector, zeros beyond them; by a mask, since a call to copy a few floats costs more than a tile.
+ALWAYS_INLINE Lanes load_some(const float *from, long count) {
+    if (count >= W) return load(from);
+#if defined(__AVX512F__)
+    return (Lanes)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#elif defined(__AVX2__)
+    return (Lanes)_mm256_maskload_ps(from, (__m256i)(lane_numbers() < (int32_t)count));
+#else
+    Lanes lanes{};
+    std::memcpy(&lanes, from, sizeof(float) * count);
+    return lanes;
+#endif
+}
+ALWAYS_INLINE void store_some(float *to, Lanes lanes, long count) {
+    if (count >= W) return store(to, lanes);
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)lanes);
+#elif defined(__AVX2__)
+    _mm256_maskstore_ps(to, (__m256i)(lane_numbers() < (int32_t)count), (__m256)lanes);
+#else
+    std::memcpy(to, &lanes, sizeof(float) * count);
+#endif
 }
 
 #if defined(__AVX512F__)
