@@ -51,7 +51,9 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
     """Geometric mean of the ratios, and the bounds of its 95 % interval."""
     logs = [math.log(ratio) for ratio in ratios]
     mean = statistics.fmean(logs)
-    half = STUDENT.get(len(logs) - 1, 1.96) * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+    half = (
+        STUDENT.get(len(logs) - 1, 1.96) * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+    )
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 

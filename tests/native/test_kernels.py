@@ -136,6 +136,26 @@ def test_attention_and_its_gradients(kernels: Kernels, heads: int, key_heads: in
         assert_close(ours, leaf.grad, within=1e-5)
 
 
+@pytest.mark.parametrize("keys", [5, 33, 64, 150])
+@pytest.mark.parametrize("dim", [16, 32, 64])
+def test_a_query_does_not_depend_on_its_place_among_the_others(kernels: Kernels, keys: int, dim: int) -> None:
+    query, grad = 4 * numbers(13, 1, dim), numbers(13, dim, seed=3)
+    kv = KeyValues(numbers(keys, 1, dim, seed=1), numbers(keys, 1, dim, seed=2), dim, dim)
+
+    def results(first: int, last: int) -> list[Tensor]:
+        mask = block_mask([[(0, last - first, 0, keys, False)]])
+        some = query[first:last]
+        out, lse = kernels.attend(some, kv, mask, 0.3, repeats=1)
+        to_query = kernels.attend_backward(grad[first:last], some, kv, mask, 0.3, repeats=1, out=out, lse=lse)[0]
+        return [out, lse, to_query]
+
+    whole = results(0, 13)
+    for first in range(13):
+        for last in range(first + 1, 14):
+            for part, of_whole in zip(results(first, last), whole):
+                assert torch.equal(part, of_whole[first:last]), (first, last)
+
+
 def test_queries_may_be_meant_in_any_order(kernels: Kernels) -> None:
     query, key, value = numbers(QUERIES, 2, 16), numbers(KEYS, 2, 16, seed=1), numbers(KEYS, 2, 16, seed=2)
     kv = KeyValues(key, value, token_stride=32, head_stride=16)

@@ -52,6 +52,15 @@ def test_a_library_is_built_once_and_nothing_else_is_left(tmp_path: Path, compil
     assert built.stat().st_mtime_ns == made.st_mtime_ns
 
 
+def test_flags_of_the_environment_build_another_library(
+    tmp_path: Path, compiler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_library(tmp_path, compiler)
+    monkeypatch.setenv("CXXFLAGS", "-march=x86-64-v3 -DANYTHING")
+    load_library(tmp_path, compiler)
+    assert len(files(tmp_path)) == 2
+
+
 def test_a_damaged_library_is_built_again(tmp_path: Path, compiler: str) -> None:
     load_library(tmp_path, compiler)
     [built] = tmp_path.iterdir()

@@ -97,11 +97,11 @@ void attend(const Attention *a, int64_t begin, int64_t end) {
                         }
                         store(keeping, exp2_of(gaps));
                         for (int i = 0; i < M; i++) {
-                            Lanes sum = state[i]->sum * keeping[i];
+                            Lanes sum{}; // Fused in so many words: a compiler does it for some M and not for others.
                             for (int j = 0; j < N; j++) {
-                                const Lanes weight = exp2_of(s[i][j] * factor - now[i]);
+                                const Lanes weight = exp2_of(fused(s[i][j], all(factor), all(-now[i])));
                                 store(weights + i * KEYS + j * W, weight);
-                                sum += weight;
+                                sum = j ? sum + weight : fused(state[i]->sum, all(keeping[i]), weight);
                             }
                             *state[i] = {sum, now[i]};
                         }

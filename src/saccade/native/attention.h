@@ -82,7 +82,7 @@ ALWAYS_INLINE void products(Lanes (&s)[M][N], const float *const *rows, const fl
         for (int j = 0; j < N; j++) column[j] = load(columns + d * KEYS + j * W);
         for (int i = 0; i < M; i++) {
             const Lanes one = all(rows[i][d]);
-            for (int j = 0; j < N; j++) s[i][j] += column[j] * one;
+            for (int j = 0; j < N; j++) s[i][j] = fused(column[j], one, s[i][j]);
         }
     }
 }
@@ -99,7 +99,7 @@ ALWAYS_INLINE void gather(float *const *to, const float *scale, const float *wei
         for (int j = 0; j < N; j++) row[j] = load(rows + k * stride + j * W);
         for (int i = 0; i < M; i++) {
             const Lanes weight = all(weights[i * across + k * along]);
-            for (int j = 0; j < N; j++) sum[i][j] += row[j] * weight;
+            for (int j = 0; j < N; j++) sum[i][j] = fused(row[j], weight, sum[i][j]);
         }
     }
     for (int i = 0; i < M; i++)
