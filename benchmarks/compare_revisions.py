@@ -2,9 +2,9 @@
 
     python benchmarks/compare_revisions.py A B [--workload multi] [--isa avx2] [--pairs 3]
 
-Each revision is checked out into a folder of its own and builds its own kernels; both take turns. Of each run counts the
-least CPU time of a step, on one thread. ``--isa avx2`` builds kernels for processors with AVX2 alone, and has torch work
-as on one. Printed are the processor's instruction sets, each pair, and the ratio B / A with a 95 % interval of its mean.
+Each revision is checked out into a folder of its own and builds its own kernels; both take turns. A run counts by its
+least CPU time of a step, on one thread. ``--isa avx2`` builds kernels for AVX2 alone, and has torch work
+as on one. Printed are the processor's instruction sets, each pair, and the ratio B / A with its mean's 95 % interval.
 """
 
 import argparse
