@@ -11,7 +11,7 @@ from PIL import Image
 from saccade.chat.chat_model import ChatCounts, ConnectedChat
 from saccade.chat.threaded import LoopThread
 from saccade.chat.wire import RefusedRequestError
-from saccade.errors import ToolError
+from saccade.errors import MachineError, ToolError
 from saccade.media.store import MediaStore, image_hash
 from saccade.types import ImageRef, Message
 
@@ -66,7 +66,7 @@ class VisionChat:
     def answer(self, image: Image.Image, prompt: str) -> str:
         """The likeliest words, for a tool is a function of its arguments."""
         if self._thread is None:
-            raise RuntimeError("the vision model is not open; ask inside a with block")
+            raise MachineError("the vision model is not open; ask inside a with block")
         with self._images.lend(image) as shown:
             message = Message(role="user", parts=(shown, prompt))
             try:
