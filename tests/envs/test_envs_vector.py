@@ -156,7 +156,7 @@ def test_machine_that_fails_once_is_forgiven_and_one_that_keeps_failing_ends_its
         """Break as often as the name says."""
         calls[name] = calls.get(name, 0) + 1
         if calls[name] <= int(name):
-            raise RuntimeError("a wire came loose")
+            raise ConnectionError("a wire came loose")
         return "done"
 
     def asks(times: int) -> str:

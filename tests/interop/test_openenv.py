@@ -277,7 +277,7 @@ def test_machine_that_fails_is_told_and_the_same_turn_may_be_sent_again() -> Non
         """Break at first."""
         calls.append("called")
         if len(calls) == 1:
-            raise RuntimeError("a wire came loose")
+            raise ConnectionError("a wire came loose")
         return "done"
 
     turn = '<think>a</think><tool_call>{"name": "fragile", "arguments": {}}</tool_call>'

@@ -60,6 +60,11 @@ def _card(data_files: str) -> Callable[[Path, Places], None]:
     return make
 
 
+def _saved_splits(folder: Path, places: Places) -> None:
+    """A data set as ``datasets`` saves it, whose splits are folders elsewhere."""
+    (folder / "dataset_dict.json").write_text(json.dumps({"splits": ["../../decoys", str(places.decoys), "train"]}))
+
+
 def _text(name: str, text: str) -> Callable[[Path, Places], Path]:
     def make(folder: Path, places: Places) -> Path:
         path = folder / name
@@ -211,6 +216,7 @@ ROWS: dict[str, Stranger] = {
     "card that names a private file": Stranger("rows", "a private file as rows", _card("DECOYS/secret.txt")),
     "card that climbs": Stranger("rows", "a private file as rows, by ../", _card("../../decoys/secret.json")),
     "card that names an address": Stranger("rows", "a server, asked for rows", _card("URL/x.json")),
+    "saved splits that climb": Stranger("rows", "a private folder as a split", _saved_splits),
     "card that names an archive": Stranger("rows", "a member above, of an archive", _card("zip://../../x.json::a.zip")),
     "card that names everything": Stranger("rows", "all files, by a pattern", _card('"/**/*.txt"')),
     "script of a data set": Stranger(

@@ -81,6 +81,12 @@ def _deep(folder: Path, places: Places) -> None:
         (folder / name).write_text('{"a":' * 20_000 + "1" + "}" * 20_000)
 
 
+def _held_out(folder: Path, places: Places) -> None:
+    copied("run")(folder, places)
+    rows = {str(places.decoys): [TERMINAL, f"{places.decoys}/secret.txt"], TERMINAL: []}
+    (folder / "held_out.json").write_text(json.dumps({"version": 1, "rows": rows}))
+
+
 def _recipe(folder: Path, places: Places) -> None:
     """A recipe that the run brings, and names as its own in each place that can name one."""
     copied("run")(folder, places)
@@ -120,6 +126,7 @@ RUNS: dict[str, Stranger] = {
     "control characters everywhere": Stranger("run", "the terminal of who looks at it", _terminal),
     "pictures by path": Stranger("run", "a private picture, by a hash with slashes", _media_names),
     "nested too deeply": Stranger("run", "the stack", _deep),
+    "held-out rows by path": Stranger("run", "private files, held out by path", _held_out),
     "settings that are a link": Stranger(
         "run", "a private file in the report", linked("run", "settings.json", "secret.json"), follows=True
     ),

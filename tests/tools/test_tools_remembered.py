@@ -229,7 +229,7 @@ def test_a_refusal_is_remembered_too() -> None:
 def test_what_the_machine_failed_is_tried_again() -> None:
     def fail_once(image: Image.Image, word: str) -> str:
         if see.calls == 1:
-            raise OSError("gone")
+            raise ConnectionError("gone")
         return "back"
 
     see = CountedTool(fail_once)

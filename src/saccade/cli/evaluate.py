@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 def evaluate(**given: Unpack[EvaluateOptions]) -> None:
     """Measure a checkpoint, or a model behind a server, on your own tasks or on procedural ones."""
     _check_given(given)
+    if _has_benchmarks(given):
+        # Before the model, which imports torch.
+        check_files(_named(given), given["suite"], given["benchmarks_dir"])
     context = task_context(
         data=given["data"],
         model=given["model"],
@@ -118,11 +121,14 @@ def _check_given(given: EvaluateOptions) -> None:
         )
 
 
+def _has_benchmarks(given: EvaluateOptions) -> bool:
+    return bool(_named(given) or given["suite"]) and not is_look(given["suite"])
+
+
 def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "list[MeasuredBenchmark]":
     """The benchmarks whose files are there, read; the judge checked where one is given."""
-    if not (_named(given) or given["suite"]) or is_look(given["suite"]):
+    if not _has_benchmarks(given):
         return []
-    check_files(_named(given), given["suite"], given["benchmarks_dir"])
     from saccade.recipes.evaluation_benchmarks import check_judge, measured_benchmarks
 
     found = measured_benchmarks(

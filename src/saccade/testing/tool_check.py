@@ -168,6 +168,9 @@ def _ending(tool: Tool, call: FuzzedCall, images: Sequence[ImageRef], media: Med
         result = tool.call(call.arguments, images, media)
         json.dumps(result.data, allow_nan=False).encode("ascii")
         result.text.encode("utf-8")
+    except BrokenToolError as error:
+        cause = error.__cause__ or error
+        return "broken", f"{type(cause).__name__}: {cause}"[:400]
     except ToolError as error:
         return _refusal(tool, call, str(error))
     # Whatever else comes is what the fuzzing looks for.

@@ -39,11 +39,10 @@ export function curvesView(sources) {
     });
   }
 
-  /** Stages that are new, or have new metrics, are drawn; the others stay as they are. An evaluation has one point, which its table shows. */
+  /** Stages that are new, or have new metrics, are drawn; the others stay as they are. */
   function build() {
     const stages = [...new Set(sources.flatMap((source) => Object.keys(source.curves.stages)))];
-    const grows = (/** @type {string} */ stage) => sources.some((source) => new Set(source.curves.stages[stage]?.step).size > 1);
-    for (const stage of stages.filter(grows)) {
+    for (const stage of stages) {
       const there = sources.flatMap((source) => source.curves.stages[stage] ?? []);
       const metrics = [...new Set(there.flatMap((one) => Object.keys(one.metrics)))];
       const panels = Object.values(Object.fromEntries(there.flatMap((one) => one.panels.map((panel) => [panel.title, panel]))));

@@ -151,7 +151,7 @@ def _untold(_run: Run, _search: Search) -> None:
 
 def _curves(run: Run) -> dict[str, Json]:
     run.curves.refresh()
-    return {**curves_json(run.curves, samples_by_step(run))}
+    return {**curves_json(run.curves, samples_by_step(run), run.evaluations)}
 
 
 def _hashes(pictures: Json) -> list[tuple[str, bool]]:

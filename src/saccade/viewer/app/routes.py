@@ -59,7 +59,8 @@ def _runs(viewer: RunsViewer) -> list[Route]:
     def curves(request: Request) -> Response:
         found = _run_of(viewer, request)
         found.curves.refresh()
-        return reply({**curves_json(found.curves, samples_by_step(found)), "notes": list[Json](found.curves.notes)})
+        told = curves_json(found.curves, samples_by_step(found), found.evaluations)
+        return reply({**told, "notes": list[Json](found.curves.notes)})
 
     return [
         Route("/api/runs", runs),

@@ -4,7 +4,7 @@ import errno
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,9 +108,13 @@ class Curves:
         self.stages.setdefault(stage, StageCurves()).add(step, numbers)
 
 
-def curves_json(curves: Curves, samples: dict[str, dict[int, int]]) -> dict[str, Json]:
-    """Every stage, thinned; ``samples`` are trajectories by stage and step, as far as they are indexed."""
-    return {"stages": {name: _stage_json(stage, samples.get(name, {})) for name, stage in curves.stages.items()}}
+def curves_json(
+    curves: Curves, samples: dict[str, dict[int, int]], evaluations: Collection[str] = ()
+) -> dict[str, Json]:
+    """Every stage that is no evaluation, thinned; ``samples`` are trajectories by stage and step, as far as they are
+    indexed."""
+    grow = {name: stage for name, stage in curves.stages.items() if name not in evaluations}
+    return {"stages": {name: _stage_json(stage, samples.get(name, {})) for name, stage in grow.items()}}
 
 
 def _stage_json(stage: StageCurves, samples: dict[int, int]) -> Json:

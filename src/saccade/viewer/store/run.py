@@ -132,6 +132,14 @@ class Run:
         return self._policy
 
     @property
+    def evaluations(self) -> frozenset[str]:
+        """Stages of the plan that only measure: they have one record each, which a table shows."""
+        stages = self.stages.items()
+        return frozenset(
+            name for name, stage in stages if isinstance(stage, Mapping) and stage.get("kind") == "evaluation"
+        )
+
+    @property
     def indexed(self) -> tuple[int, int]:
         """Files that are in the table, and all."""
         return len(self._rows), len(self._by_path)
