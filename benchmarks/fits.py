@@ -96,7 +96,7 @@ def peak_gib(shape: ModelShape, ways: tuple[str, ...]) -> float:
     settings = apply_overrides(QuestionsSettings(), (*ALWAYS, *ways))
     load = usual_load(shape, settings.model, settings.rl, settings.rollout)
     load = replace(load, rows=min(load.rows, ROWS))
-    plan = memory_plan(shape, model=settings.model, optimizer=settings.rl.optimizer, load=load, gpus=1)
+    plan = memory_plan(shape, model=settings.model, optimizer=settings.rl.optimizer, load=load, on_gpu=True)
     return plan.peak("device") / GIB
 
 

@@ -278,7 +278,7 @@ def _predicted(
         model=LoadSettings(device="cpu", dtype="bfloat16"),
         optimizer=settings,
         load=Load(pack_tokens=tokens, pack_image_tokens=images, rows=1, row_tokens=1),
-        gpus=1,
+        on_gpu=True,
     )
     return plan.peak() / 2**30
 

@@ -120,6 +120,7 @@ _OWN_FILES = (
     "bench/",
     # Files that came with the package, or that this process has just written.
     "faces.py",
+    "config/presets.py",
     "evaluation/audit/golden.py",
     "evaluation/benchmarks/published_record.py",
     "tasks/tagged_photos.py",

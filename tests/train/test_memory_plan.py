@@ -1,5 +1,7 @@
 """What is said of a run's memory before it begins: counted from a configuration, part by part."""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,14 +9,19 @@ import pytest
 from click.testing import CliRunner
 from transformers import AutoModelForImageTextToText
 
+from published_models import config_of
 from saccade.bench.checkpoint import SIZES, write_checkpoint
+from saccade.cli import run_command
 from saccade.cli.commands import saccade
+from saccade.config.fleet import FleetSettings
+from saccade.config.presets import preset_called, presets
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.models.lora import LoraSettings
 from saccade.models.shape import ModelShape, read_shape
 from saccade.train.memory_plan import Load, MemoryPlan, memory_plan
+from saccade.train.memory_roles import Role, roles_of
 
 LOAD = Load(pack_tokens=4096, pack_image_tokens=1024, rows=32, row_tokens=2048)
 GIB = 2**30
@@ -37,12 +44,17 @@ def part(plan: MemoryPlan, name: str) -> int:
 
 
 def planned(
-    shape: ModelShape, *, gpus: int = 0, limits: EngineSettings = EngineSettings(), **options: object
+    shape: ModelShape,
+    *,
+    gpus: int = 0,
+    limits: EngineSettings = EngineSettings(),
+    role: Role = Role(),
+    **options: object,
 ) -> MemoryPlan:
     dtype = "bfloat16" if gpus else "float32"
     settings = replace(OptimizerSettings(), **options)  # type: ignore[arg-type]
     load = LoadSettings(device="cpu", dtype=dtype, engine=limits)  # type: ignore[arg-type]
-    return memory_plan(shape, model=load, optimizer=settings, load=LOAD, gpus=gpus)
+    return memory_plan(shape, model=load, optimizer=settings, load=LOAD, on_gpu=gpus > 0, role=role)
 
 
 def test_weights_are_counted_without_reading_any(checkpoint: Path, tmp_path: Path, shape: ModelShape) -> None:
@@ -76,9 +88,25 @@ def test_states_of_the_optimiser_by_precision_and_place(shape: ModelShape) -> No
     assert part(adapter, "moments") == 8 * shape.adapter_weights(LoraSettings(rank=2))
     frozen = planned(shape, frozen_vision=True)
     assert part(frozen, "moments") == 8 * (count - shape.vision_weights)
-    shared = planned(shape, gpus=4)
-    assert part(shared, "moments") == 2 * count
-    assert part(shared, "weights of the engine, whole") == 2 * count
+
+
+def test_learners_share_states_and_rollout_workers_have_none(shape: ModelShape) -> None:
+    count = shape.weights
+    first, other, worker = roles_of(FleetSettings(learners=4, rollouts=2))
+    assert [first.count, other.count, worker.count] == [1, 3, 2]
+    plans = [planned(shape, gpus=6, role=role) for role in (first, other, worker)]
+    assert [part(plan, "moments") for plan in plans] == [2 * count, 2 * count, 0]
+    assert [part(plan, "weights") for plan in plans] == [2 * count // 4, 2 * count // 4, 2 * count]
+    assert [part(plan, "weights of the engine, whole") for plan in plans] == [2 * count, 0, 0]
+    # Workers play all; without them the first learner does.
+    assert [part(plan, "keys and values") > 0 for plan in plans] == [False, False, True]
+    alone = [planned(shape, gpus=4, role=role) for role in roles_of(FleetSettings(learners=4))]
+    assert [part(plan, "keys and values") > 0 for plan in alone] == [True, False]
+    # A tower that is not trained stays whole on each.
+    frozen = planned(shape, gpus=4, role=other, frozen_vision=True)
+    assert part(frozen, "weights") == 2 * ((count - shape.vision_weights) // 4 + shape.vision_weights)
+    # What a server samples is in no process of the run.
+    assert [role.samples for role in roles_of(FleetSettings(rollouts=2), is_served=True)] == [False]
 
 
 def test_keys_and_values_are_bounded_by_the_engine_s_settings(shape: ModelShape) -> None:
@@ -111,8 +139,65 @@ def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None
     failed = run.invoke(saccade, [*tight, "--rows", "1", "--row-tokens", "64"])
     assert isinstance(failed.exception, UserError)
     assert "does not fit" in str(failed.exception)
-    assert "rl.optimizer.activation_checkpointing=true" in str(failed.exception)
-    many = run.invoke(saccade, [*tight, "--pack-tokens", "64"])
-    assert "lower model.engine.cache_tokens or model.engine.max_rows" in str(many.exception)
+    assert "None of the settings that save memory make it fit" in str(failed.exception)
     nothing = run.invoke(saccade, ["plan-memory", "--model", str(checkpoint.parent)])
     assert isinstance(nothing.exception, UserError)
+
+
+def published(folder: Path, name: str) -> str:
+    (folder / "config.json").write_text(json.dumps(config_of(f"Qwen/Qwen2.5-VL-{name}-Instruct")))
+    return str(folder)
+
+
+def refusal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_command(["plan-memory", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_what_is_said_to_fit_fits_when_it_is_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ["--model", published(tmp_path, "7B"), "--gpu-memory", "80", "--memory", "400"]
+    lines = refusal([*plan, "--gpus", "1"], capsys).splitlines()
+    assert lines[0].startswith("saccade: the run does not fit: 197.1 GiB on the GPU, which has 80.0. It fits with any")
+    assert len(lines) == 4
+    kinds = ("offload_optimizer=true", "lora.rank=64", "fleet.learners=4   (4 GPUs)")
+    assert all(kind in line for kind, line in zip(kinds, lines[1:], strict=True))
+    for line in lines[1:]:
+        settings = line.partition("   (")[0].split()
+        assert settings[0] == "--set"
+        gpus = [] if "learners" in line else ["--gpus", "1"]
+        on_gpus = ["--set", "fleet.learner_gpus=1"] if "learners" in line else []
+        assert run_command(["plan-memory", *plan, *gpus, *settings, *on_gpus]) == 0
+    assert "None of the settings that save memory" in refusal([*plan, "--gpus", "1", "--gpu-memory", "4"], capsys)
+
+
+def test_a_layout_of_a_fleet_is_planned_by_its_own_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = (Path(__file__).parents[2] / "examples" / "fleet" / "eight_gpus.sh").read_text()
+    settings = [word for line in re.findall(r"--set \S+", layout) for word in line.split()]
+    plan = ["--model", published(tmp_path, "7B"), "--gpu-memory", "80", "--memory", "400", *settings]
+    assert run_command(["plan-memory", *plan, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [(one["who"], one["count"]) for one in said["processes"]] == [
+        ("the first learner", 1),
+        ("each of 3 other learners", 3),
+        ("each of 4 rollout workers", 4),
+    ]
+    assert (said["fits"], said["would_fit"], said["on_gpu"]) == (True, [], True)
+    assert all(one["peak"]["device"] < 80 * GIB for one in said["processes"])
+    assert "take 8 GPUs, and --gpus is 4" in refusal([*plan, "--gpus", "4"], capsys)
+    assert "does not work with fleet.learners above 1" in refusal(
+        [*plan, "--set", "rl.optimizer.offload_optimizer=true"], capsys
+    )
+    assert run_command(["plan-memory", *plan, "--set", "engine.kind=vllm"]) == 0
+    assert "a server samples: its memory is not counted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", presets())
+def test_each_preset_fits_its_machine(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = preset_called(name)
+    (tmp_path / "config.json").write_text(json.dumps(config_of(one.model)))
+    # Cards have a little less than they are named for, and other programs take some.
+    plan = ["--gpus", str(one.gpus), "--gpu-memory", str(0.95 * one.gpu_memory), "--memory", "128"]
+    assert run_command(["plan-memory", "--model", str(tmp_path), "--preset", name, *plan]) == 0
+    assert f"there are {0.95 * one.gpu_memory:.1f}" in capsys.readouterr().out
+    refused = refusal(["--model", str(tmp_path), *plan], capsys)
+    assert "does not fit" in refused

@@ -14,6 +14,7 @@ from saccade.types import Json
 Command = TypeVar("Command", bound=Callable[..., None])
 
 _OVERRIDES = "saccade.config_overrides"
+_PRESET = "saccade.preset"
 _NOT_KEPT = ("config", "overrides", "out", "resume", "accepted", "quiet", "retry_failed")
 """Options that say where and how a run goes on, not what it is."""
 
@@ -32,16 +33,37 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
+def preset_option(command: Command) -> Command:
+    """The option for a command; all else that says something of settings wins over it."""
+    return click.option(
+        "--preset",
+        is_eager=True,
+        expose_value=False,
+        callback=_take_preset,
+        metavar="NAME",
+        help="Settings that fit a model on a machine (`saccade settings --presets` lists them); --set wins over them.",
+    )(command)
+
+
+def _take_preset(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+    if name is not None and not context.resilient_parsing:
+        from saccade.config.presets import preset_called
+
+        context.meta[_PRESET] = preset_called(name)
+
+
 def with_file(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The changes of settings of ``--config``, then those of ``--set``."""
-    return (*context.meta.get(_OVERRIDES, ()), *given)
+    """The changes of settings of ``--preset``, then those of ``--config``, then those of ``--set``."""
+    preset = context.meta.get(_PRESET)
+    return (*(() if preset is None else preset.overrides), *context.meta.get(_OVERRIDES, ()), *given)
 
 
 def options_given(context: click.Context) -> dict[str, Json]:
     """The options of this command that were given, as the block ``run`` holds them; paths from wherever it is read."""
-    found: dict[str, Json] = {}
+    preset = context.meta.get(_PRESET)
+    found: dict[str, Json] = {} if preset is None else {"preset": preset.name}
     for name in _kept(context):
-        if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None):
+        if name in context.params and context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None):
             found[name] = _plain(context.params[name], is_recipe=name == "recipe")
     return found
 

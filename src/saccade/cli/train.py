@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from saccade.cli import options
+from saccade.cli.config_option import preset_option
 from saccade.cli.options import PATH
 from saccade.cli.running import RunOptions, run_options, start, task_context
 
@@ -37,6 +38,7 @@ class FileFirst(click.Command):
 @click.argument("recipe", metavar="FILE.py:FUNCTION|NAME|FILE.yaml")
 @options.data
 @click.option("--model", type=PATH, help="Checkpoint directory to start from.")
+@preset_option
 @click.option(
     "--env",
     metavar="gymnasium:ID|...",

@@ -13,6 +13,7 @@ from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
 from saccade.models.loading import DEFAULT_MAX_PIXELS
 from saccade.models.shape import LayerShape, ModelShape
 from saccade.rollout.episodes import RolloutSettings
+from saccade.train.memory_roles import Role
 from saccade.train.stage_settings import RLSettings
 
 Phase = Literal["always", "sampling", "learning", "step"]
@@ -54,7 +55,6 @@ class MemoryPlan:
     """One process of a run."""
 
     parts: tuple[MemoryPart, ...]
-    gpus: int
 
     def peak(self, place: Place = "device") -> int:
         return max(self.in_phase(phase, place) for phase in PHASES)
@@ -86,19 +86,21 @@ def memory_plan(
     model: LoadSettings,
     optimizer: OptimizerSettings,
     load: Load,
-    gpus: int = 0,
+    on_gpu: bool = False,
+    role: Role = Role(),
     needs_reference: bool = False,
     needs_critic: bool = False,
 ) -> MemoryPlan:
-    """Parts of one of ``gpus`` processes, which share the learner's weights (FSDP2), or of one on the CPU."""
-    is_half = model.dtype == "bfloat16" or (model.dtype == "auto" and gpus > 0 and shape.is_half)
-    one = _Process(shape=shape, model=model, optimizer=optimizer, load=load, gpus=gpus, width=2 if is_half else 4)
-    parts = [
-        *one.states(needs_reference=needs_reference, needs_critic=needs_critic),
-        *one.learning(),
-        *one.sampling(),
-    ]
-    return MemoryPlan(parts=tuple(part for part in parts if part.bytes), gpus=gpus)
+    """Parts of the process of this role; learners share the learner's weights (FSDP2)."""
+    is_half = model.dtype == "bfloat16" or (model.dtype == "auto" and on_gpu and shape.is_half)
+    width = 2 if is_half else 4
+    one = _Process(shape=shape, model=model, optimizer=optimizer, load=load, on_gpu=on_gpu, role=role, width=width)
+    parts = [*one.program()]
+    if role.learners:
+        parts += [*one.states(needs_reference=needs_reference, needs_critic=needs_critic), *one.learning()]
+    if role.samples:
+        parts += one.sampling()
+    return MemoryPlan(parts=tuple(part for part in parts if part.bytes))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,13 +109,10 @@ class _Process:
     model: LoadSettings
     optimizer: OptimizerSettings
     load: Load
-    gpus: int
+    on_gpu: bool
+    role: Role
     width: int
     """Bytes of a weight."""
-
-    @property
-    def shards(self) -> int:
-        return max(1, self.gpus)
 
     @property
     def trained(self) -> int:
@@ -122,9 +121,17 @@ class _Process:
         return self.shape.weights - (self.shape.vision_weights if self.optimizer.frozen_vision else 0)
 
     @property
+    def own_weights(self) -> int:
+        """Of the model, on this process; a tower that is not trained stays whole."""
+        shards, whole = max(1, self.role.learners), 0
+        if self.optimizer.lora is not None or self.optimizer.frozen_vision:
+            whole = self.shape.vision_weights
+        return (self.shape.weights - whole) // shards + whole
+
+    @property
     def is_native(self) -> bool:
         """Whether the language model's layers run on the CPU's kernels, which keep less."""
-        return not self.gpus and self.width == 4 and self.optimizer.lora is None and not self.optimizer.compile
+        return not self.on_gpu and self.width == 4 and self.optimizer.lora is None and not self.optimizer.compile
 
     @property
     def has_copies(self) -> bool:
@@ -132,18 +139,26 @@ class _Process:
         of_half = self.width == 2 and self.optimizer.lora is None
         return of_half or self.optimizer.offload_optimizer
 
+    def program(self) -> Iterator[MemoryPart]:
+        """What every process holds."""
+        shape, shards = self.shape, max(1, self.role.learners)
+        adapter = 0 if self.optimizer.lora is None else 4 * self.trained
+        yield MemoryPart(name="weights", bytes=self.width * self.own_weights + adapter // shards)
+        if self.role.has_copy:
+            yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
+        yield MemoryPart(name="program", bytes=PROGRAM_BYTES, place="host" if self.on_gpu else "device")
+        if self.on_gpu:
+            yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
+
     def states(self, *, needs_reference: bool, needs_critic: bool) -> Iterator[MemoryPart]:
-        shape, settings, shards = self.shape, self.optimizer, self.shards
-        adapter = 0 if settings.lora is None else 4 * self.trained
-        yield MemoryPart(name="weights", bytes=(self.width * shape.weights + adapter) // shards)
+        shape, settings, shards = self.shape, self.optimizer, self.role.learners
         if shards > 1:
-            yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights)
             layer = shape.weights // max(1, shape.language.count + shape.vision.count)
             whole = 2 * self.width * max(layer, shape.largest)
             yield MemoryPart(name="layers gathered from all ranks", bytes=whole, phase="learning")
         if needs_reference and settings.lora is None:
-            yield MemoryPart(name="reference policy", bytes=self.width * shape.weights)
-        kept: Place = "host" if settings.offload_optimizer and self.gpus else "device"
+            yield MemoryPart(name="reference policy", bytes=self.width * self.own_weights)
+        kept: Place = "host" if settings.offload_optimizer and self.on_gpu else "device"
         if self.has_copies:
             yield MemoryPart(name="fp32 masters", bytes=4 * self.trained // shards, place=kept)
         yield MemoryPart(name="moments", bytes=self._moments() // shards, place=kept)
@@ -156,9 +171,6 @@ class _Process:
         if needs_critic:
             # A head of two layers and a copy of no trunk: small beside all else.
             yield MemoryPart(name="critic", bytes=16 * 2 * shape.language.hidden**2)
-        yield MemoryPart(name="program", bytes=PROGRAM_BYTES, place="host" if self.gpus else "device")
-        if self.gpus:
-            yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
 
     def _moments(self) -> int:
         settings, shape = self.optimizer, self.shape
@@ -181,7 +193,7 @@ class _Process:
             recomputes = recomputes or (on_its_own == "auto" and shape.weights >= TINY_BELOW_WEIGHTS)
             tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
             yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
-        rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.gpus > 0) // shape.vocabulary))
+        rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.on_gpu) // shape.vocabulary))
         # Probabilities and their gradients, with one copy for the product's precision.
         yield MemoryPart(name="logits", bytes=3 * 4 * rows * shape.vocabulary, phase="learning")
         if settings.lora is None:
@@ -207,20 +219,20 @@ class _Process:
         cache = tokens * shape.cache_numbers * self.width
         yield MemoryPart(name="keys and values", bytes=cache, phase="sampling")
         language = shape.language
-        if self.gpus:
+        if self.on_gpu:
             gathered = 2 * tokens * language.key * self.width
             yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase="sampling")
         chunk = max(limits.max_chunk_tokens, load.row_tokens)
         widths = 4 * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
         yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")
         # Logits; off the CPU's kernels also probabilities and their sums in float64.
-        per_logit = 24 if self.gpus or self.width == 2 else 8
+        per_logit = 24 if self.on_gpu or self.width == 2 else 8
         yield MemoryPart(name="logits of all rows", bytes=load.rows * shape.vocabulary * per_logit, phase="sampling")
         features = min(limits.feature_mib << 20, load.rows * load.pack_image_tokens * language.hidden * self.width)
         yield MemoryPart(name="features of images", bytes=features)
         patches = load.rows * load.pack_image_tokens * (shape.merge * shape.patch_px) ** 2 * 3 * 4
         yield MemoryPart(
-            name="patches of images", bytes=min(_DECODED_BYTES, patches), place="host" if self.gpus else "device"
+            name="patches of images", bytes=min(_DECODED_BYTES, patches), place="host" if self.on_gpu else "device"
         )
 
 
