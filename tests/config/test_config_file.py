@@ -1,15 +1,23 @@
 """``--config FILE``: the same settings as ``--set``, messages with their line, and a run's own file starts it again."""
 
+import json
+import re
 from pathlib import Path
 
+import click
 import pytest
+from PIL import Image
 
 from saccade.cli import run_command
+from saccade.cli.config_option import config_option, options_given, preset_option, with_file
 from saccade.config.config_file import config_text, read_config
+from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides, to_json
 from saccade.errors import UserError
 from saccade.miniature.demo import DemoSettings
+from saccade.recipes.questions_settings import QuestionsSettings
 from saccade.runs.metrics import without_times
+from saccade.train.recipe_loading import documented, load_recipe, settings_of
 
 SMALL = """
 run:
@@ -110,3 +118,89 @@ def test_a_run_is_started_again_by_its_own_file(tmp_path: Path) -> None:
     assert (first / "settings.json").read_bytes() == (second / "settings.json").read_bytes()
     assert (first / "config.yaml").read_bytes() == (second / "config.yaml").read_bytes()
     assert without_times(first / "metrics.jsonl") == without_times(second / "metrics.jsonl")
+
+
+@pytest.mark.parametrize("name", ["questions", "demo", "sft", "ivgr", "vista_r1", "look_closer"])
+def test_a_file_of_all_settings_is_accepted_and_changes_nothing(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["settings", name, "--yaml"]) == 0
+    text = capsys.readouterr().out
+    found = read_config(written(tmp_path, text))
+    recipe = load_recipe(name)
+    for model in (None, Path("published")):
+        settings = settings_of(recipe, RecipeContext(model=model))
+        assert apply_overrides(settings, found.overrides) == settings
+    assert found.run["recipe"].value == name
+    # Every setting stands there with what it takes, and those without a value as comments.
+    keys = [one.key for one in documented(settings)]
+    assert len(found.overrides) > 10
+    said = re.findall(r"^ *(?:# )?([\w.]+):", text, re.MULTILINE)
+    assert {key.split(".")[-1] for key in keys} <= {key.split(".")[-1] for key in said}
+    assert "``" not in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_what_depends_on_the_model_is_left_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["settings", "questions", "--yaml"]) == 0
+    text = capsys.readouterr().out
+    assert "[larger models: 1.0e-06]\n    # learning_rate: 0.0002\n" in text
+    assert "    lora: null\n    # (a whole number)\n    # lora.rank:\n" in text
+
+
+def test_a_preset_wins_over_a_file_and_set_wins_over_both(tmp_path: Path) -> None:
+    def seen(*arguments: str) -> tuple[str, ...]:
+        taken: list[tuple[str, ...]] = []
+
+        @click.command()
+        @config_option
+        @preset_option
+        @click.option("--set", "overrides", multiple=True, callback=with_file)
+        @click.pass_context
+        def command(context: click.Context, overrides: tuple[str, ...]) -> None:
+            taken.append(overrides)
+            given.update(options_given(context))
+
+        command.main([*arguments], standalone_mode=False)
+        return taken[0]
+
+    def settings(overrides: tuple[str, ...]) -> QuestionsSettings:
+        return apply_overrides(QuestionsSettings(), overrides)
+
+    given: dict[str, object] = {}
+    path = str(written(tmp_path, "model:\n  engine.max_rows: 5\n  max_pixels: 70000\n"))
+    rows = "model.engine.max_rows"
+    for order in (["--config", path, "--preset", "3b-lora-24gb"], ["--preset", "3b-lora-24gb", "--config", path]):
+        assert settings(seen(*order)).model.engine.max_rows == 32
+        assert settings(seen(*order)).model.max_pixels == 70000
+        assert settings(seen("--set", f"{rows}=7", *order)).model.engine.max_rows == 7
+    assert given == {"preset": "3b-lora-24gb"}
+    # A run's own file names the preset and holds what was changed of it.
+    again = str(written(tmp_path, "run: {preset: 3b-lora-24gb}\nmodel: {engine.max_rows: 7}\n"))
+    chosen = settings(seen("--config", again))
+    assert (chosen.model.engine.max_rows, chosen.rl.optimizer.lora is not None) == (7, True)
+
+
+def test_an_unknown_preset_and_one_that_a_recipe_lacks_the_settings_of_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "run")
+    assert run_command(["train", "questions", "--preset", "3b-lora-24", "--out", out]) == 2
+    assert "Did you mean 3b-lora-24gb? Presets: 3b-lora-24gb, " in capsys.readouterr().err
+    assert run_command(["train", "sft", "--preset", "3b-lora-24gb", "--out", out]) == 2
+    assert "--preset 3b-lora-24gb rl.optimizer" in capsys.readouterr().err
+
+
+def test_a_run_records_its_preset(tmp_path: Path) -> None:
+    for colour in ("red", "green", "blue", "white"):
+        Image.new("RGB", (80, 60), colour).save(tmp_path / f"{colour}.png")
+    rows = [{"question": "Which colour?", "answer": one.stem, "image": one.name} for one in tmp_path.glob("*.png")]
+    data, run = tmp_path / "my.jsonl", tmp_path / "run"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    small = ("sft.steps=0", "rl.steps=1", "rl.tasks_per_step=1", "rl.group_size=2", "rollout.max_turn_tokens=8")
+    own = [word for one in (*small, "model.dtype=float32", "model.engine.max_rows=7") for word in ("--set", one)]
+    command = ["train", "questions", "--data", str(data), "--preset", "3b-lora-24gb", *own]
+    assert run_command([*command, "--out", str(run), "--quiet"]) == 0
+    found = read_config(run / "config.yaml")
+    assert found.run["preset"].value == "3b-lora-24gb"
+    assert {"rl.optimizer.lora.rank=16", "model.dtype=float32", "model.engine.max_rows=7"} <= set(found.overrides)

@@ -15,7 +15,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 _OVERRIDES = "saccade.config_overrides"
 _PRESET = "saccade.preset"
-_NOT_KEPT = ("config", "overrides", "out", "resume", "accepted", "quiet", "retry_failed")
+_SHAPES = ("as_json", "as_yaml", "of_presets")
+_NOT_KEPT = ("config", "overrides", "out", "resume", "accepted", "quiet", "retry_failed", *_SHAPES)
 """Options that say where and how a run goes on, not what it is."""
 
 
@@ -34,7 +35,7 @@ def config_option(command: Command) -> Command:
 
 
 def preset_option(command: Command) -> Command:
-    """The option for a command; all else that says something of settings wins over it."""
+    """The option for a command; ``with_file`` puts its settings where they belong."""
     return click.option(
         "--preset",
         is_eager=True,
@@ -53,9 +54,15 @@ def _take_preset(context: click.Context, parameter: click.Parameter, name: str |
 
 
 def with_file(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The changes of settings of ``--preset``, then those of ``--config``, then those of ``--set``."""
-    preset = context.meta.get(_PRESET)
-    return (*(() if preset is None else preset.overrides), *context.meta.get(_OVERRIDES, ()), *given)
+    """The changes of settings by ``--config``, ``--preset`` and ``--set``; later ones win.
+
+    A file that names its preset itself wins over it: a run's own file holds the preset and what was changed of it.
+    """
+    preset, in_file = context.meta.get(_PRESET), context.meta.get(_OVERRIDES, ())
+    overrides = () if preset is None else preset.overrides
+    if context.get_parameter_source("preset") is ParameterSource.COMMANDLINE:
+        return (*in_file, *overrides, *given)
+    return (*overrides, *in_file, *given)
 
 
 def options_given(context: click.Context) -> dict[str, Json]:

@@ -114,7 +114,7 @@ def shipped_recipes() -> list[tuple[str, str]]:
                 continue
             hints = list(inspect.signature(value).parameters.values())
             if len(hints) == 1 and hints[0].annotation in (RecipeContext, "RecipeContext"):
-                line = (inspect.getdoc(value) or "").partition("\n")[0]
+                line = _without_marks((inspect.getdoc(value) or "").partition("\n")[0])
                 found.append((name if function == name else f"{name}:{function}", line))
     return found
 
@@ -166,9 +166,19 @@ def documented(settings: "DataclassInstance") -> list[SettingDoc]:
     """Every setting in order of definition."""
     values, meanings = to_json(settings), dict(_meanings(type(settings), ""))
     return [
-        SettingDoc(key=key, default=_value_at(values, key), kind=describe(annotation), meaning=meanings.get(key, ""))
+        SettingDoc(
+            key=key,
+            default=_value_at(values, key),
+            kind=describe(annotation),
+            meaning=_without_marks(meanings.get(key, "")),
+        )
         for key, annotation in setting_keys(type(settings)).items()
     ]
+
+
+def _without_marks(text: str) -> str:
+    """Docstrings mark code twice; terminals and Markdown show it once."""
+    return text.replace("``", "`")
 
 
 def _value_at(values: Json, key: str) -> Json:
