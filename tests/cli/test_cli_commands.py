@@ -1,12 +1,17 @@
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from saccade.cli import run_command
+from saccade.cli.commands import COMMANDS
+from saccade.cli.commands import saccade as GROUP
 from saccade.runs.directory import RunDirectory
 from warm import run_warm
 
@@ -90,8 +95,28 @@ def test_an_unknown_command_is_named_with_those_that_look_like_it(capsys: pytest
 def test_help_lists_the_commands() -> None:
     result = saccade("--help")
     assert result.returncode == 0
-    for command in ("demo", "train", "eval", "report"):
-        assert f"\n  {command} " in result.stdout
+    for command in COMMANDS:
+        assert result.stdout.count(f"\n  {command} ") == 1
+    titles = re.findall(r"^(\w[\w ]*):$", result.stdout, re.MULTILINE)
+    assert titles == ["Options", "Start", "Train", "Measure", "Look", "Data", "Serve and share"]
+    # No text is cut off, and lines fit a terminal.
+    assert "..." not in result.stdout.partition("Start:")[2]
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_no_help_and_no_list_shows_the_marks_of_docstrings(capsys: pytest.CaptureFixture[str]) -> None:
+    def helps(command: click.Command, context: click.Context) -> Iterator[str]:
+        yield command.get_help(context)
+        for name in command.list_commands(context) if isinstance(command, click.Group) else []:
+            inner = command.get_command(context, name)  # type: ignore[attr-defined]
+            yield from helps(inner, click.Context(inner, parent=context, info_name=name))
+
+    texts = list(helps(GROUP, click.Context(GROUP, info_name="saccade")))
+    assert len(texts) > len(COMMANDS)
+    for command in (["recipes"], ["settings", "questions"], ["settings", "ivgr"], ["families"], ["benchmarks"]):
+        assert run_command(command) == 0
+        texts.append(capsys.readouterr().out)
+    assert [line for text in texts for line in text.splitlines() if "``" in line] == []
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -6,47 +6,65 @@ import click
 
 from saccade import __version__
 
-COMMANDS = {
-    "audit-family": "audit_family:audit_family",
-    "bench": "bench:bench",
-    "benchmarks": "benchmarks:benchmarks",
-    "chat": "chat:chat",
-    "check": "check:check",
-    "check-data": "check_data:check_data",
-    "compare": "measured:compare",
-    "contamination": "contamination:contamination",
-    "curate": "curate:curate",
-    "demo": "train:demo",
-    "engine": "engine:engine",
-    "eval": "evaluate:evaluate",
-    "export": "exports:export",
-    "families": "families:families",
-    "figures": "measured:figures",
-    "import": "exports:import_",
-    "index": "index:index",
-    "init": "init:init",
-    "judge-agreement": "judge_agreement:judge_agreement",
-    "mcp": "serve:mcp",
-    "merge": "merge:merge",
-    "openenv": "serve:openenv",
-    "plan-fleet": "plan_fleet:plan_fleet",
-    "plan-memory": "plan_memory:plan_memory",
-    "push": "push:push",
-    "recipes": "recipes:recipes",
-    "report": "report:report",
-    "reread": "benchmarks:reread",
-    "retrieve": "retrieve:retrieve",
-    "search": "index:search",
-    "serve": "serve:serve",
-    "serve-agent": "serve_agent:serve_agent",
-    "settings": "recipes:settings",
-    "show": "show:show",
-    "tools": "tools:tools",
-    "train": "train:train",
-    "verifier": "verifier:verifier",
-    "view": "view:view",
+GROUPS = {
+    "Start": {
+        "init": "init:init",
+        "demo": "train:demo",
+        "chat": "chat:chat",
+        "recipes": "recipes:recipes",
+        "settings": "recipes:settings",
+    },
+    "Train": {
+        "train": "train:train",
+        "plan-memory": "plan_memory:plan_memory",
+        "plan-fleet": "plan_fleet:plan_fleet",
+        "verifier": "verifier:verifier",
+        "bench": "bench:bench",
+    },
+    "Measure": {
+        "eval": "evaluate:evaluate",
+        "benchmarks": "benchmarks:benchmarks",
+        "compare": "measured:compare",
+        "figures": "measured:figures",
+        "contamination": "contamination:contamination",
+        "judge-agreement": "judge_agreement:judge_agreement",
+        "reread": "benchmarks:reread",
+    },
+    "Look": {
+        "view": "view:view",
+        "show": "show:show",
+        "report": "report:report",
+        "check": "check:check",
+    },
+    "Data": {
+        "check-data": "check_data:check_data",
+        "families": "families:families",
+        "audit-family": "audit_family:audit_family",
+        "curate": "curate:curate",
+        "import": "exports:import_",
+        "export": "exports:export",
+        "index": "index:index",
+        "search": "index:search",
+        "retrieve": "retrieve:retrieve",
+    },
+    "Serve and share": {
+        "tools": "tools:tools",
+        "serve": "serve:serve",
+        "mcp": "serve:mcp",
+        "openenv": "serve:openenv",
+        "serve-agent": "serve_agent:serve_agent",
+        "engine": "engine:engine",
+        "merge": "merge:merge",
+        "push": "push:push",
+    },
 }
-"""Where each one is: a module of this folder, and its name there."""
+"""As the help shows them: of each command its module in this folder, and its name there."""
+
+COMMANDS = dict(sorted((name, place) for group in GROUPS.values() for name, place in group.items()))
+
+
+_WHOLE = 1000
+"""Characters of a command's first sentence, which are more than any has."""
 
 
 class CommandsByName(click.Group):
@@ -63,6 +81,14 @@ class CommandsByName(click.Group):
         command = getattr(import_module(f"saccade.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each group of commands under its title, with whole first sentences."""
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            rows = [(f"{name:<{width}}", self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([(name, one.get_short_help_str(_WHOLE)) for name, one in rows if one is not None])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
