@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli import options
+from saccade.cli import completion, options
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("audit-family")
-@click.argument("names", metavar="[NAME|FILE.py:NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME|FILE.py:NAME]...", nargs=-1, shell_complete=completion.family_items)
 @click.option("--all", "takes_all", is_flag=True, help="All shipped families that can be drawn on this machine.")
 @click.option(
     "-n", "--n", "tasks", type=click.IntRange(min=50), default=400, show_default=True, help="Training tasks to draw."

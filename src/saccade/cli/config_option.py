@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 from click.core import ParameterSource
 
+from saccade.cli.completion import preset_items
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -42,6 +43,7 @@ def preset_option(command: Command) -> Command:
         expose_value=False,
         callback=_take_preset,
         metavar="NAME",
+        shell_complete=preset_items,
         help="Settings that fit a model on a machine (`saccade settings --presets` lists them); --set wins over them.",
     )(command)
 

@@ -88,7 +88,7 @@ def vista(
 
 @curate.command("codedance")
 @click.option("--data", type=PATH, help="Your own questions: a file or a folder.")
-@click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: questions of a procedural family.")
+@options.family_option("Or: questions of a procedural family.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (64).")
 @click.option("--chains", type=PATH, help="Solutions in words to rewrite: JSON lines of id and chain.")
 @click.option(

@@ -14,7 +14,7 @@ from saccade.errors import UserError
 
 @click.command("argos")
 @click.option("--data", type=PATH, help="Your own questions: a file or a folder; boxes are used where there are any.")
-@click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: questions of a procedural family, exactly verified.")
+@options.family_option("Or: questions of a procedural family, exactly verified.")
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), help="Number of questions, by default all (64).")
 @click.option("--detector", type=PATH, help="Checkpoint directory of a detector, for the regions that verify points.")
 @click.option("--segmenter", type=PATH, help="Checkpoint directory of a segmenter.")

@@ -99,7 +99,7 @@ _OPTIONS = (
         metavar="gymnasium:ID|...",
         help="Or: an environment to play in, as `saccade train environment` names it (docs/environments.md).",
     ),
-    click.option("--family", metavar="NAME|FILE.py:NAME", help="Or: held-out tasks of a procedural family."),
+    options.family_option("Or: held-out tasks of a procedural family."),
     click.option(
         "--benchmark",
         "benchmarks",

@@ -20,7 +20,7 @@ RUN_FORMS: tuple[RunForm, ...] = ("vlmevalkit", "lmms-eval", "inspect", "csv", "
 
 @click.command("export")
 @click.argument("run", type=PATH, metavar="[RUN_DIR]", required=False)
-@click.option("--family", metavar="NAME|FILE.py:NAME", help="Instead of a run: drawn questions, as a data set.")
+@options.family_option("Instead of a run: drawn questions, as a data set.")
 @click.option("--suite", type=click.Choice(["look"]), help="Or: the questions of this benchmark.")
 @click.option(
     "-n",

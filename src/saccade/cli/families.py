@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli import completion
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[FAMILY]...")
+@click.argument("names", nargs=-1, metavar="[FAMILY]...", shell_complete=completion.gym_family_items)
 @click.option("--domain", help="List only families of this domain.")
 @click.option("--json", "is_json", is_flag=True, help="Write one JSON object a line.")
 @click.option(

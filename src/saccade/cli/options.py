@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import click
 
+from saccade.cli import completion
 from saccade.cli.machine import log_to_stderr, prepare_machine
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -30,6 +31,11 @@ def out_option(what: str, *, default: Path | None = None) -> Callable[[Command],
     if default is None:
         return click.option("--out", type=PATH, required=True, help=what)
     return click.option("--out", type=PATH, default=default, show_default=True, help=what)
+
+
+def family_option(what: str) -> Callable[[Command], Command]:
+    """A procedural family by its name; ``what`` says what is done with it."""
+    return click.option("--family", metavar="NAME|FILE.py:NAME", shell_complete=completion.family_items, help=what)
 
 
 def listening_options(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli import options
+from saccade.cli import completion, options
 from saccade.cli.config_option import preset_option, with_file
 from saccade.cli.machine import existing, prepare_machine
 from saccade.cli.options import PATH
@@ -50,6 +50,7 @@ _WORDS = {"sampling": "while trajectories are sampled", "learning": "in forward 
     multiple=True,
     metavar="KEY=VALUE",
     callback=with_file,
+    shell_complete=completion.setting_items,
     help="Change a setting of saccade train questions. Repeatable.",
 )
 @options.as_json

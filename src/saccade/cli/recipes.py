@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli import options
+from saccade.cli import completion, options
 from saccade.cli.config_option import options_given
 from saccade.cli.machine import existing, prepare_machine
 from saccade.cli.options import PATH
@@ -36,7 +36,7 @@ def recipes(as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME", required=False)
+@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME", required=False, shell_complete=completion.recipe_items)
 @click.option("--data", type=PATH, help="As for saccade train, if the defaults depend on it.")
 @click.option("--model", type=PATH, help="As for saccade train, if the defaults depend on it.")
 @click.option("--yaml", "as_yaml", is_flag=True, help="Write a file for `saccade train FILE.yaml`, with meanings.")

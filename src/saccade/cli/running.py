@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from saccade.cli import options
+from saccade.cli import completion, options
 from saccade.cli.config_option import config_option, options_given, with_file
 from saccade.cli.machine import existing, log_to_stderr
 from saccade.cli.options import Command
@@ -59,6 +59,7 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
             multiple=True,
             metavar="KEY=VALUE",
             callback=with_file,
+            shell_complete=completion.setting_items,
             help="Change a setting. Repeatable.",
         ),
         click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),

@@ -93,7 +93,7 @@ def mcp(
 
 
 @click.command()
-@click.option("--family", metavar="NAME|FILE.py:NAME", help="Tasks of a procedural family.")
+@options.family_option("Tasks of a procedural family.")
 @click.option("--data", type=PATH, help="Or: your own tasks, a file or a folder.")
 @click.option("--tools", "tools_file", type=PATH, help="Configuration of the tools, by default the image tools.")
 @options.listening_options(8402, host_help="Address to listen on. A non-loopback one needs a token.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from saccade.cli import options
+from saccade.cli import completion, options
 from saccade.cli.config_option import preset_option
 from saccade.cli.options import PATH
 from saccade.cli.running import RunOptions, run_options, start, task_context
@@ -35,7 +35,7 @@ class FileFirst(click.Command):
 
 
 @click.command(cls=FileFirst)
-@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME|FILE.yaml")
+@click.argument("recipe", metavar="FILE.py:FUNCTION|NAME|FILE.yaml", shell_complete=completion.recipe_items)
 @options.data
 @click.option("--model", type=PATH, help="Checkpoint directory to start from.")
 @preset_option
