@@ -1,6 +1,7 @@
 """``saccade show`` on a small run: why a trajectory got its reward."""
 
 import asyncio
+import json
 import re
 import shutil
 import subprocess
@@ -94,10 +95,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def shown(capsys: pytest.CaptureFixture[str], run: Path, *arguments: object) -> str:
+def shown(capsys: pytest.CaptureFixture[str], run: Path, *arguments: object, width: int | None = 80) -> str:
     assert run_command(["show", str(run), *map(str, arguments)]) == 0
     text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
+    assert width is None or max(map(len, text.splitlines())) <= width
     return text
 
 
@@ -136,6 +137,20 @@ def test_the_advantage_is_the_one_that_it_was_trained_with(run: Path, capsys: py
     best = shown(capsys, run, "--step", 1, "--id", "tiny/000000").split("── ")[3]
     assert "advantage  1.155\n" in best
     assert "right      yes\n" in best
+
+
+def test_a_program_reads_the_same_as_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = json.loads(shown(capsys, run, "--step", 1, "--id", "tiny/000000", "--json", width=None))
+    assert (said["stage"], said["step"], len(said["trajectories"])) == ("rl", 1, 4)
+    filled, best, lost = said["trajectories"][1:]
+    assert [(term["name"], term["adds"]) for term in filled["terms"]] == [
+        ("format", 0.1),
+        ("agrees", 0.0),
+        ("shaping", -0.25),
+    ]
+    assert (best["right"], best["advantages"]) == (True, [pytest.approx(1.1547, abs=1e-4)])
+    assert best["group_rewards"] == pytest.approx([-0.15, -0.15, 0.85])
+    assert (lost["reward"], lost["advantages"], lost["failure"]) == (None, None, "the reward gave no verdict")
 
 
 def test_what_failed_says_why_and_has_no_reward(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,7 +67,7 @@ def _of_recipe(context: click.Context) -> Mapping[str, object]:
     from saccade.train.recipe_loading import load_recipe, settings_of
 
     # An option that still lacks its value keeps click from reading arguments: they are left over.
-    written = context.params.get("recipe") or (context.args or [None])[0]
+    written = context.params.get("recipe") or next(iter(context.args), None)
     own = {"demo": "demo", "plan-memory": "questions", "eval": "evaluation"}
     name = own.get(context.info_name or "", written)
     # A file of one's own would be run for each press of the key.

@@ -1,11 +1,14 @@
 """Trajectories of a recorded run: ``saccade show`` explains their rewards, judges and encoders are asked about them."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli import options
 from saccade.cli.index import noted_place
 from saccade.cli.options import PATH
 from saccade.errors import UserError
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from saccade.curation.teachers import Teachers
     from saccade.media.store import MediaStore
     from saccade.runs.runinfo import RunPaths
-    from saccade.types import Json
+    from saccade.types import Attempt, Json
     from saccade.viewer.star_record import StarredEvaluation
     from saccade.viewer.verdicts import JudgedEvaluation
 
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
     "--worst", type=click.IntRange(min=1), default=5, show_default=True, help="Number of lowest rewards to show."
 )
 @click.option("--id", "task_id", metavar="TASK", help="All trajectories of this question instead.")
-def show(run_directory: Path, stage: str | None, step: int | None, worst: int, task_id: str | None) -> None:
+@options.as_json
+def show(
+    run_directory: Path, stage: str | None, step: int | None, worst: int, task_id: str | None, as_json: bool
+) -> None:
     """Explain rewards: turns, every term with value and weight, the group and the advantage."""
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
@@ -36,17 +42,47 @@ def show(run_directory: Path, stage: str | None, step: int | None, worst: int, t
     files = recorded_files(RunPaths(root=run_directory))
     file = chosen_file(files, stage=stage, step=step, task_id=task_id)
     groups = groups_of(list(read_records(file.path)))
-    click.echo(overview(file, groups))
     if task_id is None:
         chosen = lowest_rewards(groups, worst)
+    else:
+        chosen = [(one, group) for group in groups for one in group.attempts if one.task.id == task_id]
+    if as_json:
+        rows = [_as_json(attempt, group.totals) for attempt, group in chosen]
+        where = {"stage": file.position.stage, "step": None if file.is_evaluation else file.position.step}
+        click.echo(json.dumps({**where, "trajectories": rows}, indent=1))
+        return
+    click.echo(overview(file, groups))
+    if task_id is None:
         click.echo(
             f"the {len(chosen)} with the lowest reward:" if len(chosen) > 1 else "the one with the lowest reward:"
         )
-    else:
-        chosen = [(one, group) for group in groups for one in group.attempts if one.task.id == task_id]
     for attempt, group in chosen:
         click.echo()
         click.echo(explained(attempt, group, is_evaluation=file.is_evaluation))
+
+
+def _as_json(attempt: "Attempt", group_totals: list[float]) -> dict[str, object]:
+    from saccade.viewer.outcomes import turn_outcome
+
+    task, trajectory, score = attempt.task, attempt.trajectory, attempt.trajectory.score
+    terms = () if score is None else score.terms
+    return {
+        "task": task.id,
+        "stream": trajectory.stream,
+        "sample": trajectory.sample,
+        "question": task.question,
+        "expected": task.answer,
+        "answered": trajectory.answer,
+        "status": trajectory.status,
+        "failure": trajectory.failure,
+        "turns": [{"text": turn.text, "outcome": " ".join(turn_outcome(turn)).strip()} for turn in trajectory.turns],
+        "terms": [{**asdict(term), "adds": term.contribution} for term in terms],
+        "reward": None if score is None else score.total,
+        "right": None if score is None else score.is_right,
+        "notes": {} if score is None else dict(score.notes),
+        "group_rewards": group_totals,
+        "advantages": attempt.advantages,
+    }
 
 
 def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> int:
