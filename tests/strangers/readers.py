@@ -126,6 +126,7 @@ OTHERS: dict[str, str] = {
     "cli/entry.py": "opens the null device alone",
     "codec/functions.py": "compiles functions written from our own classes",
     "config/setting_values.py": "a function called read_text, which opens nothing",
+    "config/presets.py": "reads a file of the package",
     "config/settings.py": "a function called read_text, which opens nothing",
     "curation/teachers.py": "reads counts that the same curation wrote, guarded by its journal",
     "engines/vllm/replica.py": "makes a lock in a folder of its own",
