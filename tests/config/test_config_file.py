@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from PIL import Image
 
 from saccade.cli import run_command
 from saccade.cli.config_option import config_option, options_given, preset_option, with_file
+from saccade.cli.settings_file import settings_file
 from saccade.config.config_file import config_text, read_config
 from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides, to_json
@@ -139,6 +141,36 @@ def test_a_file_of_all_settings_is_accepted_and_changes_nothing(
     assert {key.split(".")[-1] for key in keys} <= {key.split(".")[-1] for key in said}
     assert "``" not in text
     assert max(map(len, text.splitlines())) <= 120
+
+
+def test_text_that_yaml_would_read_otherwise_comes_back(tmp_path: Path) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Inner:
+        word: str = "no"
+        """Two
+        lines: # with ``marks``."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Odd:
+        text: str = "a\nb: c # d"
+        empty: str = ""
+        star: str = "*x"
+        null: str = "null"
+        tab: str = "a\t\x1b[31m"
+        path: Path = Path("a: b/ü")
+        many: tuple[str, ...] = ("a\nb", "no", "1e-6")
+        floats: tuple[float, float] = (1e-6, float("inf"))
+        inner: Inner = Inner()
+        absent: Inner | None = None
+
+    text = settings_file(documented(Odd()), {"recipe": "a: b"}, papers={}, larger={"inner.word": "yes"})
+    found = read_config(written(tmp_path, text))
+    assert apply_overrides(Odd(), found.overrides) == Odd()
+    assert found.run["recipe"].value == "a: b"
+    assert "# inner:\n" in text
+    assert "absent: null\n" in text
+    filled = text.replace("# absent.word:", "absent.word: x")
+    assert apply_overrides(Odd(), read_config(written(tmp_path, filled)).overrides).absent == Inner(word="x")
 
 
 def test_what_depends_on_the_model_is_left_to_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,10 +29,10 @@ def recipes(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([{"name": name, "meaning": line} for name, line in found], indent=1))
         return
-    width = max(len(name) for name, _ in found)
-    for name, line in found:
-        click.echo(f"{name:<{width}}  {line}")
-    click.echo("\nsaccade settings RECIPE lists what can be set; saccade train RECIPE --out DIR runs it.")
+    formatter = click.get_current_context().make_formatter()
+    formatter.write_dl(found)
+    click.echo(formatter.getvalue())
+    click.echo("saccade settings RECIPE lists what can be set; saccade train RECIPE --out DIR runs it.")
 
 
 @click.command()

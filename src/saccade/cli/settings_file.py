@@ -1,5 +1,6 @@
 """The text of ``saccade settings RECIPE --yaml``: a file for ``--config`` that changes nothing, with meanings."""
 
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -83,4 +84,6 @@ def _block(
 
 def _value(value: "Json") -> str:
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10**6)
-    return text.removesuffix("\n").removesuffix("\n...")
+    text = text.removesuffix("\n").removesuffix("\n...")
+    # Of several lines, it would have to be indented.
+    return json.dumps(value) if "\n" in text else text

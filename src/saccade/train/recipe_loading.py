@@ -105,7 +105,7 @@ def _shipped(name: str, function: str) -> ModuleType:
 
 
 def shipped_recipes() -> list[tuple[str, str]]:
-    """Name and first line of every shipped recipe, those beside the module's own (``ivgr:tiny``) included."""
+    """Every shipped recipe and what it is for, those beside the module's own (``ivgr:tiny``) included."""
     found = []
     for name in recipe_names():
         modules = {one.__name__ for one in _modules_of(name)}
@@ -114,8 +114,9 @@ def shipped_recipes() -> list[tuple[str, str]]:
                 continue
             hints = list(inspect.signature(value).parameters.values())
             if len(hints) == 1 and hints[0].annotation in (RecipeContext, "RecipeContext"):
-                line = _without_marks((inspect.getdoc(value) or "").partition("\n")[0])
-                found.append((name if function == name else f"{name}:{function}", line))
+                own = inspect.getmodule(value) if function == name else None
+                lines = [(inspect.getdoc(one) or "").partition("\n")[0] for one in (own, value) if one is not None]
+                found.append((name if function == name else f"{name}:{function}", _without_marks(" ".join(lines))))
     return found
 
 

@@ -156,7 +156,7 @@ class RLSettings:
     finishes the batch with the weights that it began with. Needs ``overlap``."""
     checkpoint_every: Positive = 10
     checkpoints_kept: Positive = 2
-    """As for SFT (``SFTSettings``)."""
+    """Number of newest checkpoints to keep while the stage runs."""
     evaluate_every: Count = 0
     """Steps between evaluations for the curves; 0 for none."""
 
