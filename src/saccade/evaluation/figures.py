@@ -6,7 +6,7 @@ Nothing here plays or scores: a hundred thousand samples are summed up in second
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from saccade.codec.forms import Form
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.prices import Price
 from saccade.evaluation.repeats import Repeats, repeats
-from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
+from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample, question_of
 from saccade.evaluation.statistics import ClusteredMean, clustered_mean, planned_difference
 from saccade.rewards.groups import UNANSWERED
 from saccade.types import Json
@@ -145,8 +145,16 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     samples = found.samples
     scored = [one for one in samples if one.right is not None]
     unanswered = [one.failure for one in samples].count(UNANSWERED) if len(scored) < len(samples) else 0
+    of_each = [question_of(one.id, found.header.asked) for one in scored]
+    is_cycled = any(question != one.id for question, one in zip(of_each, scored))
     repeated = repeats(samples)
-    means = GroupedMeans([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
+    if is_cycled:
+        repeated = replace(repeated, avg=replace(repeated.avg, n=len(set(of_each))))
+    means = GroupedMeans(
+        [float(bool(one.right)) for one in scored],
+        [one.cluster for one in scored],
+        questions=of_each if is_cycled else None,
+    )
     error_kinds = Counter(chain.from_iterable([one.errors for one in scored]))
     tools: Counter[str] = Counter()
     for one in samples:
@@ -168,7 +176,7 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
         by_turns=_in_order(means.by(_bands([one.turns for one in scored], _turn_band))),
         by_pixels=_in_order(means.by(_bands([one.pixels for one in scored], _pixel_band))),
         by_option=_by_option(scored),
-        all_cycles=_all_cycles(scored) if found.header.asked.get("probe") == "cycled" else None,
+        all_cycles=_all_cycles(scored, of_each) if is_cycled else None,
         errors=dict(sorted(error_kinds.items())),
         tools=dict(tools.most_common()),
         spending=_spending(samples, sum(tools.values()), times, price),
@@ -237,10 +245,10 @@ def _picked(place: int, counts: Mapping[tuple[int, int, bool], int]) -> int:
     return sum(count for (_, picked, _), count in counts.items() if picked == place)
 
 
-def _all_cycles(samples: Sequence[StoredSample]) -> ClusteredMean:
+def _all_cycles(samples: Sequence[StoredSample], of_each: Sequence[str]) -> ClusteredMean:
     questions: dict[str, list[StoredSample]] = {}
-    for one in samples:
-        questions.setdefault(one.id.rpartition("#cycle")[0], []).append(one)
+    for question, one in zip(of_each, samples, strict=True):
+        questions.setdefault(question, []).append(one)
     right = [float(all(one.right for one in of)) for of in questions.values()]
     return clustered_mean(right, [of[0].cluster for of in questions.values()])
 
