@@ -160,4 +160,5 @@ def test_the_orders_of_a_question_count_as_one_question_with_one_interval_everyw
     report = (run / "report.html").read_text()
     assert f"{100 * low:.1f} to {100 * high:.1f} %" in report.replace("\N{NO-BREAK SPACE}", " ")
     assert f"33.3% {interval}" in report
+    assert "accuracy 33.3% (n=12)" in told
     assert "12 in 12" in report
