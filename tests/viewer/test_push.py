@@ -24,7 +24,7 @@ from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.hub_server import FakeHub
 from saccade.viewer.evidence import collect
-from saccade.viewer.model_card import model_card
+from saccade.viewer.model_card import Rights, model_card
 from warm import TORCH, run_warm
 
 BASE = Path(saccade.models.__file__).parent / "base_checkpoint"
@@ -306,3 +306,31 @@ def test_a_card_shows_a_trajectory_of_the_pushed_checkpoint_alone(run: Path, tmp
     unmeasured = model_card(only_before, repo=REPO, checkpoint=copied / "checkpoints" / "rl-000030")
     for one in (halfway, unmeasured):
         assert (one.picture, "## A trajectory" in one.text) == (None, False)
+
+
+def test_an_adapter_of_a_folder_is_pushed_with_the_base_that_its_reader_needs(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copied, written = shutil.copytree(run, tmp_path / "my run"), tmp_path / "files"
+    checkpoint = copied / "checkpoints" / "rl-000030"
+    (checkpoint / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "/home/me/secret base"}))
+    (checkpoint / CHECKSUMS).write_bytes(sums_file(checkpoint))
+    push = ["push", str(copied), REPO, "--only-write", str(written)]
+    assert run_command(push) == 2
+    assert "--base OWNER/NAME" in capsys.readouterr().err
+    assert run_command([*push, "--base", "/home/me/secret base"]) == 2
+    assert not written.exists()
+    assert run_command([*push, "--base", "them/base", "--license", "apache-2.0"]) == 0
+    assert json.loads((written / "adapter_config.json").read_text())["base_model_name_or_path"] == "them/base"
+    assert damage_in(written) is None
+    text = (written / "README.md").read_text()
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert (head["base_model"], head["license"]) == ("them/base", "apache-2.0")
+    assert "licensed under apache-2.0" in text
+    assert not [file for file in written.rglob("*") if b"secret" in file.read_bytes()]
+
+
+def test_a_card_without_a_licence_says_whose_terms_apply(run: Path) -> None:
+    evidence, checkpoint = collect(RunPaths(root=run)), run / "checkpoints" / "rl-000030"
+    card = model_card(evidence, repo=REPO, checkpoint=checkpoint, rights=Rights(base="them/base"))
+    assert "named no licence; the terms of `them/base` apply" in card.text

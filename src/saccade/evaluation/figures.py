@@ -67,7 +67,7 @@ class Spending:
 class EvaluationFigures:
     """All figures of one evaluation."""
 
-    FORM: ClassVar = Form(apart=("header",), flat=("repeats",), sparse=("unanswered",))
+    FORM: ClassVar = Form(apart=("header",), flat=("repeats",), sparse=("unanswered", "commonest_answer"))
 
     header: SampleHeader
     failed: int
@@ -83,7 +83,7 @@ class EvaluationFigures:
     total: int
     repeats: Repeats
     chance: float | None
-    """Accuracy of a guess: one of the options, or else the most frequent answer of the set."""
+    """Accuracy of a guess among the options; None unless every question has some."""
     smallest_difference: float
     """The smallest difference that a paired comparison on so many questions shows with 80 % power."""
     categories: Mapping[str, ClusteredMean]
@@ -101,6 +101,11 @@ class EvaluationFigures:
     spending: Spending
     unanswered: int = 0
     """Samples of questions that come without an answer: in no figure."""
+    commonest_answer: float | None = None
+    """Share of questions of which the most frequent right answer of these very questions is the right one.
+
+    None where all have options.
+    """
 
     @property
     def accuracy(self) -> ClusteredMean:
@@ -119,6 +124,8 @@ class EvaluationFigures:
         text = f"{self.header.name}: {accuracy.describe()}, {accuracy.n:,} questions in {accuracy.clusters:,} clusters"
         if self.chance is not None:
             text += f"; chance {self.chance:.1%}"
+        if self.commonest_answer is not None:
+            text += f"; always the commonest answer {self.commonest_answer:.1%}"
         if self.repeats.k > 1:
             text += f"; {self.repeats.describe()}"
         if self.all_cycles is not None:
@@ -171,6 +178,7 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
         total=len(samples),
         repeats=repeated,
         chance=chance(scored),
+        commonest_answer=commonest_answer(scored),
         smallest_difference=planned_difference(max(1, repeated.avg.clusters), share=_share_of(repeated.avg.mean)),
         categories=means.by_category(scored),
         by_turns=_in_order(means.by(_bands([one.turns for one in scored], _turn_band))),
@@ -184,15 +192,21 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
 
 
 def chance(samples: Sequence[StoredSample]) -> float | None:
-    """The accuracy of a guess: 1 over the options; without options the share of the most frequent right answer.
-
-    None without samples, and for episodes of an environment, which have no right answer.
-    """
-    if not any(one.choices or one.gold.strip() for one in samples):
+    """The accuracy of a guess among the options; None unless every question has some."""
+    if not samples or not all(one.choices for one in samples):
         return None
-    free = Counter([one.gold.strip().casefold() for one in samples if not one.choices])
-    likeliest = max(free.values()) if free else 0
-    return (math.fsum([1 / one.choices for one in samples if one.choices]) + likeliest) / len(samples)
+    return math.fsum([1 / one.choices for one in samples]) / len(samples)
+
+
+def commonest_answer(samples: Sequence[StoredSample]) -> float | None:
+    """The share of questions that the right answer of most of them answers: what never looking may reach here.
+
+    None where all have options, for a single question, and for episodes of an environment, which have no right answer.
+    """
+    golds = [one.gold.strip().casefold() for one in samples]
+    if all(one.choices for one in samples) or not any(golds) or len({one.id for one in samples}) < 2:
+        return None
+    return Counter(golds).most_common(1)[0][1] / len(golds)
 
 
 def _share_of(mean: float | None) -> float:

@@ -7,7 +7,7 @@ markup; of paths the last part alone is shown.
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -36,12 +36,33 @@ class ModelCard:
     picture: bytes | None
 
 
-def model_card(evidence: Evidence, *, repo: str, checkpoint: Path) -> ModelCard:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rights:
+    """What the weights come from, in the words of who pushes them."""
+
+    base: str | None = None
+    """The base on the hub of a run that began from a folder."""
+    licence: str | None = None
+    """By its name on the hub."""
+
+    def describe(self) -> str:
+        """The card's sentence on the licence."""
+        if self.licence is not None:
+            return f"The weights are licensed under {_inline(self.licence)}."
+        whose = f"`{self.base}`" if self.base else "the model that the run began from"
+        return f"The publisher has named no licence; the terms of {whose} apply to what is made of it."
+
+
+def model_card(evidence: Evidence, *, repo: str, checkpoint: Path, rights: Rights = Rights()) -> ModelCard:
     """The card of a checkpoint of a run."""
+    if rights.base is None:
+        inputs = evidence.settings.get("inputs")
+        base = hub_base(str(inputs.get("model", ""))) if isinstance(inputs, Mapping) else None
+        rights = replace(rights, base=base)
     shown = _example(evidence, checkpoint.name)
     picture = None if shown is None else _picture(evidence, shown)
     parts = [
-        f"---\n{yaml.safe_dump(_head(evidence, repo, checkpoint), sort_keys=False, allow_unicode=True)}---\n",
+        f"---\n{yaml.safe_dump(_head(evidence, repo, checkpoint, rights), sort_keys=False, allow_unicode=True)}---\n",
         f"# {_inline(repo.rpartition('/')[2])}\n",
         f"{_inline(evidence.info.title)}. Checkpoint `{checkpoint.name}` of a run of "
         "Saccade, which post-trains vision-language models to think with images.\n",
@@ -49,6 +70,7 @@ def model_card(evidence: Evidence, *, repo: str, checkpoint: Path) -> ModelCard:
         *([] if shown is None else _trajectory(shown, has_picture=picture is not None)),
         "## Use\n",
         _use(repo, checkpoint),
+        f"## Licence\n\n{rights.describe()}\n",
         "## Settings\n",
         f"`config.yaml` has all of them for `saccade train --config`. Seed {evidence.settings.get('seed', '?')}; "
         f"versions: {', '.join(f'{name} {version}' for name, version in sorted(evidence.info.versions.items()))}.\n",
@@ -74,10 +96,8 @@ def short_paths(value: Json) -> Json:
     return value
 
 
-def _head(evidence: Evidence, repo: str, checkpoint: Path) -> dict[str, Json]:
+def _head(evidence: Evidence, repo: str, checkpoint: Path, rights: Rights) -> dict[str, Json]:
     is_adapter = (checkpoint / "adapter_config.json").is_file()
-    inputs = evidence.settings.get("inputs")
-    base = hub_base(str(inputs.get("model", ""))) if isinstance(inputs, Mapping) else None
     results: list[Json] = [
         {
             "task": {"type": "image-text-to-text"},
@@ -92,8 +112,10 @@ def _head(evidence: Evidence, repo: str, checkpoint: Path) -> dict[str, Json]:
         "pipeline_tag": "image-text-to-text",
         "tags": ["saccade", "thinking-with-images", "reinforcement-learning"],
     }
-    if base is not None:
-        head["base_model"] = base
+    if rights.licence is not None:
+        head["license"] = rights.licence
+    if rights.base is not None:
+        head["base_model"] = rights.base
     if results:
         head["model-index"] = [{"name": repo.rpartition("/")[2], "results": results}]
     return head
