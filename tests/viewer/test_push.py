@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,11 +20,18 @@ from viewer_fake_run import hostile_attempt, make_run
 import saccade.models
 from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
 from saccade.cli import run_command
+from saccade.envs import DEFAULT_VIEW
 from saccade.media.store import MediaStore
+from saccade.models.loading import ASKING_RECORD
+from saccade.protocols.tagged import tagged_protocol
+from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
+from saccade.runs.asking import AskingRecord
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.hub_server import FakeHub
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.train.plan_record import way_of
 from saccade.viewer.evidence import collect
 from saccade.viewer.model_card import Rights, model_card
 from warm import TORCH, run_warm
@@ -334,3 +343,33 @@ def test_a_card_without_a_licence_says_whose_terms_apply(run: Path) -> None:
     evidence, checkpoint = collect(RunPaths(root=run)), run / "checkpoints" / "rl-000030"
     card = model_card(evidence, repo=REPO, checkpoint=checkpoint, rights=Rights(base="them/base"))
     assert "named no licence; the terms of `them/base` apply" in card.text
+
+
+def code_of(card: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+
+
+def test_the_code_of_a_card_runs_as_it_stands(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    written = tmp_path / "files"
+    assert run_command(["push", str(run), REPO, "--only-write", str(written)]) == 0
+    hub.state.add("model", REPO, {file.name: file.read_bytes() for file in written.iterdir() if file.is_file()})
+    Image.new("RGB", (96, 64), "red").save(tmp_path / "picture.png")
+    with_tools, alone = code_of((written / "README.md").read_text())
+    env = environment(hub, tmp_path / "home")
+    assert "\nAnswer: " in python(with_tools, env, tmp_path)
+    compile(alone, "card", "exec")
+    if find_spec("torchvision") is not None:  # Without it transformers makes no processor of these families.
+        assert "Turn: " in python(alone, env, tmp_path)
+
+
+def test_a_card_has_the_instructions_that_the_policy_was_trained_with(run: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(run, tmp_path / "run")
+    checkpoint = copied / "checkpoints" / "rl-000030"
+    protocol = tagged_protocol(style="brief", max_turns=2)
+    episodes = EpisodeSpec(protocol=protocol, tools=IMAGE_TOOLS, rollout=RolloutSettings(), max_turns=2)
+    way = way_of(episodes, DEFAULT_VIEW)
+    (checkpoint / ASKING_RECORD).write_text(json.dumps({"version": 1, **AskingRecord(evaluated=(way,)).as_json()}))
+    _, alone = code_of(model_card(collect(RunPaths(root=copied)), repo=REPO, checkpoint=checkpoint).text)
+    assert way.system
+    assert repr(way.system) in alone
+    compile(alone, "card", "exec")
