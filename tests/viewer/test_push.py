@@ -21,11 +21,14 @@ import saccade.models
 from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
 from saccade.cli import run_command
 from saccade.envs import DEFAULT_VIEW
+from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.loading import ASKING_RECORD
+from saccade.models.loading import ASKING_RECORD, load_model
+from saccade.models.lora import LoraSettings
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
 from saccade.runs.asking import AskingRecord
+from saccade.runs.checkpoints import save_checkpoint
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
@@ -360,6 +363,23 @@ def test_the_code_of_a_card_runs_as_it_stands(hub: FakeHub, run: Path, tmp_path:
     compile(alone, "card", "exec")
     if find_spec("torchvision") is not None:  # Without it transformers makes no processor of these families.
         assert "Turn: " in python(alone, env, tmp_path)
+
+
+def test_the_code_of_an_adapters_card_fetches_its_base(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    copied, written = shutil.copytree(run, tmp_path / "run"), tmp_path / "files"
+    checkpoints = RunPaths(root=copied).checkpoints
+    shutil.rmtree(checkpoints)
+    model = load_model(shutil.copytree(BASE, tmp_path / "own base"), MediaStore())
+    Learner(model, OptimizerSettings(lora=LoraSettings(rank=2)))
+    save_checkpoint(checkpoints, Position(stage="rl", step=30), model, None)
+    assert run_command(["push", str(copied), REPO, "--base", "them/base", "--only-write", str(written)]) == 0
+    assert not [file for file in written.rglob("*") if b"own base" in file.read_bytes()]
+    shutil.rmtree(tmp_path / "own base")
+    for name, folder in ((REPO, written), ("them/base", BASE)):
+        hub.state.add("model", name, {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()})
+    Image.new("RGB", (96, 64), "red").save(tmp_path / "picture.png")
+    [with_tools] = code_of((written / "README.md").read_text())
+    assert "\nAnswer: " in python(with_tools, environment(hub, tmp_path / "home"), tmp_path)
 
 
 def test_a_card_has_the_instructions_that_the_policy_was_trained_with(run: Path, tmp_path: Path) -> None:

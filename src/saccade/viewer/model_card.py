@@ -33,15 +33,15 @@ USE_WITH_TOOLS = """\
 import asyncio
 from pathlib import Path
 
-from huggingface_hub import snapshot_download
 from PIL import Image
+from saccade.cli.machine import existing
 from saccade.engines.local import local_engine
 from saccade.recipes.serving import served_policy
 from saccade.rollout.episodes import RolloutRequest
 from saccade.serving.agent import RequestSampling
 from saccade.types import Task
 
-policy = served_policy(Path(snapshot_download("OWNER/NAME")), local_engine)
+policy = served_policy(existing("--model", Path("OWNER/NAME")), local_engine)
 picture = policy.media.add(Image.open("picture.png").convert("RGB"))
 question = "What does the sign say?"
 task = Task(id="mine", family="mine", question=question, answer="", answer_kind="text", images=(picture,))
@@ -58,7 +58,7 @@ from PIL import Image
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 model = AutoModelForImageTextToText.from_pretrained("OWNER/NAME")
-processor = AutoProcessor.from_pretrained("OWNER/NAME")
+processor = AutoProcessor.from_pretrained("OWNER/NAME", use_fast=False)  # Pictures as in training.
 messages = [
 SYSTEM_LINE    {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What does the sign say?"}]},
 ]
