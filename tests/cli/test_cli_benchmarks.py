@@ -162,3 +162,17 @@ def test_the_orders_of_a_question_count_as_one_question_with_one_interval_everyw
     assert f"33.3% {interval}" in report
     assert "accuracy 33.3% (n=12)" in told
     assert "12 in 12" in report
+
+
+def test_samples_that_were_cut_leave_a_note_and_the_figures_without_clusters(folder: Path) -> None:
+    run = folder / "run"
+    played(folder, run)
+    (run / "run.json").write_text(
+        json.dumps({"status": "finished", "title": "x", "command": [], "started": "", "versions": {}})
+    )
+    (run / "samples").mkdir()
+    (run / "samples" / "vstar_direct.jsonl").write_text('{"kind": "hea')
+    evidence = collect(RunPaths(root=run))
+    [one] = evidence.evaluations
+    assert (one.summary.overall.n, one.belonging) == (2, None)
+    assert any("samples/vstar_direct.jsonl" in note for note in evidence.notes)
