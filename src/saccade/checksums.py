@@ -16,6 +16,7 @@ import msgspec
 import xxhash
 
 from saccade.atomic import TEMPORARY_PREFIX, write_bytes_atomic
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 
@@ -190,7 +191,7 @@ def refuse_damaged(folder: Path, *, of: Callable[[str], bool] = lambda _: True) 
     if (damage := damage_in(folder, of=of)) is not None:
         raise UserError(
             f"{folder}/{damage}. Use another checkpoint of the run, or copy this one again; a change that was meant is "
-            f"accepted by `saccade check {folder} --accept`"
+            f"accepted by `saccade check {shell_words(folder)} --accept`"
         )
 
 
@@ -253,8 +254,8 @@ def _count_in(head: bytes) -> int | None:
 
 def _damaged_sums(path: Path, why: str) -> UserError:
     return UserError(
-        f"{path} cannot be read: {why}; without it nothing can be checked: `saccade check {path.parent} --accept` "
-        "writes it anew for what is there now"
+        f"{path} cannot be read: {why}; without it nothing can be checked: "
+        f"`saccade check {shell_words(path.parent)} --accept` writes it anew for what is there now"
     )
 
 

@@ -17,8 +17,10 @@ from saccade.media.store import MediaStore
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
-from saccade.testing.chat_server import ChatServer, chat_reply
+from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Answer, Attempt, Trajectory, Turn
+from saccade.viewer.evidence import collect
+from saccade.viewer.model_card import model_card
 
 
 @pytest.fixture
@@ -120,3 +122,57 @@ def test_missing_files_of_benchmarks_are_told_before_torch_is_imported(tmp_path:
     assert done.returncode == 0, done.stderr
     assert f"no benchmark of iVGR, tables 2 to 4 is in {tmp_path}; put there any of:" in done.stderr
     assert f"MMStar is not there; put {tmp_path / 'MMStar.tsv'}" in done.stderr
+
+
+def test_the_orders_of_a_question_count_as_one_question_with_one_interval_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = []
+    for place in range(12):
+        buffer = io.BytesIO()
+        Image.new("RGB", (12, 12), (20 * place, 0, 0)).save(buffer, "PNG")
+        options = {"A": "red", "B": "blue", "C": "green", "D": "grey"}
+        known = {"index": place, "question": "Easy?" if place < 4 else "Hard?", "answer": "A", "category": "c"}
+        rows.append({**known, **options, "image": base64.b64encode(buffer.getvalue()).decode()})
+    pd.DataFrame(rows).to_csv(tmp_path / "VStarBench.tsv", sep="\t", index=False)
+    run, measured = tmp_path / "run", ["--benchmark", "vstar=cycles", "--benchmarks-dir", str(tmp_path)]
+
+    def reply(asked: Received) -> Served:
+        return chat_reply(f"<answer>{'red' if 'Easy?' in json.dumps(asked.body) else 'blue'}</answer>")
+
+    with ChatServer(reply) as server:
+        how = ["--server", server.url, "--server-model", "m", "--protocol", "direct", "--out", str(run)]
+        assert run_command(["eval", *how, *measured]) == 0
+    told = capsys.readouterr().out
+    assert run_command(["figures", str(run)]) == 0
+    figures = capsys.readouterr().out
+    evidence = collect(RunPaths(root=run))
+    [answers] = [one.summary.overall for one in evidence.evaluations]
+    low, high = answers.ci95
+    assert (answers.n, answers.accuracy) == (12, 1 / 3)
+    assert high - low > 0.4  # Of 48 independent answers it would be 0.26.
+    interval = f"({low:.1%} to {high:.1%})"
+    assert f"33.3% right ({low:.1%} to {high:.1%}, 12 tasks)" in told
+    assert f"33.3% {interval}, 12 questions in 12 clusters" in figures
+    assert "right in all cycles 33.3%" in figures
+    card = model_card(evidence, repo="me/x", checkpoint=tmp_path).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert f"| 12 | 33.3 % | {100 * low:.1f} % to {100 * high:.1f} % |" in card
+    report = (run / "report.html").read_text()
+    assert f"{100 * low:.1f} to {100 * high:.1f} %" in report.replace("\N{NO-BREAK SPACE}", " ")
+    assert f"33.3% {interval}" in report
+    assert "accuracy 33.3% (n=12)" in told
+    assert "12 in 12" in report
+
+
+def test_samples_that_were_cut_leave_a_note_and_the_figures_without_clusters(folder: Path) -> None:
+    run = folder / "run"
+    played(folder, run)
+    (run / "run.json").write_text(
+        json.dumps({"status": "finished", "title": "x", "command": [], "started": "", "versions": {}})
+    )
+    (run / "samples").mkdir()
+    (run / "samples" / "vstar_direct.jsonl").write_text('{"kind": "hea')
+    evidence = collect(RunPaths(root=run))
+    [one] = evidence.evaluations
+    assert (one.summary.overall.n, one.belonging) == (2, None)
+    assert any("samples/vstar_direct.jsonl" in note for note in evidence.notes)

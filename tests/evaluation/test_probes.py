@@ -165,6 +165,18 @@ def test_a_policy_that_picks_the_first_option_is_exposed_by_cycling() -> None:
     assert after.all_cycles is not None
     assert after.all_cycles.mean == 0.0
     # No more questions than before, only asked three times.
-    assert after.accuracy.clusters == 30
+    assert (after.accuracy.n, after.accuracy.clusters) == (30, 30)
     assert after.by_option["A"] == {"n": 30, "accuracy": 1.0, "picked": 1.0}
     assert after.by_option["B"] == {"n": 30, "accuracy": 0.0, "picked": 0.0}
+
+
+def test_chance_is_a_guess_among_options_and_never_the_commonest_answer_of_open_questions() -> None:
+    answers = ["7", "7", "7", "8", "9"]
+    tasks = [question(place, choices=(), answer=answer, answer_kind="exact") for place, answer in enumerate(answers)]
+    header = SampleHeader(name="open", model={}, asked={})
+    found = figures(SampleSet(header=header, samples=tuple(always_first(task) for task in tasks)))
+    assert (found.chance, found.commonest_answer) == (None, 0.6)
+    assert "always the commonest answer 60.0%" in found.describe()
+    assert "chance" not in found.describe()
+    single = figures(SampleSet(header=header, samples=(always_first(tasks[0]),)))
+    assert (single.chance, single.commonest_answer) == (None, None)

@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,23 @@ from viewer_fake_run import hostile_attempt, make_run
 import saccade.models
 from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
 from saccade.cli import run_command
+from saccade.envs import DEFAULT_VIEW
+from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.media.store import MediaStore
+from saccade.models.loading import ASKING_RECORD, load_model
+from saccade.models.lora import LoraSettings
+from saccade.protocols.tagged import tagged_protocol
+from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
+from saccade.runs.asking import AskingRecord
+from saccade.runs.checkpoints import save_checkpoint
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.hub_server import FakeHub
+from saccade.tools.images import IMAGE_TOOLS
+from saccade.train.plan_record import way_of
 from saccade.viewer.evidence import collect
-from saccade.viewer.model_card import model_card
+from saccade.viewer.model_card import Rights, model_card
 from warm import TORCH, run_warm
 
 BASE = Path(saccade.models.__file__).parent / "base_checkpoint"
@@ -306,3 +318,78 @@ def test_a_card_shows_a_trajectory_of_the_pushed_checkpoint_alone(run: Path, tmp
     unmeasured = model_card(only_before, repo=REPO, checkpoint=copied / "checkpoints" / "rl-000030")
     for one in (halfway, unmeasured):
         assert (one.picture, "## A trajectory" in one.text) == (None, False)
+
+
+def test_an_adapter_of_a_folder_is_pushed_with_the_base_that_its_reader_needs(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copied, written = shutil.copytree(run, tmp_path / "my run"), tmp_path / "files"
+    checkpoint = copied / "checkpoints" / "rl-000030"
+    (checkpoint / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "/home/me/secret base"}))
+    (checkpoint / CHECKSUMS).write_bytes(sums_file(checkpoint))
+    push = ["push", str(copied), REPO, "--only-write", str(written)]
+    assert run_command(push) == 2
+    assert "--base OWNER/NAME" in capsys.readouterr().err
+    assert run_command([*push, "--base", "/home/me/secret base"]) == 2
+    assert not written.exists()
+    assert run_command([*push, "--base", "them/base", "--license", "apache-2.0"]) == 0
+    assert json.loads((written / "adapter_config.json").read_text())["base_model_name_or_path"] == "them/base"
+    assert damage_in(written) is None
+    text = (written / "README.md").read_text()
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert (head["base_model"], head["license"]) == ("them/base", "apache-2.0")
+    assert "licensed under apache-2.0" in text
+    assert not [file for file in written.rglob("*") if b"secret" in file.read_bytes()]
+
+
+def test_a_card_without_a_licence_says_whose_terms_apply(run: Path) -> None:
+    evidence, checkpoint = collect(RunPaths(root=run)), run / "checkpoints" / "rl-000030"
+    card = model_card(evidence, repo=REPO, checkpoint=checkpoint, rights=Rights(base="them/base"))
+    assert "named no licence; the terms of `them/base` apply" in card.text
+
+
+def code_of(card: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+
+
+def test_the_code_of_a_card_runs_as_it_stands(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    written = tmp_path / "files"
+    assert run_command(["push", str(run), REPO, "--only-write", str(written)]) == 0
+    hub.state.add("model", REPO, {file.name: file.read_bytes() for file in written.iterdir() if file.is_file()})
+    Image.new("RGB", (96, 64), "red").save(tmp_path / "picture.png")
+    with_tools, alone = code_of((written / "README.md").read_text())
+    env = environment(hub, tmp_path / "home")
+    assert "\nAnswer: " in python(with_tools, env, tmp_path)
+    compile(alone, "card", "exec")
+    if find_spec("torchvision") is not None:  # Without it transformers makes no processor of these families.
+        assert "Turn: " in python(alone, env, tmp_path)
+
+
+def test_the_code_of_an_adapters_card_fetches_its_base(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+    copied, written = shutil.copytree(run, tmp_path / "run"), tmp_path / "files"
+    checkpoints = RunPaths(root=copied).checkpoints
+    shutil.rmtree(checkpoints)
+    model = load_model(shutil.copytree(BASE, tmp_path / "own base"), MediaStore())
+    Learner(model, OptimizerSettings(lora=LoraSettings(rank=2)))
+    save_checkpoint(checkpoints, Position(stage="rl", step=30), model, None)
+    assert run_command(["push", str(copied), REPO, "--base", "them/base", "--only-write", str(written)]) == 0
+    assert not [file for file in written.rglob("*") if b"own base" in file.read_bytes()]
+    shutil.rmtree(tmp_path / "own base")
+    for name, folder in ((REPO, written), ("them/base", BASE)):
+        hub.state.add("model", name, {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()})
+    Image.new("RGB", (96, 64), "red").save(tmp_path / "picture.png")
+    [with_tools] = code_of((written / "README.md").read_text())
+    assert "\nAnswer: " in python(with_tools, environment(hub, tmp_path / "home"), tmp_path)
+
+
+def test_a_card_has_the_instructions_that_the_policy_was_trained_with(run: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(run, tmp_path / "run")
+    checkpoint = copied / "checkpoints" / "rl-000030"
+    protocol = tagged_protocol(style="brief", max_turns=2)
+    episodes = EpisodeSpec(protocol=protocol, tools=IMAGE_TOOLS, rollout=RolloutSettings(), max_turns=2)
+    way = way_of(episodes, DEFAULT_VIEW)
+    (checkpoint / ASKING_RECORD).write_text(json.dumps({"version": 1, **AskingRecord(evaluated=(way,)).as_json()}))
+    _, alone = code_of(model_card(collect(RunPaths(root=copied)), repo=REPO, checkpoint=checkpoint).text)
+    assert way.system
+    assert repr(way.system) in alone
+    compile(alone, "card", "exec")

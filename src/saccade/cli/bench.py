@@ -1,11 +1,11 @@
 """``saccade bench``: Saccade measured, also beside its peers."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.options import PATH
 
@@ -68,7 +68,7 @@ def bench_rl(
         threads=threads,
         device=device,
         dtype=dtype,
-        command=shlex.join(("saccade", *click.get_current_context().obj)),
+        command=shell_words("saccade", *click.get_current_context().obj),
     )
     Console().print(result.table())
     if json_file is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.machine import existing, open_in_browser
 from saccade.cli.options import PATH
@@ -88,7 +89,7 @@ def chat(
 
     def ready(address: str) -> None:
         click.echo(f"Chat: {address}")
-        click.echo(f"saccade: kept in {kept}; later: saccade view {kept}", err=True)
+        click.echo(f"saccade: kept in {kept}; later: saccade view {shell_words(kept)}", err=True)
         if not no_open:
             open_in_browser(address)
 

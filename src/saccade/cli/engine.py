@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.machine import existing, log_to_stderr
 from saccade.cli.options import PATH
@@ -97,8 +98,8 @@ def serve(
 def _check_whole(model: Path) -> None:
     if (model / "adapter_config.json").is_file():
         raise UserError(
-            f"--model {model} is an adapter, and vLLM serves whole checkpoints; run `saccade merge {model} OUT` and "
-            "give OUT"
+            f"--model {model} is an adapter, and vLLM serves whole checkpoints; run "
+            f"`saccade merge {shell_words(model)} OUT` and give OUT"
         )
     if not (model / "config.json").is_file():
         raise UserError(f"--model {model} is no checkpoint directory: it has no config.json")

@@ -1,7 +1,6 @@
 """From the process's arguments to its exit status; every error is one clear message."""
 
 import os
-import shlex
 import signal
 import sys
 import traceback
@@ -9,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli.commands import saccade
 from saccade.cli.shown import shown, shown_on, shown_output
 from saccade.errors import SaccadeError, UserError
@@ -72,4 +72,4 @@ def _interrupted(arguments: list[str]) -> str:
     if not arguments or arguments[0] not in ("demo", "train", "eval", "curate"):
         return "stopped"
     again = arguments if "--resume" in arguments else [*arguments, "--resume"]
-    return f"stopped; continue with: saccade {shlex.join(again)}"
+    return f"stopped; continue with: saccade {shell_words(*again)}"

@@ -5,6 +5,7 @@ from typing import Literal
 
 import click
 
+from saccade.characters import shell_words
 from saccade.errors import UserError
 
 QuestionForm = Literal[
@@ -91,4 +92,4 @@ def _export_harness(
         return
     task = name or package_name(family.rpartition(":")[2])
     click.echo(f"Questions: {write_lmms_eval_task(tasks, out, task, media)}")
-    click.echo(f"Measure: lmms-eval --include_path {out} --tasks {task} --model ...")
+    click.echo(f"Measure: lmms-eval --include_path {shell_words(out)} --tasks {task} --model ...")

@@ -1,11 +1,11 @@
 """``saccade init DIR``: a project of one's own that trains at once: recipe, reward, data, settings, tests."""
 
 import json
-import shlex
 from pathlib import Path
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli.machine import prepare_machine
 from saccade.cli.options import PATH
 from saccade.errors import UserError
@@ -48,7 +48,7 @@ def init(directory: Path, count: int) -> None:
         write_text_atomic(directory / template.removesuffix(".jinja"), text)
     _write_questions(directory / "data", count)
     click.echo(f"{directory}: recipe.py, reward.py, config.yaml, test_project.py and {count} questions in data/")
-    command = f"cd {shlex.quote(str(directory))} && saccade train --config config.yaml --out runs/first"
+    command = f"cd {shell_words(directory)} && saccade train --config config.yaml --out runs/first"
     click.echo(f"Train it: {command}")
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.characters import shell_words
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.strict_json import strict_json
@@ -68,4 +69,4 @@ def export_look(form: str, out: Path, name: str) -> None:
         path = write_lmms_eval_task(tasks, out, name, media)
     click.echo(f"Questions: {path} ({len(tasks)}, version {LOOK.version}, {LOOK.sha256[:12]})")
     if form == "lmms-eval":
-        click.echo(f"Measure: lmms-eval --include_path {out} --tasks {name} --model ...")
+        click.echo(f"Measure: lmms-eval --include_path {shell_words(out)} --tasks {name} --model ...")

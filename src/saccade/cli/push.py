@@ -1,7 +1,6 @@
 """``saccade push``: a checkpoint of a run as a repository on a Hugging Face hub, with its model card."""
 
 import json
-import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 from saccade.plain_files import check_plain, plain_text
@@ -16,6 +16,7 @@ from saccade.types import Json
 
 if TYPE_CHECKING:
     from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.model_card import Rights
 
 _TRAINER = "trainer"
 
@@ -25,6 +26,8 @@ _TRAINER = "trainer"
 @click.argument("repo", metavar="OWNER/NAME")
 @click.option("--checkpoint", metavar="NAME", help="One of RUN_DIR/checkpoints; by default the last one.")
 @click.option("--branch", metavar="NAME", help="An existing branch; by default main.")
+@click.option("--base", metavar="OWNER/NAME", help="The base on the hub of a run that began from your own folder.")
+@click.option("--license", "licence", metavar="ID", help="The weights' licence by its name on the hub.")
 @click.option("--private", is_flag=True, help="Make the repository private, if it is created now.")
 @click.option("--report", is_flag=True, help="Push report.html too; it contains questions, pictures and the command.")
 @click.option("--message", default="A run of Saccade", show_default=True, help="Commit message.")
@@ -34,6 +37,8 @@ def push(
     repo: str,
     checkpoint: str | None,
     branch: str | None,
+    base: str | None,
+    licence: str | None,
     private: bool,
     report: bool,
     message: str,
@@ -42,14 +47,25 @@ def push(
     """Put a checkpoint on the Hugging Face hub: weights, model card with figures and a trajectory, settings."""
     from saccade.interop.hub import publish
     from saccade.runs.runinfo import RunPaths
+    from saccade.viewer.model_card import Rights
 
     paths = RunPaths(root=run_directory)
-    files = _files(paths, _chosen(paths, checkpoint), repo, with_report=report)
+    rights = Rights(base=_hub_base(base), licence=licence)
+    files = _files(paths, _chosen(paths, checkpoint), repo, rights, with_report=report)
     if only_write is not None:
         _write(files, only_write)
         click.echo(f"Written: {len(files)} files in {only_write}; nothing was pushed")
         return
     click.echo(f"Pushed: {publish(repo, files, message=message, branch=branch, is_private=private)}")
+
+
+def _hub_base(text: str | None) -> str | None:
+    from saccade.interop.hub import hub_name
+
+    name = None if text is None else hub_name(text)
+    if text is not None and (name is None or name.revision or name.split):
+        raise UserError(f"--base {text} is no name on the hub; give OWNER/NAME")
+    return None if name is None else name.repo
 
 
 def _chosen(paths: "RunPaths", name: str | None) -> Path:
@@ -70,7 +86,9 @@ def _chosen(paths: "RunPaths", name: str | None) -> Path:
     return there[max(there)].path if latest is None else latest.path
 
 
-def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool) -> dict[str, Path | bytes]:
+def _files(
+    paths: "RunPaths", checkpoint: Path, repo: str, rights: "Rights", *, with_report: bool
+) -> dict[str, Path | bytes]:
     """Files of the repository by their names there."""
     import yaml
 
@@ -85,9 +103,9 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
         for file in sorted(checkpoint.rglob("*"))
         if file.is_file() and file.relative_to(checkpoint).parts[0] not in (_TRAINER, CHECKSUMS)
     }
-    files |= _adapter(checkpoint)
+    files |= _adapter(checkpoint, rights.base)
     files |= _checksums(checkpoint, files)
-    card = model_card(collect(paths), repo=repo, checkpoint=checkpoint)
+    card = model_card(collect(paths), repo=repo, checkpoint=checkpoint, rights=rights)
     files["README.md"] = card.text.encode()
     if card.picture is not None:
         files[PICTURE] = card.picture
@@ -99,7 +117,7 @@ def _files(paths: "RunPaths", checkpoint: Path, repo: str, *, with_report: bool)
         files["config.yaml"] = (head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).encode()
     if with_report:
         if not paths.report_html.is_file():
-            raise UserError(f"{paths.root} has no report.html; run `saccade report {paths.root}` first")
+            raise UserError(f"{paths.root} has no report.html; run `saccade report {shell_words(paths.root)}` first")
         refuse_link(paths.report_html)
         files["report.html"] = paths.report_html
     return files
@@ -127,7 +145,7 @@ def _settings(file: Path, text: str) -> Mapping[str, Json]:
     return found
 
 
-def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
+def _adapter(checkpoint: Path, base: str | None) -> dict[str, Path | bytes]:
     """The configuration of an adapter with the name of its base on the hub; nothing for a whole model."""
     from saccade.runs.runinfo import read_json_object
     from saccade.viewer.model_card import hub_base
@@ -136,13 +154,12 @@ def _adapter(checkpoint: Path) -> dict[str, Path | bytes]:
     if not file.is_file():
         return {}
     config = read_json_object(file)
-    base = str(config.get("base_model_name_or_path", ""))
-    name = hub_base(base)
+    trained_on = str(config.get("base_model_name_or_path", ""))
+    name = base or hub_base(trained_on)
     if name is None:
         raise UserError(
-            f"{checkpoint} is an adapter of {base}, which others do not have: run "
-            f"`saccade merge {shlex.quote(str(checkpoint))} DIR` and push DIR by `hf upload`, "
-            "or train from a name on the hub (--model OWNER/NAME)"
+            f"{checkpoint} is an adapter of {trained_on}, which others do not have: name its base on the hub by --base "
+            "OWNER/NAME, after `hf upload` of that folder if it is not there yet"
         )
     return {file.name: json.dumps({**config, "base_model_name_or_path": name}, indent=2).encode()}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.options import PATH
 from saccade.errors import ToolError, UserError
@@ -110,7 +111,7 @@ def _describe(entry: "Entry", tools_file: "ToolsFile", *, as_json: bool) -> None
     command = f"saccade tools {entry.name}"
     if any(parameter.kind == "image" for parameter in tool.parameters):
         command += " --image picture.png"
-    command += f" --arguments '{json.dumps(entry.example)}'"
+    command += f" --arguments {shell_words(json.dumps(entry.example))}"
     call: dict[str, Json] = {"name": entry.name, "arguments": dict(entry.example)}
     if as_json:
         schema = dict(tool.spec.parameters)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.answer_boxes import boxes_in, written_boxes
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.protocols.tagged import parse
@@ -73,7 +74,7 @@ def report_golds(where: Path | str, tasks: Sequence[Task]) -> None:
     if weak:
         lines = [f"  {one}" for one in weak[:SHOWN]]
         if len(weak) > SHOWN:
-            lines.append(f"  and {len(weak) - SHOWN} more; saccade check-data {where} lists them")
+            lines.append(f"  and {len(weak) - SHOWN} more; saccade check-data {shell_words(where)} lists them")
         logger.warning(
             "%s: %d of %d golds are not met by themselves, %d are met by a near miss:\n%s",
             where,

@@ -82,7 +82,7 @@ class PairedResult:
             f"{self.only_before:,}, right only after {self.only_after:,}; exact McNemar p = {self.p_mcnemar:.3g}, "
             f"p = {self.p_value:.3g}, by Holm {self.p_holm:.3g}",
             f"    the smallest difference that it can show (80 % power): {100 * self.smallest:.1f} points"
-            + ("" if self.p_holm < 0.05 else "; the difference found cannot be distinguished from chance"),
+            + ("" if self.p_holm < 0.05 else "; the difference found cannot be distinguished from zero"),
         ]
         if self.left_out:
             lines.append(f"    INCOMPLETE: {self.left_out:,} questions have failed samples and are left out")

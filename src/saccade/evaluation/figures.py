@@ -6,7 +6,7 @@ Nothing here plays or scores: a hundred thousand samples are summed up in second
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from saccade.codec.forms import Form
 from saccade.evaluation.grouped_means import GroupedMeans
 from saccade.evaluation.prices import Price
 from saccade.evaluation.repeats import Repeats, repeats
-from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
+from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample, question_of
 from saccade.evaluation.statistics import ClusteredMean, clustered_mean, planned_difference
 from saccade.rewards.groups import UNANSWERED
 from saccade.types import Json
@@ -67,7 +67,7 @@ class Spending:
 class EvaluationFigures:
     """All figures of one evaluation."""
 
-    FORM: ClassVar = Form(apart=("header",), flat=("repeats",), sparse=("unanswered",))
+    FORM: ClassVar = Form(apart=("header",), flat=("repeats",), sparse=("unanswered", "commonest_answer"))
 
     header: SampleHeader
     failed: int
@@ -83,7 +83,7 @@ class EvaluationFigures:
     total: int
     repeats: Repeats
     chance: float | None
-    """Accuracy of a guess: one of the options, or else the most frequent answer of the set."""
+    """Accuracy of a guess among the options; None unless every question has some."""
     smallest_difference: float
     """The smallest difference that a paired comparison on so many questions shows with 80 % power."""
     categories: Mapping[str, ClusteredMean]
@@ -101,6 +101,11 @@ class EvaluationFigures:
     spending: Spending
     unanswered: int = 0
     """Samples of questions that come without an answer: in no figure."""
+    commonest_answer: float | None = None
+    """Share of questions of which the most frequent right answer of these very questions is the right one.
+
+    None where all have options.
+    """
 
     @property
     def accuracy(self) -> ClusteredMean:
@@ -119,6 +124,8 @@ class EvaluationFigures:
         text = f"{self.header.name}: {accuracy.describe()}, {accuracy.n:,} questions in {accuracy.clusters:,} clusters"
         if self.chance is not None:
             text += f"; chance {self.chance:.1%}"
+        if self.commonest_answer is not None:
+            text += f"; always the commonest answer {self.commonest_answer:.1%}"
         if self.repeats.k > 1:
             text += f"; {self.repeats.describe()}"
         if self.all_cycles is not None:
@@ -145,8 +152,16 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
     samples = found.samples
     scored = [one for one in samples if one.right is not None]
     unanswered = [one.failure for one in samples].count(UNANSWERED) if len(scored) < len(samples) else 0
+    of_each = [question_of(one.id, found.header.asked) for one in scored]
+    is_cycled = any(question != one.id for question, one in zip(of_each, scored))
     repeated = repeats(samples)
-    means = GroupedMeans([float(bool(one.right)) for one in scored], [one.cluster for one in scored])
+    if is_cycled:
+        repeated = replace(repeated, avg=replace(repeated.avg, n=len(set(of_each))))
+    means = GroupedMeans(
+        [float(bool(one.right)) for one in scored],
+        [one.cluster for one in scored],
+        questions=of_each if is_cycled else None,
+    )
     error_kinds = Counter(chain.from_iterable([one.errors for one in scored]))
     tools: Counter[str] = Counter()
     for one in samples:
@@ -163,12 +178,13 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
         total=len(samples),
         repeats=repeated,
         chance=chance(scored),
+        commonest_answer=commonest_answer(scored),
         smallest_difference=planned_difference(max(1, repeated.avg.clusters), share=_share_of(repeated.avg.mean)),
         categories=means.by_category(scored),
         by_turns=_in_order(means.by(_bands([one.turns for one in scored], _turn_band))),
         by_pixels=_in_order(means.by(_bands([one.pixels for one in scored], _pixel_band))),
         by_option=_by_option(scored),
-        all_cycles=_all_cycles(scored) if found.header.asked.get("probe") == "cycled" else None,
+        all_cycles=_all_cycles(scored, of_each) if is_cycled else None,
         errors=dict(sorted(error_kinds.items())),
         tools=dict(tools.most_common()),
         spending=_spending(samples, sum(tools.values()), times, price),
@@ -176,15 +192,21 @@ def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price
 
 
 def chance(samples: Sequence[StoredSample]) -> float | None:
-    """The accuracy of a guess: 1 over the options; without options the share of the most frequent right answer.
-
-    None without samples, and for episodes of an environment, which have no right answer.
-    """
-    if not any(one.choices or one.gold.strip() for one in samples):
+    """The accuracy of a guess among the options; None unless every question has some."""
+    if not samples or not all(one.choices for one in samples):
         return None
-    free = Counter([one.gold.strip().casefold() for one in samples if not one.choices])
-    likeliest = max(free.values()) if free else 0
-    return (math.fsum([1 / one.choices for one in samples if one.choices]) + likeliest) / len(samples)
+    return math.fsum([1 / one.choices for one in samples]) / len(samples)
+
+
+def commonest_answer(samples: Sequence[StoredSample]) -> float | None:
+    """The share of questions that the right answer of most of them answers: what never looking may reach here.
+
+    None where all have options, for a single question, and for episodes of an environment, which have no right answer.
+    """
+    golds = [one.gold.strip().casefold() for one in samples]
+    if all(one.choices for one in samples) or not any(golds) or len({one.id for one in samples}) < 2:
+        return None
+    return Counter(golds).most_common(1)[0][1] / len(golds)
 
 
 def _share_of(mean: float | None) -> float:
@@ -237,10 +259,10 @@ def _picked(place: int, counts: Mapping[tuple[int, int, bool], int]) -> int:
     return sum(count for (_, picked, _), count in counts.items() if picked == place)
 
 
-def _all_cycles(samples: Sequence[StoredSample]) -> ClusteredMean:
+def _all_cycles(samples: Sequence[StoredSample], of_each: Sequence[str]) -> ClusteredMean:
     questions: dict[str, list[StoredSample]] = {}
-    for one in samples:
-        questions.setdefault(one.id.rpartition("#cycle")[0], []).append(one)
+    for question, one in zip(of_each, samples, strict=True):
+        questions.setdefault(question, []).append(one)
     right = [float(all(one.right for one in of)) for of in questions.values()]
     return clustered_mean(right, [of[0].cluster for of in questions.values()])
 

@@ -1,6 +1,7 @@
 """Means of many groups of the same samples: values and clusters as arrays, of which each group takes its places."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -13,12 +14,18 @@ Group = TypeVar("Group", bound=Hashable)
 
 
 class GroupedMeans:
-    """Values and the clusters that they are from, of which groups are asked."""
+    """Values and the clusters that they are from, of which groups are asked.
 
-    def __init__(self, values: Values, clusters: Sequence[str], *, is_share: bool = True) -> None:
+    ``questions``, where given, names the question of each value: ``n`` is then the number of questions.
+    """
+
+    def __init__(
+        self, values: Values, clusters: Sequence[str], *, is_share: bool = True, questions: Sequence[str] | None = None
+    ) -> None:
         self.values = np.asarray(values, dtype=np.float64)
         self.clusters = cluster_numbers(clusters)
         self._is_share = is_share
+        self._questions = None if questions is None else cluster_numbers(questions)
 
     def mean(self) -> ClusteredMean:
         """Of all values."""
@@ -40,7 +47,8 @@ class GroupedMeans:
         )
 
     def _of(self, places: NDArray[np.int64]) -> ClusteredMean:
-        return clustered_mean(self.values[places], self.clusters[places], is_share=self._is_share)
+        found = clustered_mean(self.values[places], self.clusters[places], is_share=self._is_share)
+        return found if self._questions is None else replace(found, n=len(np.unique(self._questions[places])))
 
 
 def _places(groups: Sequence[Group]) -> dict[Group, NDArray[np.int64]]:

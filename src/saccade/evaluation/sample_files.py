@@ -7,7 +7,7 @@ which no two runs share, stand in ``samples/NAME.times.jsonl``.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -19,9 +19,9 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.evaluation.garbage_collection import collection_paused
-from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, StoredSample
+from saccade.evaluation.samples import Belonging, SampleHeader, SampleSet, SampleTimes, StoredSample, question_of
 from saccade.plain_files import ANY_BYTES, plain_bytes
-from saccade.types import Json
+from saccade.types import Json, Task
 
 FOLDER = "samples"
 _TIMES = ".times.jsonl"
@@ -105,6 +105,16 @@ def read_samples(path: Path) -> SampleSet:
     if len({(one.id, one.sample) for one in found.samples}) < len(found.samples):
         raise UserError(f"{path} holds a sample of a question twice; were files joined? Give each run's own file")
     return found
+
+
+def kept_belonging(run: Path, name: str) -> Callable[[Task], Belonging] | None:
+    """What the answers of an evaluation belong to, by its samples; None where none were kept. UserError likewise."""
+    path = run / FOLDER / f"{name}.jsonl"
+    if not path.exists():
+        return None
+    found = read_samples(path)
+    kept = {one.id: (question_of(one.id, found.header.asked), one.cluster) for one in found.samples}
+    return lambda task: kept.get(task.id, (task.id, task.id))
 
 
 def read_times(path: Path) -> tuple[SampleTimes, ...]:

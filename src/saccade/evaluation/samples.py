@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -132,6 +133,21 @@ def grading_hash(task: Task) -> str:
 def default_cluster(task: Task) -> str:
     """Questions about one document, or one picture, are not independent of each other."""
     return task.document or (task.images[0].hash[:32] if task.images else task.id)
+
+
+Belonging = tuple[str, str]
+"""The question of which an answer's task is one order of the options, and the cluster of that question."""
+
+
+def belonging(cluster: Callable[[Task], str], asked: Mapping[str, Json]) -> Callable[[Task], Belonging]:
+    """What the answers of an evaluation belong to; ``asked`` is what its ``SampleHeader`` says or sets apart."""
+    return lambda task: (question_of(task.id, asked), cluster(task))
+
+
+def question_of(task_id: str, asked: Mapping[str, Json]) -> str:
+    """The id of the question of which a task is one order of the options; its own id where they were not cycled."""
+    task_id = task_id.rpartition("#cycle")[0] or task_id if asked.get("probe") == "cycled" else task_id
+    return re.sub(r"#\d+$", "", task_id) if asked.get("options") == "cycles" else task_id
 
 
 def stored_sample(

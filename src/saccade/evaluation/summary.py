@@ -1,7 +1,7 @@
 """Summary of an evaluation, in the numbers of a report."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,7 +9,8 @@ from saccade.codec.forms import Form
 from saccade.evaluation.chains import ChainUse, chain_use
 from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.pointing import Pointing, pointing
-from saccade.evaluation.statistics import Accuracy, share_right
+from saccade.evaluation.samples import Belonging
+from saccade.evaluation.statistics import Accuracy, clustered_mean, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.rewards.groups import UNANSWERED
 from saccade.rewards.reward import counts_as_right, keeps_format
@@ -104,21 +105,27 @@ class StageSummary:
         return f"{text}{missing}"
 
 
-def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSummary:
-    """The summary of tasks with their trajectories. Several trajectories of one task count as independent."""
+def summarise(
+    name: str, attempts: Iterable[tuple[Task, Trajectory]], belonging: Callable[[Task], Belonging] | None = None
+) -> StageSummary:
+    """The summary of tasks with their trajectories.
+
+    With ``belonging`` a question is counted once, however often it was asked, and the intervals are over clusters;
+    without it each trajectory counts as a question that is independent of all others.
+    """
     everything = list(attempts)
     fine = [(task, trajectory) for task, trajectory in everything if trajectory.status != "failed"]
     trajectories = [trajectory for _, trajectory in fine]
     played = [Attempt(task=task, trajectory=trajectory) for task, trajectory in fine]
     return StageSummary(
         name=name,
-        overall=_share_right(everything),
+        overall=_share_right(everything, belonging),
         families={
-            family: _family([(task, trajectory) for task, trajectory in everything if task.family == family])
+            family: _family([one for one in everything if one[0].family == family], belonging)
             for family in sorted({task.family for task, _ in everything})
         },
         buckets={
-            bucket: _family([(task, trajectory) for task, trajectory in everything if bucket in task.buckets])
+            bucket: _family([one for one in everything if bucket in one[0].buckets], belonging)
             for bucket in sorted({bucket for task, _ in everything for bucket in task.buckets})
         },
         tool_rate=_mean([uses_tool(trajectory) for trajectory in trajectories]),
@@ -133,12 +140,22 @@ def summarise(name: str, attempts: Iterable[tuple[Task, Trajectory]]) -> StageSu
     )
 
 
-def _family(attempts: Sequence[tuple[Task, Trajectory]]) -> FamilySummary:
-    return FamilySummary(answers=_share_right(attempts), unfinished=unfinished(one for _, one in attempts))
+def _family(
+    attempts: Sequence[tuple[Task, Trajectory]], belonging: Callable[[Task], Belonging] | None
+) -> FamilySummary:
+    return FamilySummary(answers=_share_right(attempts, belonging), unfinished=unfinished(one for _, one in attempts))
 
 
-def _share_right(attempts: Sequence[tuple[Task, Trajectory]]) -> Accuracy:
-    return share_right([counts_as_right(task, one) for task, one in attempts if one.status != "failed"])
+def _share_right(
+    attempts: Sequence[tuple[Task, Trajectory]], belonging: Callable[[Task], Belonging] | None
+) -> Accuracy:
+    scored = [(task, one) for task, one in attempts if one.status != "failed"]
+    right = [counts_as_right(task, one) for task, one in scored]
+    if belonging is None:
+        return share_right(right)
+    of_each = [belonging(task) for task, _ in scored]
+    mean = clustered_mean(right, [cluster for _, cluster in of_each])
+    return Accuracy(accuracy=mean.mean, ci95=mean.ci95, n=len({question for question, _ in of_each}))
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.media import ViewRule
 from saccade.models import instruction_style
@@ -91,8 +92,8 @@ class Ways:
         if not made:
             raise UserError(
                 f"{' '.join(self.remarks)} Name a protocol ({', '.join(PROTOCOLS)}) with --protocol, tools with "
-                f"--tools, or measure it by its own recipe: saccade train RECIPE --model {self.checkpoint} --set "
-                "rl.steps=0"
+                f"--tools, or measure it by its own recipe: "
+                f"saccade train RECIPE --model {shell_words(self.checkpoint)} --set rl.steps=0"
             )
         return made
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.atomic import disk_errors, refuse_link
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.rows import PageRows, quantised, signs
@@ -108,7 +109,7 @@ def first_rows(store: PageStore, stage: FirstStage) -> PageRows:
         if there != rows * size:
             raise UserError(
                 f"{path} is {'not there' if there < 0 else 'out of date'}; make it with: saccade index FOLDER "
-                f"--encoder CHECKPOINT --out {store.paths.root} --first-stage {stage}"
+                f"--encoder CHECKPOINT --out {shell_words(store.paths.root)} --first-stage {stage}"
             )
     main, *scales = files
     kind = np.uint64 if stage.precision == "signs" else np.int8

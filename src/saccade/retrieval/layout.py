@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from saccade.characters import shell_words
 from saccade.codec.codecs import PLAIN_CODEC, Codec
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
@@ -130,7 +131,9 @@ def read_header(paths: IndexPaths) -> IndexHeader:
     """What the index was made with; UserError where there is none."""
     check_plain_below(paths.root)
     if not paths.header.is_file():
-        raise UserError(f"{paths.root} is no index of pages; make one with: saccade index FOLDER --out {paths.root}")
+        raise UserError(
+            f"{paths.root} is no index of pages; make one with: saccade index FOLDER --out {shell_words(paths.root)}"
+        )
     try:
         return PLAIN_CODEC.read(IndexHeader, plain_bytes(paths.header), "the file")
     except (OSError, BrokenRecordError) as error:

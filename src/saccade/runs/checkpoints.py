@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
+from saccade.characters import shell_words
 from saccade.checksums import CHECKSUMS, damage_in, drop_sums, sums_file
 from saccade.errors import UserError
 from saccade.learner.policy_learner import PolicyLearner
@@ -140,7 +141,7 @@ def whole_checkpoint(directory: Path, stages: Sequence[str], needed: Mapping[str
     if passed:
         raise UserError(
             f"{passed[0][1]}, and no older checkpoint of this run is whole. Delete them (rm -r "
-            f"{' '.join(str(path) for path, _ in passed)}), and --resume begins the run anew"
+            f"{shell_words(*(path for path, _ in passed))}), and --resume begins the run anew"
         )
     return None
 
@@ -184,7 +185,7 @@ def load_checkpoint(checkpoint: Checkpoint, media: MediaStore, settings: LoadSet
             raise
         raise UserError(
             f"{error}. This checkpoint of the run has no checksums, as of earlier versions: if its files are damaged, "
-            f"delete it (rm -r {checkpoint.path}), and --resume goes on from an older one, or begins anew"
+            f"delete it (rm -r {shell_words(checkpoint.path)}), and --resume goes on from an older one, or begins anew"
         ) from error
     # Checkpoints are deleted when newer ones are there: none is a base to rely on.
     model.source = None

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO, Literal, Self
 
 from saccade.atomic import TEMPORARY_PREFIX, check_in_place, disk_errors, refuse_link, sync_directory
+from saccade.characters import shell_words
 from saccade.checksums import CHECKSUMS
 from saccade.codec.codecs import plain_json
 from saccade.config.settings import Change, changes_between
@@ -161,7 +162,7 @@ class RunDirectory:
         if self.is_damaged(path):
             raise UserError(
                 f"{path} is damaged, and what follows is worked out from it; start anew with another --out, or go on "
-                f"with the file as it is by `saccade check {self.paths.root} --accept`"
+                f"with the file as it is by `saccade check {shell_words(self.paths.root)} --accept`"
             )
 
     @property
@@ -235,7 +236,7 @@ def _refuse_damaged(sums: RecordSums) -> None:
         if damage.kind == "damaged":
             raise UserError(
                 f"{sums.root}/{damage}. Delete it, and --resume goes on with the settings of the command; a "
-                f"change that was meant is accepted by `saccade check {sums.root} --accept`"
+                f"change that was meant is accepted by `saccade check {shell_words(sums.root)} --accept`"
             )
 
 

@@ -10,6 +10,7 @@ from saccade import metric_names as metric
 from saccade.envs.calls import tool_times
 from saccade.evaluation.evaluate import Playing, by_player, evaluation_requests, play_with_views, view_metrics
 from saccade.evaluation.index_rows import write_index
+from saccade.evaluation.samples import belonging
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.rollout.batch import PlayedAs
 from saccade.runs.asking import AskedIn
@@ -91,14 +92,14 @@ def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
                 first_path = run.directory.paths.evaluation(stage.first_pass_name)
                 write_attempts(run, first_path, position, played.first_pass)
                 playing.write(stage.first_pass_name, played.first_pass)
-                run.summaries[stage.first_pass_name] = _summary(stage.first_pass_name, played.first_pass)
+                run.summaries[stage.first_pass_name] = _summary(stage, stage.first_pass_name, played.first_pass)
             write_attempts(run, path, position, played.attempts)
             playing.write(stage.name, played.attempts)
             check_scored(played.attempts, f"evaluation {stage.name!r}")
             if stage.first_pass_name is None:
                 _remember(run, stage, tasks, played.attempts)
         _tell(stage, lambda: played.attempts)
-        summary = run.summaries[stage.name] = _summary(stage.name, played.attempts)
+        summary = run.summaries[stage.name] = _summary(stage, stage.name, played.attempts)
         missing = summary.unfinished.describe()
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}{missing and ', '}{missing}")
 
@@ -205,15 +206,16 @@ def _read_summaries(run: MeasuringState, stage: Evaluate) -> None:
     for name in (stage.first_pass_name, stage.name):
         # A first pass that another evaluation had played has no file of its own.
         if name is not None and run.directory.paths.evaluation(name).exists():
-            run.summaries[name] = _summary(name, read_records(run.directory.paths.evaluation(name)))
+            run.summaries[name] = _summary(stage, name, read_records(run.directory.paths.evaluation(name)))
 
 
 def _episodes_of(stage: Evaluate) -> list[EpisodeSpec]:
     return [stage.episodes, *([stage.first_pass] if stage.first_pass is not None else [])]
 
 
-def _summary(name: str, attempts: Iterable[Attempt]) -> StageSummary:
-    return summarise(name, [(attempt.task, attempt.trajectory) for attempt in attempts])
+def _summary(stage: Evaluate, name: str, attempts: Iterable[Attempt]) -> StageSummary:
+    played = [(attempt.task, attempt.trajectory) for attempt in attempts]
+    return summarise(name, played, belonging(stage.cluster, stage.set_apart))
 
 
 def _percent(share: float | None) -> str:

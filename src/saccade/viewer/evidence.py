@@ -1,6 +1,6 @@
 """Everything on disk about a run, read once for its report. What cannot be read becomes a note, not an error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,12 +8,14 @@ from saccade import metric_names as metric
 from saccade.curation.linguistic_tools.curated import CuratedTools
 from saccade.errors import UserError
 from saccade.evaluation.evaluate import FIRST_PASS
+from saccade.evaluation.sample_files import kept_belonging
+from saccade.evaluation.samples import Belonging
 from saccade.evaluation.summary import StageSummary, summarise
 from saccade.runs.asking import AskedIn, AskedRecord, read_asked
 from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object
-from saccade.types import Attempt, Json
+from saccade.types import Attempt, Json, Task
 from saccade.viewer.star_record import StarredEvaluation, read_star_record
 from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
 from saccade.viewer.verdicts import JudgedEvaluation, read_verdicts
@@ -34,6 +36,8 @@ class Evaluation:
     attempts: tuple[Attempt, ...]
     asked: AskedIn | None = None
     """How it asked and how new its questions were; None in a run of before that was recorded."""
+    belonging: Callable[[Task], Belonging] | None = None
+    """What its answers belong to; None where no samples were kept, and each answer is a question of its own."""
 
     @property
     def policy_version(self) -> int | None:
@@ -195,10 +199,22 @@ def _evaluations(paths: RunPaths, stages: list[str], asked: AskedRecord, notes: 
     evaluations = []
     for file in files:
         attempts = _attempts(file, notes)
-        summary = summarise(file.stem, ((attempt.task, attempt.trajectory) for attempt in attempts))
+        played = ((attempt.task, attempt.trajectory) for attempt in attempts)
+        belonging = _belonging(paths, file.stem, notes)
+        summary = summarise(file.stem, played, belonging)
         how = asked.evaluations.get(file.stem)
-        evaluations.append(Evaluation(name=file.stem, summary=summary, attempts=attempts, asked=how))
+        evaluations.append(
+            Evaluation(name=file.stem, summary=summary, attempts=attempts, asked=how, belonging=belonging)
+        )
     return tuple(evaluations)
+
+
+def _belonging(paths: RunPaths, name: str, notes: list[str]) -> Callable[[Task], Belonging] | None:
+    try:
+        return kept_belonging(paths.root, name)
+    except UserError as error:
+        notes.append(str(error))
+        return None
 
 
 def _rollouts(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Rollouts, ...]:

@@ -66,11 +66,17 @@ def _accuracy(one: EvaluationFigures) -> tuple[str, ...]:
     return (
         _mean(one.accuracy),
         f"{one.accuracy.n:,} in {one.accuracy.clusters:,}",
-        "–" if one.chance is None else f"{one.chance:.1%}",
+        _without_looking(one),
         f"{100 * one.smallest_difference:.1f} points",
         several if repeated.k > 1 else "",
         f"incomplete: {one.failed:,} of {one.total:,} failed" if one.failed else "",
     )
+
+
+def _without_looking(one: EvaluationFigures) -> str:
+    if one.chance is not None:
+        return f"{one.chance:.1%} by chance"
+    return "–" if one.commonest_answer is None else f"{one.commonest_answer:.1%} by the commonest answer"
 
 
 def _cost(one: EvaluationFigures) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ markup; of paths the last part alone is shown.
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import yaml
 
 from saccade.media.store import MediaStore
 from saccade.rewards.reward import counts_as_right
+from saccade.runs.asking import read_asking
 from saccade.runs.records import images_of
 from saccade.runs.trackers.pictures import tracked_pictures
 from saccade.types import Attempt, Json
@@ -24,8 +25,49 @@ from saccade.viewer.words import percent_text, readable, visible
 
 PICTURE = "trajectory.png"
 _TURN_CHARACTERS = 1500
+_CODE_CHARACTERS = 20_000
 _TURNS = 8
 _CACHED = re.compile(r"/models--(?P<owner>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<commit>[0-9a-f]{7,40})(?:/|$)")
+
+USE_WITH_TOOLS = """\
+import asyncio
+from pathlib import Path
+
+from PIL import Image
+from saccade.cli.machine import existing
+from saccade.engines.local import local_engine
+from saccade.recipes.serving import served_policy
+from saccade.rollout.episodes import RolloutRequest
+from saccade.serving.agent import RequestSampling
+from saccade.types import Task
+
+policy = served_policy(existing("--model", Path("OWNER/NAME")), local_engine)
+picture = policy.media.add(Image.open("picture.png").convert("RGB"))
+question = "What does the sign say?"
+task = Task(id="mine", family="mine", question=question, answer="", answer_kind="text", images=(picture,))
+request = RolloutRequest(task=task, stream="use", sample=0, seed=0)
+policy.agent.start()
+shown = {"max_reply_tokens": None, "on_turn": lambda turn: print(turn.text, turn.observation)}
+played = asyncio.run(policy.agent.play(request, policy.media, RequestSampling(), **shown))
+policy.agent.close()
+print("Answer:", played.trajectory.answer)
+"""
+"""The whole loop: each turn is parsed, its call run, and the result shown to the model."""
+USE_ALONE = """\
+from PIL import Image
+from transformers import AutoModelForImageTextToText, AutoProcessor
+
+model = AutoModelForImageTextToText.from_pretrained("OWNER/NAME")
+processor = AutoProcessor.from_pretrained("OWNER/NAME", use_fast=False)  # Pictures as in training.
+messages = [
+SYSTEM_LINE    {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What does the sign say?"}]},
+]
+text = processor.apply_chat_template(messages, add_generation_prompt=True)
+picture = Image.open("picture.png").convert("RGB")
+inputs = processor(text=[text], images=[picture], return_tensors="pt").to(model.device)
+ids = model.generate(**inputs, max_new_tokens=512)[0, inputs["input_ids"].shape[1] :]
+print("Turn:", processor.decode(ids, skip_special_tokens=True))
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,12 +78,33 @@ class ModelCard:
     picture: bytes | None
 
 
-def model_card(evidence: Evidence, *, repo: str, checkpoint: Path) -> ModelCard:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rights:
+    """What the weights come from, in the words of who pushes them."""
+
+    base: str | None = None
+    """The base on the hub of a run that began from a folder."""
+    licence: str | None = None
+    """By its name on the hub."""
+
+    def describe(self) -> str:
+        """The card's sentence on the licence."""
+        if self.licence is not None:
+            return f"The weights are licensed under {_inline(self.licence)}."
+        whose = f"`{self.base}`" if self.base else "the model that the run began from"
+        return f"The publisher has named no licence; the terms of {whose} apply to what is made of it."
+
+
+def model_card(evidence: Evidence, *, repo: str, checkpoint: Path, rights: Rights = Rights()) -> ModelCard:
     """The card of a checkpoint of a run."""
+    if rights.base is None:
+        inputs = evidence.settings.get("inputs")
+        base = hub_base(str(inputs.get("model", ""))) if isinstance(inputs, Mapping) else None
+        rights = replace(rights, base=base)
     shown = _example(evidence, checkpoint.name)
     picture = None if shown is None else _picture(evidence, shown)
     parts = [
-        f"---\n{yaml.safe_dump(_head(evidence, repo, checkpoint), sort_keys=False, allow_unicode=True)}---\n",
+        f"---\n{yaml.safe_dump(_head(evidence, repo, checkpoint, rights), sort_keys=False, allow_unicode=True)}---\n",
         f"# {_inline(repo.rpartition('/')[2])}\n",
         f"{_inline(evidence.info.title)}. Checkpoint `{checkpoint.name}` of a run of "
         "Saccade, which post-trains vision-language models to think with images.\n",
@@ -49,6 +112,7 @@ def model_card(evidence: Evidence, *, repo: str, checkpoint: Path) -> ModelCard:
         *([] if shown is None else _trajectory(shown, has_picture=picture is not None)),
         "## Use\n",
         _use(repo, checkpoint),
+        f"## Licence\n\n{rights.describe()}\n",
         "## Settings\n",
         f"`config.yaml` has all of them for `saccade train --config`. Seed {evidence.settings.get('seed', '?')}; "
         f"versions: {', '.join(f'{name} {version}' for name, version in sorted(evidence.info.versions.items()))}.\n",
@@ -74,10 +138,8 @@ def short_paths(value: Json) -> Json:
     return value
 
 
-def _head(evidence: Evidence, repo: str, checkpoint: Path) -> dict[str, Json]:
+def _head(evidence: Evidence, repo: str, checkpoint: Path, rights: Rights) -> dict[str, Json]:
     is_adapter = (checkpoint / "adapter_config.json").is_file()
-    inputs = evidence.settings.get("inputs")
-    base = hub_base(str(inputs.get("model", ""))) if isinstance(inputs, Mapping) else None
     results: list[Json] = [
         {
             "task": {"type": "image-text-to-text"},
@@ -92,8 +154,10 @@ def _head(evidence: Evidence, repo: str, checkpoint: Path) -> dict[str, Json]:
         "pipeline_tag": "image-text-to-text",
         "tags": ["saccade", "thinking-with-images", "reinforcement-learning"],
     }
-    if base is not None:
-        head["base_model"] = base
+    if rights.licence is not None:
+        head["license"] = rights.licence
+    if rights.base is not None:
+        head["base_model"] = rights.base
     if results:
         head["model-index"] = [{"name": repo.rpartition("/")[2], "results": results}]
     return head
@@ -184,11 +248,21 @@ def _use(repo: str, checkpoint: Path) -> str:
         f"saccade chat {repo}          # ask it about your own picture\n"
         f"saccade eval --model {repo} --data my.jsonl --out runs/measured"
     )
+    asking = read_asking(checkpoint)
+    system = None if asking is None or not asking.ways else asking.ways[0].system
+    with_tools = f"In Python, with the prompt and the tools of its training:\n\n{_python(USE_WITH_TOOLS, repo)}"
     if (checkpoint / "adapter_config.json").is_file():
-        return _fenced(asked, "bash")
-    loaded = f'AutoModelForImageTextToText.from_pretrained("{repo}")'
-    python = f"from transformers import AutoModelForImageTextToText\n\nmodel = {loaded}"
-    return f"{_fenced(asked, 'bash')}\n{_fenced(python, 'python')}"
+        return f"{_fenced(asked, 'bash')}\n{with_tools}"
+    head = "" if system is None else f'    {{"role": "system", "content": [{{"type": "text", "text": {system!r}}}]}},\n'
+    alone = _python(USE_ALONE.replace("SYSTEM_LINE", head), repo)
+    return (
+        f"{_fenced(asked, 'bash')}\n{with_tools}\nWith transformers alone (and torchvision), its first turn, which may "
+        f"be a call of a tool:\n\n{alone}"
+    )
+
+
+def _python(code: str, repo: str) -> str:
+    return _fenced(code.replace("OWNER/NAME", repo), "python")
 
 
 def _settings(evidence: Evidence) -> str:
@@ -197,7 +271,7 @@ def _settings(evidence: Evidence) -> str:
 
 def _fenced(text: str, language: str = "text") -> str:
     """A code block whose fence is longer than any run of backticks inside."""
-    shown = visible(text.strip("\n"), 20_000 if language == "yaml" else _TURN_CHARACTERS)
+    shown = visible(text.strip("\n"), _TURN_CHARACTERS if language == "text" else _CODE_CHARACTERS)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
     return f"{fence}{language}\n{shown}\n{fence}\n"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from saccade.atomic import write_json_atomic, write_text_atomic
+from saccade.characters import shell_words
 from saccade.codec.codecs import plain_json
 from saccade.evaluation.grounding import Grounding
 from saccade.evaluation.summary import FamilySummary
@@ -104,7 +105,7 @@ def report_page(evidence: Evidence) -> str:
     report = page_template(_TEMPLATE).render(
         title=title,
         info=evidence.info,
-        command=visible(" ".join(evidence.info.command), 1000),
+        command=visible(shell_words(*evidence.info.command), 1000),
         wall=duration(evidence.wall_s),
         story=visible(story(evidence)),
         rows=_rows(evidence),

@@ -39,15 +39,15 @@ def comparisons_of(evaluations: Sequence[Evaluation]) -> tuple[Comparison, ...]:
     """
     compared = []
     for place, evaluation in enumerate(evaluations):
-        right, beside = _right_by_task(evaluation), set[str]()
+        right, beside = _right_by_question(evaluation), set[str]()
         for what, other in _others(evaluation, evaluations[:place]):
-            before = _right_by_task(other)
-            shared = [task for task in before if task in right]
+            before = _right_by_question(other)
+            shared = [question for question in before if question in right]
             if shared and other.name not in beside:
                 beside.add(other.name)
                 difference = paired_difference(
-                    [before[task] for task in shared],
-                    [right[task] for task in shared],
+                    [before[question] for question in shared],
+                    [right[question] for question in shared],
                     seed=0,
                     labels=(evaluation.name,),
                 )
@@ -76,13 +76,15 @@ def _others(evaluation: Evaluation, earlier: Sequence[Evaluation]) -> Iterator[t
     yield from (("asking", other) for other in (plain or [other for other, _ in same_weights])[:1])
 
 
-def _right_by_task(evaluation: Evaluation) -> dict[str, float]:
-    """Share of right answers for each task that was scored at least once."""
+def _right_by_question(evaluation: Evaluation) -> dict[str, float]:
+    """Share of right answers for each question that was scored at least once, in whatever order of its options."""
     right: dict[str, list[bool]] = {}
     for attempt in evaluation.attempts:
         if attempt.trajectory.status != "failed":
-            right.setdefault(attempt.task.id, []).append(counts_as_right(attempt.task, attempt.trajectory))
-    return {task: sum(answers) / len(answers) for task, answers in right.items()}
+            task = attempt.task
+            question = task.id if evaluation.belonging is None else evaluation.belonging(task)[0]
+            right.setdefault(question, []).append(counts_as_right(task, attempt.trajectory))
+    return {question: sum(answers) / len(answers) for question, answers in right.items()}
 
 
 def are_held_out(evaluations: Sequence[Evaluation]) -> bool:

@@ -100,7 +100,7 @@ def _sentences(curated: CuratedTools) -> list[str]:
 def _few(curated: CuratedTools) -> str:
     if curated.rests_on >= FEW:
         return ""
-    return f"That is fewer than {FEW} trajectories: which tools are in the box, and in which order, may be chance."
+    return f"That is fewer than {FEW} trajectories: which tools are in the box, and in which order, may be an accident."
 
 
 def _rows(curated: CuratedTools) -> list[ToolRow]:

@@ -144,9 +144,9 @@ def test_tables_hold_every_sample_and_figures_with_intervals(tmp_path):
     tables.write_parquet([found], tmp_path / "a.parquet")
     assert pq.read_table(tmp_path / "a.parquet").column("right").to_pylist() == [True, True, False, None, True]
     tables.write_markdown([found], tmp_path / "a.md")
-    assert "| a_b | 75.0 | 25.0 to 100.0 | 4 | 1 |" in (tmp_path / "a.md").read_text()
+    assert "| a_b | 75.0 | 30.1 to 95.4 | 4 | 1 |" in (tmp_path / "a.md").read_text()
     tables.write_latex([found], tmp_path / "a.tex")
-    assert r"a\_b & 75.0 & 25.0 to 100.0 & 4 & 1 \\" in (tmp_path / "a.tex").read_text()
+    assert r"a\_b & 75.0 & 30.1 to 95.4 & 4 & 1 \\" in (tmp_path / "a.tex").read_text()
 
 
 def a_task(media, number, **fields):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.chat.chat_model import ChatModel
 from saccade.chat.wire import RefusedRequestError
@@ -160,7 +160,17 @@ def _reading(
     return BenchmarkReading(
         name=name,
         extracted=tuple(read),
-        figures=tuple(benchmark.figures(name, scored)),
+        figures=_figures(benchmark, name, scored),
         ci95=figure_interval(benchmark, name, scored),
         unanswered=sum(one is not None and not row.has_answer for row, one in zip(rows, read, strict=True)),
     )
+
+
+def _figures(benchmark: Benchmark, name: ReadingName, scored: Sequence[ScoredRow]) -> tuple[BenchmarkFigure, ...]:
+    """The figures; where questions were asked in every order of their options, ``n`` still counts questions."""
+    figures = benchmark.figures(name, scored)
+    if not any(one.row.cycle for one in scored):
+        return tuple(figures)
+    once = benchmark.figures(name, list({one.row.index: one for one in scored}.values()))
+    questions = {one.name: one.n for one in once}
+    return tuple(replace(one, n=questions.get(one.name, one.n)) for one in figures)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from saccade.atomic import disk_errors, write_bytes_atomic
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.interop.exports.bundle import write_bundle
 from saccade.interop.exports.verifier import ground_truth_of
@@ -20,7 +21,7 @@ from saccade.types import Task
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-_YAML = """# Questions of Saccade: lmms-eval --include_path {folder} --tasks {name}
+_YAML = """# Questions of Saccade: lmms-eval --include_path {shell_words} --tasks {name}
 task: {name}
 dataset_path: parquet
 dataset_kwargs:
@@ -116,7 +117,7 @@ def write_lmms_eval_task(tasks: Sequence[Task], folder: Path, name: str, media: 
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table(columns), parquet)
-    yaml = _YAML.format(folder=folder, name=name, parquet=json.dumps(str(parquet)), max_tokens=64)
+    yaml = _YAML.format(shell_words=shell_words(folder), name=name, parquet=json.dumps(str(parquet)), max_tokens=64)
     write_bytes_atomic(folder / f"{name}.yaml", yaml.encode())
     write_bytes_atomic(folder / f"{name}_functions.py", _FUNCTIONS.format(verifier=write_bundle(folder)).encode())
     return folder / f"{name}.yaml"

@@ -6,12 +6,12 @@ forget to declare what it opens.
 
 import json
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -40,7 +40,7 @@ class Reach:
     @property
     def option(self) -> str:
         """``--allow …`` as it is pasted into a shell."""
-        return f"--allow {shlex.quote(_visible(self.allowed_by))}"
+        return f"--allow {shell_words(_visible(self.allowed_by))}"
 
     def __str__(self) -> str:
         return f"the {'environment variable' if self.kind == 'variable' else self.kind} {_visible(self.value)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from saccade import metric_names as metric
+from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, wilson_interval
 from saccade.plain_files import open_plain
@@ -107,7 +108,7 @@ def run_json(run: Run) -> dict[str, Json]:
     notes = [*run.notes.values(), *run.curves.notes, *run.annotations.read().notes]
     evaluations = evaluations_of(view)
     summary = summary_json(run)
-    command = visible(" ".join(info.command) if info else "", 2000)
+    command = visible(shell_words(*info.command) if info else "", 2000)
     shown = {key: visible(str(value), 500) for key, value in settings.items()}
     return {
         **summary,
