@@ -64,7 +64,7 @@ def instruction_sets() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("revisions", nargs=2, metavar=("A", "B"))
+    parser.add_argument("revisions", nargs=2, metavar="REVISION", help="A and B: commits, tags or branches")
     parser.add_argument("--workload", choices=["single", "multi"], default="single")
     parser.add_argument("--isa", choices=["native", "avx2"], default="native")
     parser.add_argument("--pairs", type=int, default=3)
