@@ -384,6 +384,6 @@ def test_all_stages_run_on_a_checkpoint_with_tools_of_the_catalogue(tmp_path: Pa
         "before": 1,
         "after_sft": 1,
         "after_rl": 1,
-        "pass_rates": 6,
+        "pass_rates": 3,
         "after_tail": 1,
     }

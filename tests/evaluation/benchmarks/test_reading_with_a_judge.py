@@ -145,7 +145,7 @@ def test_a_suite_prints_the_papers_rows_and_what_is_missing(tmp_path: Path) -> N
     asked = rows("vstar", ["B", "A"], **OPTIONS)
     readings = [read_replies(BENCHMARKS["vstar"], name, asked, ["B", "B"]) for name in ("vlmevalkit", "strict")]
     table = suite_table(suite, {"vstar": readings})
-    assert "vlmevalkit*: 50.0 (0.0 to 100.0) accuracy, n=2; strict: 50.0 (0.0 to 100.0) accuracy, n=2" in table
+    assert "vlmevalkit*: 50.0 (9.5 to 90.5) accuracy, n=2; strict: 50.0 (9.5 to 90.5) accuracy, n=2" in table
     assert "iVGR-Qwen2.5-VL-7B 86.4" in table
     assert "Qwen2.5-VL-7B 63.4 to 76.4" in table
     assert "not run, no file: HR-Bench 4K" in suite_lines(suite, {"vstar": readings})[-1]
