@@ -100,8 +100,8 @@ class Sandbox:
 
     def __del__(self) -> None:
         parent = getattr(self, "_parent", None)
-        # In a fork of the trainer this is a copy, and the sandbox the trainer's.
-        if parent is not None and self._owner == os.getpid():
+        # In a fork of the trainer this is a copy, and the sandbox the trainer's. At the end of all there is no module.
+        if parent is not None and os is not None and self._owner == os.getpid():
             self.close()
 
     def __enter__(self) -> Self:
