@@ -94,9 +94,7 @@ def read_own_tasks(
 
 def read_split(data: Path, context: RecipeContext, split: str | None, purpose: str = "read") -> TaskFile:
     """The tasks of a split as they stand there; the log says which files are of which split."""
-    splits = splits_of_files(data)
-    if splits:
-        logger.info("%s: %s; %s: %s", data, described(splits), purpose, split or training_split(splits, data))
+    log_splits(data, split, purpose)
     if context.box_frame is not None:
         logger.info("%s: boxes in answers of rows that name no box_frame are in %s", data, context.box_frame)
     return read_tasks(
@@ -110,6 +108,12 @@ def read_split(data: Path, context: RecipeContext, split: str | None, purpose: s
         min_iou=context.min_iou,
         split=split,
     )
+
+
+def log_splits(data: Path, split: str | None, purpose: str = "read") -> None:
+    """Says which files of a folder are of which split, and which of them is read; UserError where several may be."""
+    if splits := splits_of_files(data):
+        logger.info("%s: %s; %s: %s", data, described(splits), purpose, split or training_split(splits, data))
 
 
 def warn_of_bad_rows(data: Path, skipped: Sequence[BadRow], good: int) -> None:

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from saccade.config.context import RecipeContext, warn_of_bad_rows
+from saccade.config.context import RecipeContext, log_splits, warn_of_bad_rows
 from saccade.errors import UserError
 from saccade.models.chat import Chat
 from saccade.models.chat_conversations import ConversationWriter, WrittenConversation
 from saccade.tasks.conversations import ConversationFile, read_conversations
-from saccade.tasks.sources import splits_of_files
-from saccade.tasks.splits import described, training_split
 from saccade.types import Segment, SpokenConversation
 
 logger = logging.getLogger(__name__)
@@ -75,8 +73,7 @@ class ConversationCount:
 
 def read_counted(data: Path, context: RecipeContext, count: ConversationCount) -> ConversationFile:
     """The conversations of a file. The log says how much is learned of them, and what is left out."""
-    if splits := splits_of_files(data):
-        logger.info("%s: %s; read: %s", data, described(splits), context.split or training_split(splits, data))
+    log_splits(data, context.split)
     read = read_conversations(
         data,
         media=context.media,

@@ -5,6 +5,7 @@ Each sentence says what the record shows, by rules; none guesses at what the mod
 
 from collections.abc import Iterator, Sequence
 
+from saccade.evaluation.reasons import WHOLE
 from saccade.geometry import Box
 from saccade.types import Attempt, Malformed, ToolCall, Turn
 from saccade.viewer.outcomes import verdict
@@ -13,7 +14,6 @@ from saccade.viewer.scene.regions import covered_share
 from saccade.viewer.store.messages import FOREIGN
 from saccade.viewer.words import number_text, percent_text, visible
 
-_WHOLE = 0.95
 MAX_FINDINGS = 12
 
 
@@ -78,8 +78,8 @@ def _looked_at(target: Region, asked: Sequence[Region], *, is_wrong: bool) -> It
     if share <= 0:
         yield f"The model looked elsewhere: no requested location touches the target “{target.label}”."
         return
-    part = "all" if share >= _WHOLE else percent_text(share)
-    still = ", but the answer is wrong" if is_wrong and share >= _WHOLE else ""
+    part = "all" if share >= WHOLE else percent_text(share)
+    still = ", but the answer is wrong" if is_wrong and share >= WHOLE else ""
     yield f"The location requested in turn {best.turn} contains {part} of the target “{target.label}”{still}."
 
 

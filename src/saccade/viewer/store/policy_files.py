@@ -109,7 +109,7 @@ def _values(path: Path) -> Mapping[str, Json]:
         if path.resolve().parent != path.parent.resolve() or path.stat().st_size > _MAX_BYTES:
             return {}
         values = json.loads(plain_text(path))
-    except Exception:  # A damaged file of a checkpoint takes away what it would say, and nothing else.
+    except (OSError, ValueError, RecursionError):  # A damaged file takes away what it would say, and nothing else.
         return {}
     return values if isinstance(values, dict) else {}
 
