@@ -186,7 +186,8 @@ def test_a_page_that_leaves_ends_its_samples_and_one_that_is_loaded_again_goes_o
     before = len(list((out / "trajectories" / "chat").glob("*.jsonl")))
     page.goto("about:blank")
     watched.until(lambda: len(list((out / "trajectories" / "chat").glob("*.jsonl"))) == before + 1)
-    assert records_of(out)[0].trajectory.failure == "stopped by hand"
+    [left] = records_of(out)
+    assert (left.trajectory.status, left.trajectory.failure) == ("token_limit", "stopped by hand"), left
     page.close()
 
 
