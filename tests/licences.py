@@ -1,4 +1,4 @@
-"""The licences of what is installed with Saccade: `make licences` writes the tables of docs/licences.md.
+"""The licences of what is installed with Saccade: `make licences` writes docs/licences.tsv and a table of the page.
 
 pip downloads the metadata of every package in constraints.txt and installs nothing; the licence is what they say.
 """
@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/licences.md"
+ALL = ROOT / "docs/licences.tsv"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
 LINES = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
@@ -25,7 +26,8 @@ NOT_STATED = "not stated"
 STRONG = re.compile(r"\bA?GPL|(?<!Lesser )(?<!Library or Lesser )General Public License")
 """GPL and AGPL, under which what is handed on with such a part in it must be; LGPL asks for less."""
 _WEAK = re.compile(r"LGPL|Lesser General Public|\bMPL\b|Mozilla|\bEPL\b|Eclipse")
-TABLES = "## What asks for more than a notice, or states nothing"
+TABLE = "## What asks for more than a notice, or states nothing"
+HEAD = ("Package", "Version", "Licence", "Installed by")
 
 
 def closure(roots: Iterable[str], needs: Callable[[str], list[str] | None]) -> set[str]:
@@ -90,13 +92,14 @@ def main() -> None:
         extras = ["core"] if name in core else [extra for extra, names in brought.items() if name in names]
         rows.append((name, pin, stated.replace("|", "/"), ", ".join(extras) or "other Pythons or systems"))
     special = [row for row in rows if STRONG.search(row[2]) or _WEAK.search(row[2]) or row[2] == NOT_STATED]
-    words, _, _ = PAGE.read_text(encoding="utf-8").partition(TABLES)
-    PAGE.write_text(f"{words}{TABLES}\n\n{_table(special)}\n## All\n\n{_table(rows)}", encoding="utf-8")
+    words, _, _ = PAGE.read_text(encoding="utf-8").partition(TABLE)
+    PAGE.write_text(f"{words}{TABLE}\n\n{_table(special)}", encoding="utf-8")
+    lines = ["\t".join(row) for row in (HEAD, *rows)]
+    ALL.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _table(rows: Iterable[tuple[str, str, str, str]]) -> str:
-    head = ("| Package | Version | Licence | Installed by |", "| --- | --- | --- | --- |")
-    return "\n".join((*head, *(f"| {' | '.join(row)} |" for row in rows))) + "\n"
+    return "\n".join(f"| {' | '.join(row)} |" for row in (HEAD, ("---",) * 4, *rows)) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """constraints.txt is the lock file of `make demo` and `make test`: all packages, at the versions that are here.
 
-hashes.txt has the hashes of their files, docs/licences.md their licences.
+hashes.txt has the hashes of their files, docs/licences.tsv their licences.
 """
 
 import re
@@ -10,7 +10,7 @@ import pytest
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from licences import EXTRAS, LINES, LOCKED, PAGE, PROJECT, ROOT, STRONG, TABLES, closure, installed_alone, licence
+from licences import ALL, EXTRAS, LINES, LOCKED, PAGE, PROJECT, ROOT, STRONG, TABLE, closure, installed_alone, licence
 
 
 def found(name: str) -> Distribution | None:
@@ -50,10 +50,9 @@ def test_every_locked_version_has_hashes() -> None:
     assert {canonicalize_name(line.split("==")[0]): line.split()[0].split("==")[1] for line in lines} == LOCKED
 
 
-def test_every_locked_version_has_its_licence_on_the_page() -> None:
+def test_every_locked_version_has_its_licence_in_the_table() -> None:
     """After a change of constraints.txt: make licences."""
-    _, _, table = PAGE.read_text(encoding="utf-8").partition("## All")
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines()][4:]
+    rows = [line.split("\t") for line in ALL.read_text(encoding="utf-8").splitlines()][1:]
     assert {name: pin for name, pin, _, _ in rows} == LOCKED
 
 
@@ -91,7 +90,7 @@ def test_the_gpl_is_told_from_the_lgpl(stated: str, strong: bool) -> None:
 def test_the_page_names_every_wheel_that_holds_a_library_under_the_gpl() -> None:
     libraries = re.compile(r"/lib(x264|x265|xvidcore|postproc|rubberband|fftw3|readline)\b[^/]*\.(so|dylib)")
     holding = {name for name in needed("dev") if any(libraries.search(str(file)) for file in files(name) or [])}
-    words, _, _ = PAGE.read_text(encoding="utf-8").partition(TABLES)
+    words, _, _ = PAGE.read_text(encoding="utf-8").partition(TABLE)
     assert sorted(name for name in holding if f"`{name}`" not in words) == []
     # The page says so of them all.
     assert holding & in_images() == set()
