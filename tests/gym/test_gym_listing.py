@@ -1,6 +1,7 @@
 """Families as the command lists them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -8,6 +9,8 @@ from click.testing import CliRunner
 from saccade.cli.families import families
 from saccade.errors import UserError
 from saccade.gym.registry import gym_families
+
+PAGE = Path(__file__).parents[2] / "docs" / "gym_families.md"
 
 
 def test_the_command_lists_families_programs_and_how_many_there_are() -> None:
@@ -25,9 +28,10 @@ def test_a_domain_and_json_are_for_programs() -> None:
     ]
 
 
-def test_the_page_has_a_section_for_every_family() -> None:
+def test_the_page_has_a_row_for_every_family_and_is_that_of_the_documentation() -> None:
     page = CliRunner().invoke(families, ["--markdown"]).output
-    assert all(f"### {name}\n" in page for name in gym_families())
+    assert all(f"| `{name}` | " in page for name in gym_families())
+    assert page == PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @click.option("--domain", help="List only families of this domain.")
 @click.option("--json", "is_json", is_flag=True, help="Write one JSON object a line.")
 @click.option(
-    "--markdown", "is_page", is_flag=True, help="Write a Markdown page with every program, like docs/gym_families.md."
+    "--markdown",
+    "is_page",
+    is_flag=True,
+    help="Write a Markdown page with a row for each family, like docs/gym_families.md.",
 )
 def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page: bool) -> None:
     """List task families: domain, programs, looks, extra, and whether they need a closer look.

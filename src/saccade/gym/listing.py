@@ -8,7 +8,7 @@ from saccade.types import Json
 
 
 def as_text(family: GymFamily, *, with_programs: bool) -> str:
-    """A family in a line or two; with its programs, one paraphrase of each."""
+    """A family in a line or two; with its programs, one paraphrase and the experts of each."""
     notes = [family.domain, f"{len(family.programs)} programs", f"looks {', '.join(_looks(family))}"]
     if family.needs_closer:
         notes.append("needs a closer look")
@@ -18,7 +18,10 @@ def as_text(family: GymFamily, *, with_programs: bool) -> str:
     lines = [f"{family.name}: {family.about}", f"    {'; '.join(notes)}"]
     if with_programs:
         lines.append(f"    axes: {', '.join(family.axes) or 'none'}")
-        lines.extend(f"    {family.name}/{one.name}: {one.wordings[0]}" for one in family.programs)
+        lines.extend(
+            f"    {family.name}/{one.name}: {one.wordings[0]} (experts: {', '.join(one.experts)})"
+            for one in family.programs
+        )
     return "\n".join(lines)
 
 
@@ -49,29 +52,21 @@ def _looks(family: GymFamily) -> tuple[str, ...]:
 
 
 def as_page(families: Sequence[GymFamily]) -> str:
-    """A page in Markdown: every family with its axes, its looks and one wording of each program."""
-    lines = ["# Families of the gym", "", f"Made by `saccade families --markdown`. {summary(families)}.", ""]
-    for domain in dict.fromkeys(family.domain for family in families):
-        lines += [f"## {domain[0].upper()}{domain[1:]}", ""]
-        for family in families:
-            if family.domain == domain:
-                lines += [*_section(family), ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _section(family: GymFamily) -> list[str]:
-    notes = [f"looks {', '.join(_looks(family))}", f"axes {', '.join(family.axes) or 'none'}"]
-    if family.extra:
-        notes.append(f"extra `{family.extra}`")
-    if family.needs_closer:
-        notes.append("needs a closer look")
-    rows = [f"| `{one.name}` | {one.wordings[0]} | {', '.join(one.experts)} |" for one in family.programs]
-    head = ["| program | how it asks | experts |", "|---|---|---|"]
-    return [
-        f"### {family.name}",
+    """A page in Markdown: a table of each domain, with a row for each family."""
+    lines = [
+        "# Families of the gym",
         "",
-        f"{family.about[0].upper()}{family.about[1:]}. {'; '.join(notes)}.",
-        "",
-        *head,
-        *rows,
+        f"Made by `saccade families --markdown`. {summary(families)}. `saccade families NAME` prints a family's axes, "
+        "its looks, and its programs with their wordings and experts.",
     ]
+    for domain in dict.fromkeys(family.domain for family in families):
+        rows = [_row(family) for family in families if family.domain == domain]
+        head = ["| family | what it shows | programs | looks | needs |", "|---|---|---|---|---|"]
+        lines += ["", f"## {domain[0].upper()}{domain[1:]}", "", *head, *rows]
+    return "\n".join(lines) + "\n"
+
+
+def _row(family: GymFamily) -> str:
+    needs = ["a closer look"] * family.needs_closer + [f"extra `{family.extra}`"] * bool(family.extra)
+    cells = (f"`{family.name}`", family.about, len(family.programs), len(_looks(family)), ", ".join(needs))
+    return f"| {' | '.join(map(str, cells))} |"
