@@ -1,6 +1,6 @@
 """Runs the demo for several seeds and prints a table of what each stage reached.
 
-python benchmarks/demo_seeds.py --seeds 0 1 2 --out runs/demo_seeds --json docs/results/demo_seeds.json
+python benchmarks/demo_seeds.py --seeds 0 1 2 --out runs/demo_seeds --json studies/demo/seeds.json
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Tasks a second of every family of the gym, in processor seconds of one core, and memory over many tasks.
 
-OMP_NUM_THREADS=1 python benchmarks/gym_speed.py --tasks 12 --json docs/results/gym_speed.json
+OMP_NUM_THREADS=1 python benchmarks/gym_speed.py --tasks 12 --json studies/gym/speed.json
 OMP_NUM_THREADS=1 python benchmarks/gym_speed.py --families shape_counts --tasks 6 --memory 100000
 OMP_NUM_THREADS=1 python benchmarks/gym_speed.py --families chart_bar molecule score form --tasks 6 --memory 5000
 """

@@ -1,6 +1,6 @@
 """The sandbox beside what people use today: a Jupyter kernel per trajectory, a fresh ``python -c`` per call.
 
-    python benchmarks/sandbox.py [--sessions 20] [--runs 100] [--live 200] [--json docs/results/sandbox.json]
+    python benchmarks/sandbox.py [--sessions 20] [--runs 100] [--live 200] [--json studies/sandbox/speed.json]
 
 Everything in one run on the same machine, alternating where two are compared: starting a session; a small run, a crop
 and a plot in a session that is up; small runs a second from many threads; the memory of many live sessions, as the sum

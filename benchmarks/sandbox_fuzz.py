@@ -1,7 +1,7 @@
 """Random Python against the sandbox: many sessions at once, an oracle that knows what each must still hold.
 
     python benchmarks/sandbox_fuzz.py [--minutes 10] [--seed 0] [--sessions 12] [--workers 4] [--isolation full]
-                                      [--json docs/results/sandbox_fuzz.json]
+                                      [--json studies/sandbox/fuzz.json]
 
 Programs come from a grammar (loops, files, arrays, pictures, threads, exceptions, system calls with random numbers and
 arguments), from the hostile collection of `tests/sandbox/hostile`, and from mutations of both. After each program the

@@ -1,6 +1,6 @@
 """What a call through the service costs more than the same call in this process.
 
-    python benchmarks/services_overhead.py [--calls 2000] [--json docs/results/services_overhead.json]
+    python benchmarks/services_overhead.py [--calls 2000] [--json studies/services/overhead.json]
 
 One client, one server with one worker on the same machine, calls of both kinds alternating: a tool that does next to
 nothing, and crops of a picture at ever new places, whose results are sent as PNG and read again. The picture itself

@@ -1,6 +1,6 @@
 """Fuzzes every tool of the catalogue; what became of the calls goes to a JSON file.
 
-    python benchmarks/tool_fuzz.py --calls 10000 --json docs/results/tool_fuzz.json
+    python benchmarks/tool_fuzz.py --calls 10000 --json studies/services/tool_fuzz.json
 
 Models are tiny checkpoints with random weights and a server on loopback, so that only wiring and checks are tested.
 """

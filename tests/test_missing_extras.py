@@ -16,6 +16,8 @@ def test_a_missing_extra_is_named_with_the_command_that_brings_it() -> None:
 def test_nothing_tells_anybody_to_install_the_package_of_that_name_from_the_index() -> None:
     # The name on the index belongs to another project.
     said = "saccade" + "["
-    files = [path for room in ("src", "docs", "benchmarks", "examples") for path in (ROOT / room).rglob("*.*")]
+    files = [
+        path for room in ("src", "docs", "benchmarks", "studies", "examples") for path in (ROOT / room).rglob("*.*")
+    ]
     texts = [path for path in files if path.suffix in {".py", ".md", ".toml"}]
     assert [path for path in texts if said in path.read_text(encoding="utf-8")] == []

@@ -67,8 +67,8 @@ def test_the_recipe_gives_a_plan_with_its_own_reward(tmp_path: Path) -> None:
 
 
 def test_every_recipe_and_file_that_they_name_exists() -> None:
-    measured = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
-    for text, folder in ((README, ROOT), (GUIDE, ROOT / "docs"), (measured, ROOT / "docs")):
+    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for text, folder in ((README, ROOT), (GUIDE, ROOT / "docs"), (results, ROOT / "docs")):
         for name in re.findall(r"saccade train ([a-z_]+)[ :]", text):
             assert name in recipe_names()
         for target in re.findall(r"\]\(([^)#]+)\)", text):

@@ -47,6 +47,7 @@ def test_each_command_is_there_with_its_options() -> None:
         "saccade train demo --colour red",
         "make dmeo",
         "python benchmarks/none.py",
+        "python -m studies.none.seeds",
         "saccade eval --samples x",
     ],
 )
@@ -64,6 +65,8 @@ def _wrong(words: list[str]) -> str | None:
         return next((f"no target {one}" for one in targets if one not in TARGETS), None)
     if program == "python" and arguments and arguments[0].endswith(".py") and "/" in arguments[0]:
         return None if (ROOT / arguments[0]).is_file() else f"no file {arguments[0]}"
+    if program == "python" and arguments[:1] == ["-m"] and arguments[1].startswith("studies."):
+        return None if (ROOT / f"{arguments[1].replace('.', '/')}.py").is_file() else f"no module {arguments[1]}"
     if program == "pip":
         named = {
             one.strip() for names in re.findall(r"\[([a-z,-]+)\]", " ".join(arguments)) for one in names.split(",")

@@ -22,7 +22,7 @@ class Critic:
     gae_lambda: float = 1.0
     """Below 1, early tokens are credited with what the critic expects of later ones. A critic that has not learned yet
     expects 0, and whitened advantages then punish every token far from the end: at 0.95 in miniature PPO forgot what it
-    had imitated (``docs/results.md``)."""
+    had imitated (``studies/vista_r1``)."""
     discount: float = 1.0
     """Discount per action token."""
     value_clip: float = 0.2

@@ -120,7 +120,7 @@ WORKLOADS: dict[WorkloadName, Workload] = {
     "single": Workload(name="single", turns=1, prompt_tokens=101),
     "multi": Workload(name="multi", turns=3, prompt_tokens=596, observation_tokens=68),
 }
-"""A question answered at once, and one answered after two looks; the lengths are those of docs/results.md."""
+"""A question answered at once, and one answered after two looks; the lengths are those of studies/trl_step."""
 
 
 def with_image(workload: Workload, image_px: int) -> Workload:

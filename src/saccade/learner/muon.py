@@ -34,7 +34,7 @@ def muon(weights: Sequence[nn.Parameter], learning_rate: float, weight_decay: fl
 class MuonOnCPU(torch.optim.Muon):
     """torch's Muon with ``match_rms_adamw`` without its bfloat16, which is slow on CPUs without instructions for it.
 
-    On such a CPU the rounds of a 128 x 128 matrix took 1.4 ms in fp32 and 28 ms in bfloat16 (docs/results.md). State
+    On such a CPU the rounds of a 128 x 128 matrix took 1.4 ms in fp32 and 28 ms in bfloat16 (studies/base_model). State
     and parameter groups are torch's.
     """
 

@@ -58,7 +58,7 @@ class OptimizerSettings:
     """Stores AdamW's moments in 8 bits, block by block (Dettmers et al. 2022, arXiv 2110.02861)."""
     muon: bool = False
     """Updates the matrices inside the layers with Muon, at the same learning rate and weight decay, and all else with
-    AdamW: small models that start from random weights learned faster with it (docs/results.md, "The base model")."""
+    AdamW: small models that start from random weights learned faster with it (studies/base_model)."""
     compile: bool = False
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later.
 

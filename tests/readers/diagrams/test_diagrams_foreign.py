@@ -1,4 +1,4 @@
-"""Diagrams of other programs (``benchmarks/foreign_diagrams.py`` draws them), from the picture to the answer."""
+"""Diagrams of other programs, from the picture to the answer."""
 
 import json
 from pathlib import Path
