@@ -119,7 +119,7 @@ def _write_overview(folder: Path, table: str) -> None:
     from saccade.atomic import write_text_atomic
 
     head = (
-        "# Task families\n\nWritten by `saccade audit-family --all --pages docs/families`. A bold figure is beyond its "
-        "bound; - says that a check does not apply. [What each check means](../audit.md).\n\n"
+        "# Task families\n\nWritten by `saccade audit-family --all --pages studies/families`. A bold figure is beyond "
+        "its bound; - says that a check does not apply. [What each check means](../../docs/audit.md).\n\n"
     )
     write_text_atomic(folder / "README.md", head + table)

@@ -77,7 +77,7 @@ def _drawn_by_the_core() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptionWordsSettings:
-    """Settings of the further lessons."""
+    """Settings of the further training on digits, words and gym questions."""
 
     model: LoadSettings = LoadSettings()
     sft: SFTSettings = SFTSettings(
@@ -125,7 +125,7 @@ def _played(shown: Example) -> Example:
 
 
 def perception_words(context: RecipeContext) -> Plan:
-    """Evaluations before and after the lessons on the same held-out questions, by family."""
+    """Accuracy by family on the same held-out questions, before and after training."""
     settings = apply_overrides(PerceptionWordsSettings(), context.overrides)
     settings = replace(settings, gym=settings.gym or _drawn_by_the_core())
     path = context.model or base_checkpoint()
