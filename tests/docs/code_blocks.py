@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import recipes_shown
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 _BLOCK = re.compile(r"(?:^<!-- (?P<marker>[^>]*) -->\n+)?^```(?P<language>python|bash)\n(?P<code>.*?)^```", re.M | re.S)
@@ -51,13 +49,9 @@ def blocks() -> Iterator[Block]:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         of_page = _WHOLE_PAGE.search(text)
-        shown = recipes_shown.PAGES.get(str(page.relative_to(ROOT)))
-        recipe = (ROOT / shown).read_text(encoding="utf-8") if shown else None
         for found in _BLOCK.finditer(text):
             line = text[: found.start("language")].count("\n") + 1
             marker = found["marker"] or (of_page[1] if of_page else None)
-            if found["code"] == recipe:
-                marker = "run by tests/docs/test_recipes_shown.py"
             yield Block(page, line, found["language"], found["code"], marker)
 
 

@@ -1,15 +1,11 @@
 """The page on Lang2Act: its code runs, in its order, and gives what the page says."""
 
-import re
-from pathlib import Path
-
-PAGE = (Path(__file__).parents[2] / "docs" / "lang2act.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+from code_blocks import python_of
 
 
 def test_the_pages_examples_give_what_it_says() -> None:
     made: dict[str, object] = {}
-    for block in BLOCKS:
+    for block in python_of("lang2act.md"):
         exec(block, made)
     chain, curated = made["chain"], made["curated"]
     assert (chain.error, chain.pages, chain.answer) == (None, (2,), "7.2 %")  # type: ignore[attr-defined]

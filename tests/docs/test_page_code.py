@@ -31,7 +31,7 @@ def printed(code: str, names: dict[str, object]) -> str:
 
 
 def test_argos_rewards_for_other_trainers_score_a_pointed_answer() -> None:
-    reward, trainers, remote, _recipe = python_of("argos.md")
+    reward, trainers, remote = python_of("argos.md")
     names: dict[str, object] = {}
     assert printed(reward + trainers + remote, names) == ""
     media = MediaStore()
