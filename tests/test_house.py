@@ -119,6 +119,7 @@ _OWN_FILES = (
     "testing/",
     "bench/",
     # Files that came with the package, or that this process has just written.
+    "entry_points.py",
     "faces.py",
     "config/presets.py",
     "evaluation/audit/golden.py",

@@ -132,6 +132,7 @@ OTHERS: dict[str, str] = {
     "engines/vllm/replica.py": "makes a lock in a folder of its own",
     "engines/vllm/server.py": "writes the server's log, and reads the configuration that it wrote",
     "engines/weights.py": "reads weights that another process of the run has just written",
+    "entry_points.py": "imports what installed packages offer, which is code",
     "envs/calls.py": "opens a tool, which is no file",
     "envs/visual_reasoning.py": "opens tools, which are no files",
     "evaluation/audit/kept.py": "reads audits that it kept itself, without pickles",
