@@ -124,7 +124,7 @@ _OWN_FILES = (
     "config/presets.py",
     "evaluation/audit/golden.py",
     "evaluation/benchmarks/published_record.py",
-    "tasks/tagged_photos.py",
+    "gym/tagged_photos.py",
     "gym/golden.py",
     "gym/looks/",
     "interop/exports/bundle.py",
