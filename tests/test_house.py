@@ -119,11 +119,12 @@ _OWN_FILES = (
     "testing/",
     "bench/",
     # Files that came with the package, or that this process has just written.
+    "entry_points.py",
     "faces.py",
     "config/presets.py",
     "evaluation/audit/golden.py",
     "evaluation/benchmarks/published_record.py",
-    "tasks/tagged_photos.py",
+    "gym/tagged_photos.py",
     "gym/golden.py",
     "gym/looks/",
     "interop/exports/bundle.py",

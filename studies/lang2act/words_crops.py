@@ -36,6 +36,7 @@ from studies.seed_runs import (
 from saccade.config import RecipeContext, apply_overrides
 from saccade.engines.local import LocalEngine
 from saccade.evaluation.evaluate import evaluation_requests, play
+from saccade.gym.drawn.plates import marked_plates, marked_scene
 from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore
 from saccade.miniature.plates import COORDINATES, CROP_PHRASES, SCAFFOLD_TEXTS
@@ -54,7 +55,6 @@ from saccade.rollout import RolloutSettings
 from saccade.runs import read_records
 from saccade.seeding import seed_for
 from saccade.tasks import generate, vocabulary_texts
-from saccade.tasks.families.plates import marked_plates, marked_scene
 from saccade.tasks.scene import Scene, crop_turn, look_box
 from saccade.tools import IMAGE_TOOLS
 from saccade.train import EpisodeSpec, Evaluate, ImitationSettings, Material, Plan, SFTStage

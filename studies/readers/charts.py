@@ -25,12 +25,12 @@ from numpy.random import Generator
 from PIL import Image
 
 from saccade.errors import ToolError
+from saccade.gym.drawn import chart_bars, chart_lines, chart_pie
 from saccade.readers.charts.chart import Arrangement, Chart, ChartKind, Series
 from saccade.readers.charts.classical import ClassicalReader
 from saccade.readers.text.rapid import RapidReader
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import COLOUR_NAMES, DAYS, ITEMS
-from saccade.tasks.families import chart_bars, chart_lines, chart_pie
 from saccade.tasks.scene import Scene, pick_several, whole_knob
 from saccade.testing.drawn_charts import DrawnChart, draw_chart
 

@@ -25,12 +25,12 @@ from pathlib import Path
 from PIL import Image
 
 from saccade.errors import ToolError
+from saccade.gym.drawn.geometry_problem import KINDS, GeometryProblem, draw_problem
+from saccade.gym.drawn.geometry_sketch import Sketch
 from saccade.media.store import MediaStore
 from saccade.readers.diagrams.diagram import Diagram, read_diagram
 from saccade.readers.text.lines import TextReader
 from saccade.seeding import generator_for
-from saccade.tasks.families.geometry_problem import KINDS, GeometryProblem, draw_problem
-from saccade.tasks.families.geometry_sketch import Sketch
 from saccade.tools.diagram_tools import DIAGRAM_TOOLS
 from saccade.tools.geometry_tools import GEOMETRY_TOOLS
 from saccade.tools.tool import find_tool

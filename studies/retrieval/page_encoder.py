@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from studies.seed_runs import Row, rounded
 
+from saccade.gym.drawn.pages import DrawnDocument, SoughtPlate, asked_text, drawn_document
 from saccade.miniature.page_encoder import EncoderLessons, taught_page_encoder
 from saccade.retrieval import mrr_at, recall_at
 from saccade.seeding import generator_for
-from saccade.tasks.families.pages import DrawnDocument, SoughtPlate, asked_text, drawn_document
 from saccade.types import Page
 from saccade.vision_models import load_page_encoder
 

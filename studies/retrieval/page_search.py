@@ -27,13 +27,13 @@ from PIL import Image
 from studies.retrieval.page_encoder import HELD_OUT, measures
 from studies.seed_runs import Row, rounded
 
+from saccade.gym.drawn.pages import PAGES, DrawnDocument, SoughtPlate, asked_text, drawn_document
 from saccade.media.store import image_hash
 from saccade.retrieval import FirstStage, IndexSettings, PageStore, TwoStageIndex, build_first_stage, open_index
 from saccade.retrieval.building import IndexWriter
 from saccade.retrieval.layout import IndexEntry, IndexPaths
 from saccade.retrieval.sources import DraftedPage
 from saccade.seeding import generator_for
-from saccade.tasks.families.pages import PAGES, DrawnDocument, SoughtPlate, asked_text, drawn_document
 from saccade.types import Page
 from saccade.vision_models.kinds import PageEncoder, PageVectors
 

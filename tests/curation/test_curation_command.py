@@ -233,7 +233,7 @@ def test_a_family_of_ones_own_is_curated_and_known_by_its_source(tmp_path: Path)
     file = tmp_path / "mine.py"
     family = f"{file}:draw_dots"
     file.write_text(
-        "from saccade.tasks.families.counting import draw_colour_dots\n\n\n"
+        "from saccade.gym.drawn.counting import draw_colour_dots\n\n\n"
         "def draw_dots(rng, difficulty):\n    return draw_colour_dots(rng, difficulty)\n"
     )
     media = MediaStore()

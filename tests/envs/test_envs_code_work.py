@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from PIL import Image, ImageDraw
 
+from saccade.gym.code_experts import coded, two_runs
 from saccade.media.store import MediaStore
 from saccade.miniature.codedance import EASY, HARD, CodeQuestions
 from saccade.sandbox import Sandbox
-from saccade.tasks.code_experts import coded, two_runs
 from saccade.testing import TINY_VIEW
 from saccade.tools.code import python_tool
 from saccade.tools.remembered import RememberedSessions

@@ -15,11 +15,11 @@ from PIL import Image
 import saccade.envs
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, ToolError, UserError
+from saccade.gym.drawn import FAMILIES
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.tasks.procedural import FAMILIES
 from saccade.tools.images import IMAGE_TOOLS, crop
 from saccade.tools.tool import Tool, tool_from
 from saccade.types import Answer, Malformed, Observation, Task, ToolCall, ToolResult, Turn

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from saccade.errors import UserError
+from saccade.gym.drawn import ALL_FAMILIES
 from saccade.gym.registry import DOMAINS, find_draw, gym_families
 from saccade.media.store import MediaStore
 from saccade.seeding import generator_for
-from saccade.tasks.procedural import ALL_FAMILIES, SPLITS, family_named, generate
+from saccade.tasks.procedural import SPLITS, family_named, generate
 from saccade.types import ToolCall
 
 

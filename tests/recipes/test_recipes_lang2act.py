@@ -12,6 +12,7 @@ from PIL import Image
 from saccade.config.context import RecipeContext
 from saccade.curation.linguistic_tools import CuratedTools
 from saccade.errors import UserError
+from saccade.gym.drawn.plates import MARKS
 from saccade.miniature.lang2act import tiny
 from saccade.miniature.reading import said
 from saccade.models.checkpoint import base_checkpoint
@@ -20,7 +21,6 @@ from saccade.recipes.lang2act import lang2act
 from saccade.recipes.lang2act_settings import SUCCESSES
 from saccade.rewards import Lang2ActReward
 from saccade.runs.records import read_records
-from saccade.tasks.families.plates import MARKS
 from saccade.testing.scripted import ScriptedEngine
 from saccade.train import Derive, Plan, RLStage, run_plan
 from saccade.types import Attempt

@@ -4,12 +4,12 @@ import pytest
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
+from saccade.gym.drawn import FAMILIES, LESSON_FAMILIES
 from saccade.gym.registry import gym_families
 from saccade.miniature.demo import demo
 from saccade.miniature.look_closer import look_closer
 from saccade.miniature.perception import LESSONS, PerceptionSettings, perception
 from saccade.miniature.perception_words import GYM_HELD_OUT, PRINTED, PerceptionWordsSettings, perception_words
-from saccade.tasks.procedural import FAMILIES, LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.types import ImageRef, ToolCall

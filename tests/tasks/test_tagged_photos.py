@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from saccade.gym.drawn.plates import TEXTURES
+from saccade.gym.tagged_photos import COLOURS, TaggedPhoto, tagged_photo
 from saccade.seeding import generator_for
-from saccade.tasks.families.plates import TEXTURES
-from saccade.tasks.tagged_photos import COLOURS, TaggedPhoto, tagged_photo
 
 
 def photos(count: int) -> list[TaggedPhoto]:

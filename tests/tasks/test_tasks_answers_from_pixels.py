@@ -9,9 +9,9 @@ import pytest
 from skimage.measure import label
 
 from saccade.geometry import Box, Point
+from saccade.gym.drawn.chart_bars import BOTTOM_PX, PX_PER_UNIT
 from saccade.media.store import MediaStore
 from saccade.tasks.drawing import BACKGROUND, COLOURS, FAINT, INK, PAPER, SHAPES, Canvas, font, text_box
-from saccade.tasks.families.chart_bars import BOTTOM_PX, PX_PER_UNIT
 from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import find_tool

@@ -5,10 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from saccade.errors import UserError
-from saccade.media.store import MediaStore
-from saccade.sandbox.results import RunResult
-from saccade.sandbox.sandbox import Sandbox
-from saccade.tasks.code_experts import (
+from saccade.gym.code_experts import (
     CodeStyle,
     coded,
     gave_up,
@@ -19,7 +16,11 @@ from saccade.tasks.code_experts import (
     two_runs,
     with_picture,
 )
-from saccade.tasks.procedural import CODE_FAMILIES, generate
+from saccade.gym.drawn import CODE_FAMILIES
+from saccade.media.store import MediaStore
+from saccade.sandbox.results import RunResult
+from saccade.sandbox.sandbox import Sandbox
+from saccade.tasks.procedural import generate
 from saccade.types import Answer, Example, ExpertTurn, ToolCall
 
 MEDIA = MediaStore()

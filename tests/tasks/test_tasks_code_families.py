@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 from skimage.measure import label
 
-from saccade.media.store import MediaStore
-from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.seeding import generator_for
-from saccade.tasks.code_experts import METHODS, PRELUDE, code_phrases, solution_of
-from saccade.tasks.drawing import COLOURS
-from saccade.tasks.procedural import (
+from saccade.gym.code_experts import METHODS, PRELUDE, code_phrases, solution_of
+from saccade.gym.drawn import (
     ALL_FAMILIES,
     CODE_FAMILIES,
     FAMILIES,
@@ -23,10 +19,13 @@ from saccade.tasks.procedural import (
     POINTED_FAMILIES,
     READING_FAMILIES,
     SOLVER_FAMILIES,
-    SPLITS,
     TOOL_FAMILIES,
-    generate,
 )
+from saccade.media.store import MediaStore
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.seeding import generator_for
+from saccade.tasks.drawing import COLOURS
+from saccade.tasks.procedural import SPLITS, generate
 from saccade.tasks.scene import Scene
 from saccade.types import Answer, Example, ToolCall
 

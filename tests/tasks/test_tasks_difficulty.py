@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from saccade.gym.drawn import FAMILIES
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import COLOURS, INK
-from saccade.tasks.procedural import FAMILIES
 from saccade.tasks.scene import Scene
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from saccade.geometry import Point
+from saccade.gym.drawn import LESSON_FAMILIES
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES
-from saccade.tasks.procedural import LESSON_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES, Scene, place_of
 
 DIFFICULTIES = (0.0, 0.5, 1.0)

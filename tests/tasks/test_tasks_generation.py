@@ -8,10 +8,11 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.geometry import Box, Mask
+from saccade.gym.drawn import FAMILIES
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
-from saccade.tasks.procedural import FAMILIES, SPLITS, generate, split_of, vocabulary_texts
+from saccade.tasks.procedural import SPLITS, generate, split_of, vocabulary_texts
 from saccade.tasks.scene import CROP_GRID_PX, SIZE_PX, knob, look_box, whole_knob
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import find_tool

@@ -5,11 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from saccade.gym.drawn import PAGE_FAMILIES
+from saccade.gym.drawn.pages import HEAD_BOX, PAGES, draw_page_cross, drawn_document, mark_side
+from saccade.gym.drawn.plates import MARKS
 from saccade.media.store import MediaStore
 from saccade.tasks.drawing import COLOURS
-from saccade.tasks.families.pages import HEAD_BOX, PAGES, draw_page_cross, drawn_document, mark_side
-from saccade.tasks.families.plates import MARKS
-from saccade.tasks.procedural import PAGE_FAMILIES, generate, split_of
+from saccade.tasks.procedural import generate, split_of
 from saccade.types import Task
 
 every_family = pytest.mark.parametrize("family", list(PAGE_FAMILIES))

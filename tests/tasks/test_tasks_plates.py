@@ -7,12 +7,8 @@ import pytest
 from PIL import Image
 
 from saccade.geometry import Box, iou
-from saccade.media.store import MediaStore
-from saccade.protocols.box_text import find_boxes
-from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.seeding import generator_for
-from saccade.tasks.drawing import BACKGROUND, COLOURS
-from saccade.tasks.families.plates import (
+from saccade.gym.drawn import NAMED_FAMILIES
+from saccade.gym.drawn.plates import (
     MARKS,
     PLATE_PX,
     TEXTURES,
@@ -22,7 +18,12 @@ from saccade.tasks.families.plates import (
     marked_scene,
     plate_corner,
 )
-from saccade.tasks.procedural import NAMED_FAMILIES, SPLITS, generate
+from saccade.media.store import MediaStore
+from saccade.protocols.box_text import find_boxes
+from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.seeding import generator_for
+from saccade.tasks.drawing import BACKGROUND, COLOURS
+from saccade.tasks.procedural import SPLITS, generate
 from saccade.tasks.scene import place_of
 from saccade.tasks.two_streams import grounded, sought_objects, textual
 from saccade.types import Answer, Example, ToolCall

@@ -4,12 +4,13 @@ from collections import Counter
 
 import pytest
 
+from saccade.gym.drawn import NAMED_FAMILIES, POINTED_FAMILIES
+from saccade.gym.pointing import PointingHabit, pointed
 from saccade.media.store import MediaStore
 from saccade.protocols.points import find_points, without_points
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
-from saccade.tasks.pointing import PointingHabit, pointed
-from saccade.tasks.procedural import NAMED_FAMILIES, POINTED_FAMILIES, generate
+from saccade.tasks.procedural import generate
 from saccade.types import Answer, Example, Task
 
 MEDIA = MediaStore()

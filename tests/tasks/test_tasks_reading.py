@@ -2,9 +2,9 @@
 
 import pytest
 
+from saccade.gym.drawn import READING_FAMILIES
+from saccade.gym.drawn.finding import printed_word
 from saccade.seeding import generator_for
-from saccade.tasks.families.finding import printed_word
-from saccade.tasks.procedural import READING_FAMILIES
 from saccade.tasks.scene import PLACE_NAMES, SIZE_PX, Scene, place_of
 
 DIFFICULTIES = (0.0, 0.5, 1.0)

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from saccade.gym.drawn.geometry_problem import KINDS, draw_geometry_problem, draw_problem
 from saccade.media.store import MediaStore
 from saccade.readers.geometry.cdl import statements_of
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.solver import solve
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import generator_for
-from saccade.tasks.families.geometry_problem import KINDS, draw_geometry_problem, draw_problem
 from saccade.tasks.procedural import generate
 from saccade.testing.tool_check import check_tool
 from saccade.tools.diagram_tools import DIAGRAM_TOOLS

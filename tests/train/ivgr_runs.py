@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.config.context import RecipeContext
+from saccade.gym.drawn.plates import MARKS, PLATE_COLOURS
 from saccade.miniature.ivgr import tiny
 from saccade.miniature.judges import PLACES
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
@@ -24,7 +25,6 @@ from saccade.rewards.reward import AnyReward, GroupReward, GroupScores
 from saccade.runs.metrics import read_metrics, without_times
 from saccade.runs.progress import Progress
 from saccade.runs.records import read_records
-from saccade.tasks.families.plates import MARKS, PLATE_COLOURS
 from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
 from saccade.types import Attempt, Json, Task, Trajectory

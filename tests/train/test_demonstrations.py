@@ -4,6 +4,7 @@ import pytest
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
+from saccade.gym.drawn import FAMILIES
 from saccade.learner.sequences import training_sequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
@@ -12,12 +13,27 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.trajectory import demonstrate
-from saccade.tasks.procedural import FAMILIES, generate
+from saccade.tasks.procedural import generate
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import Answer, Example, ExpertTurn, ToolCall, Trajectory
 
+MODELS = ("qwen3_vl", "qwen2_5_vl", "internvl")
+"""The first plays every family; the others play one with a picture and one with frames, and the rest by ``--full``."""
 
-@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
+PLAYED = ("visual_search", "video_event")
+
+every_family = pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        pytest.param(model, family, marks=() if model == MODELS[0] or family in PLAYED else pytest.mark.full)
+        for model in MODELS
+        for family in FAMILIES
+    ],
+    indirect=["model"],
+)
+
+
+@pytest.fixture(scope="module", params=MODELS)
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
     size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
     return tiny_model(["Which texture has the red plate?"] * 9, MediaStore(), family=request.param, size=size)
@@ -60,7 +76,7 @@ def check_tokens(trajectory: Trajectory, model: VisionLanguageModel) -> None:
 
 
 @pytest.mark.parametrize("style", ["brief", "full"])
-@pytest.mark.parametrize("family", FAMILIES)
+@every_family
 def test_an_experts_demonstration_keeps_the_format_and_is_right(
     model: VisionLanguageModel, family: str, style: Style
 ) -> None:
@@ -76,7 +92,7 @@ def test_an_experts_demonstration_keeps_the_format_and_is_right(
 
 
 @pytest.mark.parametrize("style", ["brief", "full"])
-@pytest.mark.parametrize("family", FAMILIES)
+@every_family
 def test_an_experts_answer_alone_is_a_demonstration_without_tools(
     model: VisionLanguageModel, family: str, style: Style
 ) -> None:

@@ -62,7 +62,8 @@ def audit_family(
     from saccade.evaluation.audit.golden import SHIPPED, GoldenHashes, golden_of
     from saccade.evaluation.audit.gym_programs import drawable_families
     from saccade.evaluation.audit.pages import finding_lines, overview
-    from saccade.tasks.procedural import ALL_FAMILIES, family_named
+    from saccade.gym.drawn import ALL_FAMILIES
+    from saccade.tasks.procedural import family_named
 
     if takes_all == bool(names):
         raise UserError("name the families to audit, or give --all for those that ship")

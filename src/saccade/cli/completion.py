@@ -40,10 +40,9 @@ def setting_items(context: click.Context, parameter: click.Parameter, incomplete
 
 def family_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Families by name; files for those of one's own."""
-    from saccade.gym.registry import gym_families
-    from saccade.tasks.procedural import ALL_FAMILIES
+    from saccade.tasks.family_names import SHIPPED, offered_families
 
-    return _beginning([*ALL_FAMILIES, *gym_families()], incomplete) or [CompletionItem(incomplete, type="file")]
+    return _beginning([*SHIPPED, *offered_families()], incomplete) or [CompletionItem(incomplete, type="file")]
 
 
 def gym_family_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

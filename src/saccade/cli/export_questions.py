@@ -45,7 +45,7 @@ def export_family(
     from saccade.interop.exports.packages import write_gymnasium, write_verifiers
     from saccade.interop.exports.questions import drawn
     from saccade.interop.exports.trainers import write_easyr1, write_trl, write_verl
-    from saccade.tasks.own_families import own_family_file
+    from saccade.tasks.family_names import own_family_file
 
     if form not in QUESTION_FORMS:
         raise UserError(f"questions are exported to {', '.join(QUESTION_FORMS)}, not to {form}")

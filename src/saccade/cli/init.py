@@ -60,8 +60,8 @@ def _plain(name: str) -> str:
 
 def _write_questions(folder: Path, count: int) -> None:
     from saccade.atomic import write_text_atomic
+    from saccade.gym.tagged_photos import tagged_photo
     from saccade.seeding import generator_for
-    from saccade.tasks.tagged_photos import tagged_photo
 
     rows = []
     for index in range(count):

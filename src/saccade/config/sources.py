@@ -14,7 +14,7 @@ from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.media.video import MAX_FRAMES
 from saccade.plain_files import open_plain, plain_text
-from saccade.tasks.own_families import own_family_file
+from saccade.tasks.family_names import own_family_file
 from saccade.tasks.procedural import family_named
 from saccade.types import Json
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.gym.family import Grammar, GymFamily
+    from saccade.gym.family import Grammar, GymFamily, NamedDraw
     from saccade.gym.levels import Levels
     from saccade.gym.painter import Painter
     from saccade.gym.program import Asking, Program, ProgramQuestion
-    from saccade.gym.registry import DOMAINS, NamedDraw, find_draw, gym_families
+    from saccade.gym.registry import DOMAINS, find_draw, gym_families
     from saccade.gym.rendering import Renderer, Rendering, SeenRegion
     from saccade.gym.sample import GymSample
     from saccade.gym.state import Element, Link, SceneState, as_state

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from saccade.geometry import Box, Point
+from saccade.gym.code_experts import code_turn
 from saccade.gym.program import ExpertKind
 from saccade.gym.rendering import SeenRegion
-from saccade.tasks.code_experts import code_turn
 from saccade.tasks.scene import SIZE_PX, call, look_box, place_of
 from saccade.types import ExpertTurn, Json
 

@@ -1,9 +1,14 @@
-"""A family: a grammar that draws states, looks that draw pictures of them, programs that ask about them."""
+"""A family: a grammar that draws states, looks that draw pictures of them, programs that ask about them.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+``FAMILY[/PROGRAM][@LOOK][?OPTION&OPTION...]`` names a family or a part of it: "shape_counts", "shape_counts/parity",
+"shape_counts/parity@paper", "shape_counts?clutter=0.9&expert=points&unanswerable=0.25". An option is a level of a named
+axis of difficulty, the kind of expert, or the share of questions that the picture does not answer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from numpy.random import Generator
 
@@ -89,9 +94,20 @@ class GymFamily:
 
     def within(self, accepts: Accepts) -> FamilyFunction:
         """The family's draws of states that are accepted, where it is split by them."""
-        if not self.is_split_by_state:
-            return self
-        return lambda rng, difficulty: self.sample(rng, Levels(base=difficulty), accepts=accepts).scene
+        return NamedDraw(name=self.name, family=self, accepts=accepts) if self.is_split_by_state else self
+
+    def part(self, name: str) -> "NamedDraw":
+        """The part that a name means, which begins with the family's; ``UserError`` for one that is not there."""
+        head, _, options = name.partition("?")
+        head, _, look = head.partition("@")
+        _, _, program = head.partition("/")
+        draw = NamedDraw(
+            name=name,
+            family=self,
+            program=self.program(program) if program else None,
+            renderer=self.renderer(look) if look else None,
+        )
+        return _with_options(draw, options)
 
     def program(self, name: str) -> Program:
         """The program of this name; ``UserError`` names those that there are."""
@@ -158,3 +174,79 @@ def _named(parts: Sequence[Part], name: str, what: str) -> Part:
         if part.name == name:
             return part
     raise UserError(f"no {what} is called {name!r}; there are {', '.join(part.name for part in parts)}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedDraw:
+    """A family, or a part of it, as a ``FamilyFunction``."""
+
+    name: str
+    """As it was asked for; the tasks carry it."""
+    family: GymFamily
+    program: Program | None = None
+    renderer: Renderer | None = None
+    levels: Mapping[str, float] = field(default_factory=dict)
+    expert: ExpertKind | None = None
+    unanswerable: float | None = None
+    accepts: Accepts | None = None
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, rng: Generator, difficulty: float) -> Scene:
+        return self.sample(rng, Levels(base=difficulty, named=self.levels)).scene
+
+    def within(self, accepts: Accepts) -> FamilyFunction:
+        """The draw of states that are accepted, where the family is split by them."""
+        return replace(self, accepts=accepts) if self.family.is_split_by_state else self
+
+    def sample(self, rng: Generator, levels: Levels) -> GymSample:
+        """A scene with everything that it was made of. Levels that the name says win."""
+        return self.family.sample(
+            rng,
+            Levels(base=levels.base, named={**levels.named, **self.levels}),
+            program=self.program,
+            renderer=self.renderer,
+            expert=self.expert,
+            unanswerable=self.unanswerable,
+            accepts=self.accepts,
+        )
+
+
+def _with_options(draw: NamedDraw, options: str) -> NamedDraw:
+    levels: dict[str, float] = {}
+    expert: ExpertKind | None = None
+    unanswerable: float | None = None
+    for option in filter(None, options.split("&")):
+        key, _, value = option.partition("=")
+        if key == "expert":
+            expert = _expert(draw, value)
+        elif key == "unanswerable":
+            unanswerable = _share(draw.name, option, value)
+        elif key in draw.family.axes:
+            levels[key] = _share(draw.name, option, value)
+        else:
+            raise UserError(
+                f"{draw.name!r}: {option!r} is no option; use expert=KIND, unanswerable=SHARE or a level of "
+                f"{', '.join(draw.family.axes) or 'no axis'}"
+            )
+    return replace(draw, levels=levels, expert=expert, unanswerable=unanswerable)
+
+
+def _expert(draw: NamedDraw, value: str) -> ExpertKind:
+    kinds: tuple[ExpertKind, ...] = get_args(ExpertKind)
+    for kind in kinds:
+        if kind == value:
+            return kind
+    raise UserError(f"{draw.name!r}: no expert {value!r}; use one of {', '.join(kinds)}")
+
+
+def _share(name: str, option: str, value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise UserError(f"{name!r}: {option!r} is not a number from 0 to 1")
+    return share

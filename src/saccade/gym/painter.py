@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from saccade.geometry import Box, Point
 from saccade.gym.rendering import SeenRegion
-from saccade.tasks.drawing import BACKGROUND, INK, OVERSAMPLING, Colour, font, text_box, unit_shape
+from saccade.tasks.drawing import BACKGROUND, INK, Colour, font, line_corners, opacity_of, text_box, unit_shape
 
 NOTHING = 0
 
@@ -30,16 +30,9 @@ class Painter:
 
     def polygon(self, element: str, points: Sequence[Point], colour: Colour) -> None:
         """A filled polygon with smooth edges."""
-        left = max(0, math.floor(min(point.x for point in points)))
-        top = max(0, math.floor(min(point.y for point in points)))
-        right = min(self.width, math.ceil(max(point.x for point in points)))
-        bottom = min(self.height, math.ceil(max(point.y for point in points)))
-        if right <= left or bottom <= top:
+        left, top, opacity = opacity_of(points, self.width, self.height)
+        if not opacity.width or not opacity.height:
             return
-        fine = Image.new("L", ((right - left) * OVERSAMPLING, (bottom - top) * OVERSAMPLING))
-        corners = [((point.x - left) * OVERSAMPLING - 0.5, (point.y - top) * OVERSAMPLING - 0.5) for point in points]
-        ImageDraw.Draw(fine).polygon(corners, fill=255)
-        opacity = fine.reduce(OVERSAMPLING)
         self.image.paste(colour, (left, top), opacity)
         self._stamp(element, left, top, np.asarray(opacity) >= 128)
 
@@ -59,17 +52,8 @@ class Painter:
     def line(self, element: str, points: Sequence[Point], width: float, colour: Colour) -> None:
         """A run of straight pieces with square ends, joined by discs where it is wide."""
         for start, end in pairwise(points):
-            length = math.hypot(end.x - start.x, end.y - start.y)
-            if length == 0:
-                continue
-            x, y = (end.y - start.y) / length * width / 2, (start.x - end.x) / length * width / 2
-            corners = [
-                Point(start.x + x, start.y + y),
-                Point(start.x - x, start.y - y),
-                Point(end.x - x, end.y - y),
-                Point(end.x + x, end.y + y),
-            ]
-            self.polygon(element, corners, colour)
+            if start != end:
+                self.polygon(element, line_corners(start, end, width), colour)
         if width >= 3:
             for middle in points[1:-1]:
                 self.disc(element, middle, width / 2, colour)

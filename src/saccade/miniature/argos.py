@@ -14,6 +14,8 @@ from pathlib import Path
 from saccade.chat.answer_scoring import CheckpointTeacher
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import MachineError, UserError
+from saccade.gym.drawn.plates import MARKS
+from saccade.gym.pointing import PointingHabit, pointed
 from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore, png_bytes
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
@@ -23,8 +25,6 @@ from saccade.rewards.argos import AnswerRequest, ArgosReward, ExactRegions, Nois
 from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, generate, vocabulary_texts
-from saccade.tasks.families.plates import MARKS
-from saccade.tasks.pointing import PointingHabit, pointed
 from saccade.tasks.scene import SIZE_PX
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import Example, StreamExample, Task

@@ -12,17 +12,7 @@ from numpy.random import Generator
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
-from saccade.learner import OptimizerSettings
-from saccade.media import MediaStore, png_bytes
-from saccade.miniature.habits import guessed
-from saccade.miniature.tiny_model import TinySize, tiny_or_given
-from saccade.recipes.codedance import method
-from saccade.recipes.codedance_settings import CodeDanceSettings
-from saccade.rollout import RolloutSettings
-from saccade.sandbox import Sandbox
-from saccade.seeding import generator_for, seed_for
-from saccade.tasks import InOrder, generate, vocabulary_texts
-from saccade.tasks.code_experts import (
+from saccade.gym.code_experts import (
     CodeStyle,
     code_phrases,
     coded,
@@ -33,6 +23,16 @@ from saccade.tasks.code_experts import (
     two_runs,
     with_picture,
 )
+from saccade.learner import OptimizerSettings
+from saccade.media import MediaStore, png_bytes
+from saccade.miniature.habits import guessed
+from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.recipes.codedance import method
+from saccade.recipes.codedance_settings import CodeDanceSettings
+from saccade.rollout import RolloutSettings
+from saccade.sandbox import Sandbox
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks import InOrder, generate, vocabulary_texts
 from saccade.tools import RememberedSessions
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import Example, StreamExample, Task

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from saccade.gym.code_experts import AREA, COUNT, LENGTH, Method
+from saccade.gym.drawn.angles import LOGIC_FORMS
 from saccade.media import MediaStore
 from saccade.seeding import generator_for
 from saccade.tasks import generate, vocabulary_texts
-from saccade.tasks.code_experts import AREA, COUNT, LENGTH, Method
-from saccade.tasks.families.angles import LOGIC_FORMS
 from saccade.tools import Tool, remembering
 from saccade.tools.catalogue import CATALOGUE, ToolSettings
 from saccade.types import Example

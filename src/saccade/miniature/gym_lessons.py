@@ -12,12 +12,12 @@ from numpy.random import Generator
 
 from saccade.curation.vista import DrawnGym
 from saccade.errors import UserError
+from saccade.gym.drawn.chart_bars import BOTTOM_PX, PX_PER_UNIT
 from saccade.media import MediaStore, png_bytes
 from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, VistaQuestions, gym_tools
 from saccade.miniature.habits import guessed
 from saccade.recipes.vista_data import without_thoughts
 from saccade.seeding import generator_for
-from saccade.tasks.families.chart_bars import BOTTOM_PX, PX_PER_UNIT
 from saccade.tasks.scene import call
 from saccade.types import Answer, Example, ExpertTurn, Target, Task, ToolCall
 

@@ -15,6 +15,7 @@ from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
 from saccade.evaluation import Views
 from saccade.geometry import enclosing_box
+from saccade.gym.drawn.plates import MARKS
 from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore, png_bytes
 from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
@@ -25,7 +26,6 @@ from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
 from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, generate, vocabulary_texts
-from saccade.tasks.families.plates import MARKS
 from saccade.tasks.scene import SIZE_PX
 from saccade.tasks.two_streams import Care, grounded, textual
 from saccade.train import ImitationSettings, Material, Plan, RLSettings

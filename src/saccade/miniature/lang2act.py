@@ -13,6 +13,7 @@ from pathlib import Path
 from saccade.config import RecipeContext, apply_overrides
 from saccade.curation.linguistic_tools import ToolCuration
 from saccade.errors import UserError
+from saccade.gym.drawn.pages import PageQuestion
 from saccade.learner import OptimizerSettings
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
 from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, check_share, in_tools, read_by
@@ -26,7 +27,6 @@ from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, vocabulary_texts
 from saccade.tasks.drawing import BACKGROUND
-from saccade.tasks.families.pages import PageQuestion
 from saccade.train import AlgorithmSettings, ImitationSettings, Material, Plan, RLSettings
 from saccade.types import StreamExample, Task
 from saccade.vision_models.kinds import PageEncoder

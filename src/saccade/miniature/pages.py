@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.errors import UserError
-from saccade.media import MediaStore
-from saccade.retrieval import maxsim
-from saccade.seeding import generator_for
-from saccade.tasks.drawing import BACKGROUND
-from saccade.tasks.families.pages import (
+from saccade.gym.drawn.pages import (
     DrawnDocument,
     PageQuestion,
     SoughtPlate,
@@ -25,6 +21,10 @@ from saccade.tasks.families.pages import (
     mark_side,
     sought_plates,
 )
+from saccade.media import MediaStore
+from saccade.retrieval import maxsim
+from saccade.seeding import generator_for
+from saccade.tasks.drawing import BACKGROUND
 from saccade.tasks.procedural import split_of
 from saccade.tasks.scene import rectangle_target
 from saccade.types import Page, Task

@@ -13,10 +13,10 @@ from numpy.random import Generator
 
 from saccade.curation.linguistic_tools import ReasonedTrajectory, RuleCurator, written_reply
 from saccade.errors import UserError
+from saccade.gym.drawn.plates import MARKS
 from saccade.miniature.pages import AskedPages
 from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox, chain_thought
 from saccade.protocols.described import described_parts, described_thought
-from saccade.tasks.families.plates import MARKS
 from saccade.tasks.scene import place_of
 from saccade.types import Answer, Example, ExpertTurn
 

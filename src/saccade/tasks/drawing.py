@@ -65,19 +65,10 @@ class Canvas:
 
     def polygon(self, points: Sequence[Point], colour: Colour) -> Coverage:
         """A filled polygon with smooth edges."""
-        # Work only where the polygon is: oversampling the whole picture would cost a millisecond each time.
-        left = max(0, math.floor(min(point.x for point in points)))
-        top = max(0, math.floor(min(point.y for point in points)))
-        right = min(SIZE_PX, math.ceil(max(point.x for point in points)))
-        bottom = min(SIZE_PX, math.ceil(max(point.y for point in points)))
-        size = ((right - left) * OVERSAMPLING, (bottom - top) * OVERSAMPLING)
-        fine = Image.new("L", size)
-        corners = [((point.x - left) * OVERSAMPLING - 0.5, (point.y - top) * OVERSAMPLING - 0.5) for point in points]
-        ImageDraw.Draw(fine).polygon(corners, fill=255)
-        opacity = fine.reduce(OVERSAMPLING)
+        left, top, opacity = opacity_of(points, SIZE_PX, SIZE_PX)
         self.image.paste(colour, (left, top), opacity)
         covered = np.zeros((SIZE_PX, SIZE_PX), dtype=bool)
-        covered[top:bottom, left:right] = np.asarray(opacity) >= 128
+        covered[top : top + opacity.height, left : left + opacity.width] = np.asarray(opacity) >= 128
         return covered
 
     def shape(self, name: str, center: Point, radius: float, colour: Colour) -> Coverage:
@@ -87,16 +78,7 @@ class Canvas:
 
     def line(self, start: Point, end: Point, width: float, colour: Colour) -> Coverage:
         """A straight line with square ends."""
-        length = math.hypot(end.x - start.x, end.y - start.y)
-        across_x = (end.y - start.y) / length * width / 2
-        across_y = (start.x - end.x) / length * width / 2
-        corners = [
-            Point(start.x + across_x, start.y + across_y),
-            Point(end.x + across_x, end.y + across_y),
-            Point(end.x - across_x, end.y - across_y),
-            Point(start.x - across_x, start.y - across_y),
-        ]
-        return self.polygon(corners, colour)
+        return self.polygon(line_corners(start, end, width), colour)
 
     def wedge(self, center: Point, radius: float, start: float, end: float, colour: Colour) -> Coverage:
         """A slice of a disc between two angles in degrees, from the x axis towards the y axis (clockwise)."""
@@ -114,6 +96,31 @@ class Canvas:
         place = (round(at.x), round(at.y))
         ImageDraw.Draw(self.image).text(place, words, fill=colour, font=font(size), anchor=anchor)
         return text_box(words, at, size, anchor)
+
+
+def opacity_of(points: Sequence[Point], width: int, height: int) -> tuple[int, int, Image.Image]:
+    """How much of each pixel a polygon covers, 0 to 255, where it lies in a picture of this size: left, top, values."""
+    # Work only where the polygon is: oversampling the whole picture would cost a millisecond each time.
+    left = max(0, math.floor(min(point.x for point in points)))
+    top = max(0, math.floor(min(point.y for point in points)))
+    right = max(left, min(width, math.ceil(max(point.x for point in points))))
+    bottom = max(top, min(height, math.ceil(max(point.y for point in points))))
+    fine = Image.new("L", ((right - left) * OVERSAMPLING, (bottom - top) * OVERSAMPLING))
+    corners = [((point.x - left) * OVERSAMPLING - 0.5, (point.y - top) * OVERSAMPLING - 0.5) for point in points]
+    ImageDraw.Draw(fine).polygon(corners, fill=255)
+    return left, top, fine.reduce(OVERSAMPLING) if fine.width and fine.height else fine
+
+
+def line_corners(start: Point, end: Point, width: float) -> list[Point]:
+    """The corners of a straight line with square ends; the points must differ."""
+    length = math.hypot(end.x - start.x, end.y - start.y)
+    x, y = (end.y - start.y) / length * width / 2, (start.x - end.x) / length * width / 2
+    return [
+        Point(start.x + x, start.y + y),
+        Point(end.x + x, end.y + y),
+        Point(end.x - x, end.y - y),
+        Point(start.x - x, start.y - y),
+    ]
 
 
 def text_box(words: str, at: Point, size: int, anchor: str = "mm") -> Box:

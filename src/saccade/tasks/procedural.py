@@ -3,7 +3,7 @@
 Every picture belongs to exactly one split, by a hash of its pixels: a scene that lands in another split is thrown away
 and drawn again. So no held-out picture is ever a training picture, whatever the seed, index or difficulty. A scene
 without a picture is split by its question. A family of the user's own is named ``FILE.py:NAME`` wherever a family is
-named.
+named (``family_names.py``).
 """
 
 import zlib
@@ -13,118 +13,29 @@ from types import MappingProxyType
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.seeding import generator_for, seed_for
-from saccade.tasks.families.angles import draw_geometry_angle, draw_triangle_angles
-from saccade.tasks.families.attributes import draw_attributes, draw_big_shape, draw_placed_shapes
-from saccade.tasks.families.chart_bars import draw_chart_bars, draw_colour_bars
-from saccade.tasks.families.chart_lines import draw_chart_lines
-from saccade.tasks.families.chart_pie import draw_chart_pie
-from saccade.tasks.families.counting import draw_colour_dots, draw_counting
-from saccade.tasks.families.document_text import draw_document_text
-from saccade.tasks.families.finding import (
-    draw_finding_colours,
-    draw_finding_lines,
-    draw_finding_shapes,
-    draw_finding_words,
+from saccade.tasks.family_names import (
+    DRAWN,
+    SHAPE,
+    NamedFamilies,
+    family_name,
+    family_of_name,
+    own_family,
+    own_family_file,
 )
-from saccade.tasks.families.geometry_problem import draw_geometry_problem
-from saccade.tasks.families.map_regions import draw_map_regions
-from saccade.tasks.families.pages import draw_page_cross, draw_page_mark, draw_page_pair
-from saccade.tasks.families.plate_relations import draw_plate_absent, draw_plate_count, draw_plate_relation
-from saccade.tasks.families.plates import draw_plate_mark, draw_plate_pair, draw_visual_search
-from saccade.tasks.families.reading import draw_reading_digits, draw_reading_print
-from saccade.tasks.families.scale_bar import draw_geometry_length, draw_scale_bar
-from saccade.tasks.families.spatial_relation import draw_spatial_relation
-from saccade.tasks.families.tables import draw_dot_table, draw_table_lookup, draw_table_sums
-from saccade.tasks.families.video_event import draw_video_event
-from saccade.tasks.own_families import SHAPE, family_name, own_family, own_family_file
 from saccade.tasks.scene import DrawsInSplit, FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
 
-FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {
-        "visual_search": draw_visual_search,
-        "attributes": draw_attributes,
-        "counting": draw_counting,
-        "spatial_relation": draw_spatial_relation,
-        "chart_bars": draw_chart_bars,
-        "chart_lines": draw_chart_lines,
-        "chart_pie": draw_chart_pie,
-        "table_lookup": draw_table_lookup,
-        "document_text": draw_document_text,
-        "geometry_angle": draw_geometry_angle,
-        "geometry_length": draw_geometry_length,
-        "map_regions": draw_map_regions,
-        "video_event": draw_video_event,
-    }
-)
+FAMILIES = NamedFamilies("saccade.gym.drawn:FAMILIES")
 """Families whose experts use the image tools."""
 
-CODE_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {
-        "colour_dots": draw_colour_dots,
-        "scale_bar": draw_scale_bar,
-        "colour_bars": draw_colour_bars,
-        "dot_table": draw_dot_table,
-        "big_shape": draw_big_shape,
-    }
-)
-"""Families whose experts write code; it pays in all but the last, where a glance is enough."""
-
-NAMED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {"plate_mark": draw_plate_mark, "plate_pair": draw_plate_pair}
-)
-"""Families whose every object is named, for rewards that hold texts against the picture; one turn is enough."""
-
-POINTED_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {"plate_absent": draw_plate_absent, "plate_relation": draw_plate_relation, "plate_count": draw_plate_count}
-)
-"""Further questions on such pictures, whose experts point (``tasks/pointing.py``)."""
-
-PAGE_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {"page_mark": draw_page_mark, "page_pair": draw_page_pair, "page_cross": draw_page_cross}
-)
-"""Questions on documents of twelve pages, of which a retriever brings some."""
-
-SOLVER_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {"triangle_angles": draw_triangle_angles, "geometry_problem": draw_geometry_problem}
-)
-"""Families whose experts call a geometry solver."""
-
-TOOL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {"placed_shapes": draw_placed_shapes, "table_sums": draw_table_sums}
-)
-"""Other families whose experts call one of the catalogue's tools after another."""
-
-LESSON_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {
-        "finding_colours": draw_finding_colours,
-        "finding_shapes": draw_finding_shapes,
-        "finding_words": draw_finding_words,
-        "finding_lines": draw_finding_lines,
-    }
-)
+LESSON_FAMILIES = NamedFamilies("saccade.gym.drawn:LESSON_FAMILIES")
 """Families of perception lessons for a model with random weights; they need no tool."""
 
-READING_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {"reading_digits": draw_reading_digits, "reading_print": draw_reading_print}
-)
+READING_FAMILIES = NamedFamilies("saccade.gym.drawn:READING_FAMILIES")
 """Families of lessons in reading large print; they need no tool."""
 
-ALL_FAMILIES: Mapping[str, FamilyFunction] = MappingProxyType(
-    {
-        **FAMILIES,
-        **CODE_FAMILIES,
-        **NAMED_FAMILIES,
-        **POINTED_FAMILIES,
-        **PAGE_FAMILIES,
-        **SOLVER_FAMILIES,
-        **TOOL_FAMILIES,
-        **LESSON_FAMILIES,
-        **READING_FAMILIES,
-    }
-)
 Family = str | FamilyFunction
-"""A family that ships by its name, one of the user's own by its function or as ``FILE.py:NAME``."""
+"""A family by its name, one of the user's own by its function or as ``FILE.py:NAME``."""
 
 SPLITS: Mapping[str, range] = MappingProxyType(
     {"train": range(0, 5), "validation": range(5, 6), "held_out": range(6, 8)}
@@ -182,29 +93,13 @@ def _split_of_content(content: int) -> str:
 
 def family_named(family: Family) -> tuple[str, FamilyFunction]:
     """The name that its tasks carry and the function that draws its scenes; ``UserError`` when it is not there."""
-    if isinstance(family, str) and family in ALL_FAMILIES:
-        return family, ALL_FAMILIES[family]
     if isinstance(family, str) and own_family_file(family) is None:
-        return family, _gym_draw(family)
+        return family, family_of_name(family)
     draw = own_family(family) if isinstance(family, str) else family
     name = family_name(draw)
-    if ALL_FAMILIES.get(name, draw) is not draw:
+    if DRAWN.get(name, draw) is not draw:
         raise UserError(f"a family that ships is called {name!r}; give your function another name")
     return name, draw
-
-
-def _gym_draw(name: str) -> FamilyFunction:
-    """A family of the gym, or a part of one (``saccade.gym.registry``); ``UserError`` where no family has the name."""
-    # Loaded on the first use, because the gym stands on this room and its families are many.
-    from saccade.gym.registry import NAME_SHAPE, find_draw
-
-    draw = find_draw(name)
-    if draw is None:
-        raise UserError(
-            f"no task family {name!r}; the families are {', '.join(ALL_FAMILIES)}; those of the gym are listed by "
-            f"'saccade families' and named {NAME_SHAPE}; one of your own is named FILE.py:NAME"
-        )
-    return draw
 
 
 def vocabulary_texts(tasks_per_family: int = 48, *, families: Collection[Family] | None = None) -> Iterator[str]:

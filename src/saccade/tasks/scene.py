@@ -74,6 +74,15 @@ class DrawsInSplit(Protocol):
         ...
 
 
+@runtime_checkable
+class HasParts(Protocol):
+    """A family of which a program, a look or a level can be asked for by name."""
+
+    def part(self, name: str) -> FamilyFunction:
+        """The part of this name, which begins with the family's; ``UserError`` says what there is."""
+        ...
+
+
 def knob(difficulty: float, easy: float, normal: float, hard: float) -> float:
     """The value of a setting at this difficulty: linear from 0 to 0.5 and from 0.5 to 1."""
     if difficulty <= 0.5:

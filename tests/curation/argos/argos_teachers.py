@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.errors import MachineError
+from saccade.gym.pointing import pointed
 from saccade.media.store import MediaStore
 from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
-from saccade.tasks.pointing import pointed
 from saccade.tasks.procedural import generate
 from saccade.types import Answer, Example, ImageRef, Message
 

@@ -19,11 +19,11 @@ from saccade.curation.argos import (
 from saccade.curation.argos.traces import imitable_turn
 from saccade.errors import UserError
 from saccade.geometry import Point
+from saccade.gym.pointing import pointed
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.points import points_to_model, points_to_original
-from saccade.tasks.pointing import pointed
 from saccade.tasks.procedural import generate
 from saccade.types import Answer, Attempt, Example, ExpertTurn, Score, Term, Trajectory, Turn
 

@@ -207,7 +207,7 @@ def test_a_question_that_names_a_placeholder_is_refused() -> None:
 def test_gymnasium_makes_the_registered_environment_of_a_family_of_the_users_own(tmp_path: Path) -> None:
     own = tmp_path / "own.py"
     own.write_text(
-        "from saccade.tasks.families.counting import draw_counting\n\n"
+        "from saccade.gym.drawn.counting import draw_counting\n\n"
         "def draw_beans(rng, difficulty):\n    return draw_counting(rng, difficulty)\n"
     )
     folder = tmp_path / "out"

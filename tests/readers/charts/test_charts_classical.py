@@ -5,6 +5,9 @@ import pytest
 from PIL import Image
 
 from saccade.errors import ToolError
+from saccade.gym.drawn.chart_bars import draw_chart_bars
+from saccade.gym.drawn.chart_lines import draw_chart_lines
+from saccade.gym.drawn.chart_pie import draw_chart_pie
 from saccade.media.store import MediaStore
 from saccade.quantities import parse_quantity
 from saccade.readers.charts.calibration import number_of, value_scale
@@ -14,9 +17,6 @@ from saccade.readers.charts.questions import answer
 from saccade.readers.text.rapid import RapidReader
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import font
-from saccade.tasks.families.chart_bars import draw_chart_bars
-from saccade.tasks.families.chart_lines import draw_chart_lines
-from saccade.tasks.families.chart_pie import draw_chart_pie
 from saccade.tasks.scene import FamilyFunction, SceneQuestion
 from saccade.testing.drawn_charts import draw_chart
 from saccade.testing.tool_check import check_tool

@@ -8,13 +8,13 @@ from PIL import Image, ImageDraw
 
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
+from saccade.gym.drawn.geometry_problem import KINDS, GeometryProblem, draw_problem
 from saccade.media.store import MediaStore
 from saccade.readers.diagrams.diagram import Diagram, read_diagram
 from saccade.readers.diagrams.statements import construction_cdl_of, faces_of, image_cdl_of, logic_forms_of
 from saccade.readers.text.lines import TextLine
 from saccade.seeding import generator_for
 from saccade.tasks.drawing import INK, Canvas
-from saccade.tasks.families.geometry_problem import KINDS, GeometryProblem, draw_problem
 from saccade.tools.diagram_tools import DIAGRAM_TOOLS
 from saccade.tools.geometry_tools import GEOMETRY_TOOLS
 from saccade.tools.tool import find_tool

@@ -7,10 +7,10 @@ from saccade.evaluation.audit.blind import words_in
 from saccade.evaluation.audit.drawn import LEVELS
 from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.gym.extras import missing_modules
-from saccade.gym.family import GymFamily
+from saccade.gym.family import GymFamily, NamedDraw
 from saccade.gym.golden import golden_complaint, golden_record, library_versions
 from saccade.gym.levels import Levels
-from saccade.gym.registry import NamedDraw, gym_families
+from saccade.gym.registry import gym_families
 from saccade.gym.sample import GymSample
 from saccade.media.store import image_hash
 from saccade.rewards.answers.metrics_by_set import answer_is_right

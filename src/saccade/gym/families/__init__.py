@@ -1,1 +1,1 @@
-"""Families: each a grammar with its looks and programs. ``saccade.gym.registry`` lists their modules."""
+"""Families: each a grammar with its looks and programs. ``saccade.gym.registry`` lists them."""

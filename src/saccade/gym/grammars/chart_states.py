@@ -14,8 +14,9 @@ from saccade.gym.grammars.quantities import (
     quantities_drawn,
     with_elements,
 )
-from saccade.gym.grammars.words import PALETTE, some
+from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
+from saccade.tasks.scene import pick_several
 
 SPREAD = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
 
@@ -71,7 +72,7 @@ def bins(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:
 
 def two_scales(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:
     """Two measures with scales of their own, left and right."""
-    first, second = some(rng, tuple(PALETTE), 2)
+    first, second = pick_several(rng, tuple(PALETTE), 2)
     count = len(state.entries)
     rain = Measure(name="rain", values=state.measures[0].values, colour=first, step=5, unit="mm")
     heat = tuple(float(v) * 2 for v in rng.choice(np.arange(2, 17), size=count, replace=False))

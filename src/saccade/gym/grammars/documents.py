@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.gym.family import Grammar
-from saccade.gym.grammars.words import SURNAMES, TOWNS, one, some
+from saccade.gym.grammars.words import SURNAMES, TOWNS
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState
+from saccade.tasks.scene import pick, pick_several
 
 AXES = ("pages", "prose")
 WORKS = (
@@ -69,12 +70,12 @@ def draw_document(rng: Generator, levels: Levels) -> DocumentState:
     pages = levels.whole("pages", 2, 3, 4)
     places = [page for page in range(pages) for _ in range(int(rng.integers(2, 4)))]
     count = len(places)
-    towns, builders = some(rng, TOWNS, count), some(rng, SURNAMES, count)
+    towns, builders = pick_several(rng, TOWNS, count), pick_several(rng, SURNAMES, count)
     years = [int(year) for year in rng.choice(range(1720, 1960), size=count, replace=False)]
     costs = [int(cost) * 50 for cost in rng.choice(range(20, 190), size=count, replace=False)]
     facts = tuple(
         BuildingFact(
-            town=towns[i], work=one(rng, WORKS), year=years[i], builder=builders[i], cost=costs[i], page=places[i]
+            town=towns[i], work=pick(rng, WORKS), year=years[i], builder=builders[i], cost=costs[i], page=places[i]
         )
         for i in range(count)
     )

@@ -10,9 +10,10 @@ from typing import Literal
 from numpy.random import Generator
 
 from saccade.gym.family import Grammar
-from saccade.gym.grammars.words import FIRMS, MONTHS, PEOPLE, SURNAMES, TOWNS, one, some
+from saccade.gym.grammars.words import FIRMS, MONTHS, PEOPLE, SURNAMES, TOWNS
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState
+from saccade.tasks.scene import pick, pick_several
 
 AXES = ("fields", "sections")
 
@@ -64,16 +65,16 @@ def fields_drawn(ticks: float, size: tuple[int, int]) -> Callable[[Generator, Le
     def draw(rng: Generator, levels: Levels) -> FieldsState:
         most = levels.whole("fields", 6, 11, 18)
         count = int(rng.integers(max(6, round(0.75 * most)), most + 1))
-        sections = some(rng, SECTIONS, levels.whole("sections", 2, 3, 4))
+        sections = pick_several(rng, SECTIONS, levels.whole("sections", 2, 3, 4))
         tick_count = min(len(TICKS), max(3, round(count * ticks)))
         kinds = ["tick"] * tick_count + [
             ("text", "number", "date")[int(rng.integers(3))] for _ in range(count - tick_count)
         ]
         labels = {
-            "tick": list(some(rng, TICKS, len(TICKS))),
-            "text": list(some(rng, TEXTS, len(TEXTS))),
-            "number": list(some(rng, NUMBERS, len(NUMBERS))),
-            "date": list(some(rng, DATES, len(DATES))),
+            "tick": list(pick_several(rng, TICKS, len(TICKS))),
+            "text": list(pick_several(rng, TEXTS, len(TEXTS))),
+            "number": list(pick_several(rng, NUMBERS, len(NUMBERS))),
+            "date": list(pick_several(rng, DATES, len(DATES))),
         }
         cuts = sorted(int(cut) + 1 for cut in rng.permutation(len(kinds) - 1)[: len(sections) - 1])
         found: list[FormField] = []
@@ -84,7 +85,7 @@ def fields_drawn(ticks: float, size: tuple[int, int]) -> Callable[[Generator, Le
             section = sections[sum(index >= cut for cut in cuts)]
             value = _value(rng, kind, {one.value for one in found})
             found.append(FormField(label=labels[kind].pop(), value=value, kind=_kind(kind), section=section))
-        return _with_elements(one(rng, TITLES), tuple(found), size)
+        return _with_elements(pick(rng, TITLES), tuple(found), size)
 
     return draw
 
@@ -102,14 +103,14 @@ def _value(rng: Generator, kind: str, taken: set[str]) -> str:
     while True:
         if kind == "text":
             value = (
-                f"{one(rng, PEOPLE)} {one(rng, SURNAMES)}"
+                f"{pick(rng, PEOPLE)} {pick(rng, SURNAMES)}"
                 if rng.integers(2)
-                else f"{one(rng, TOWNS)} {one(rng, FIRMS)}"
+                else f"{pick(rng, TOWNS)} {pick(rng, FIRMS)}"
             )
         elif kind == "number":
             value = str(int(rng.integers(10, 980)))
         else:
-            value = f"{int(rng.integers(1, 29))} {one(rng, MONTHS)} {int(rng.integers(2019, 2029))}"
+            value = f"{int(rng.integers(1, 29))} {pick(rng, MONTHS)} {int(rng.integers(2019, 2029))}"
         if value not in taken:
             return value
 

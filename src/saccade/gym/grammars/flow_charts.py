@@ -9,9 +9,9 @@ from numpy.random import Generator
 
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
-from saccade.gym.grammars.words import some
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, Link, SceneState
+from saccade.tasks.scene import pick_several
 
 WORK = (
     *("Wash", "Peel", "Cut", "Boil", "Fry", "Bake", "Mix", "Cool", "Pack", "Label", "Ship", "Weigh", "Sort", "Scan"),
@@ -54,12 +54,12 @@ def draw_flow_chart(rng: Generator, levels: Levels) -> FlowState:
     count = int(rng.integers(max(4, most - 2), most + 1))
     deepest = min(levels.whole("branches", 2, 3, 5), count - 2)
     decisions = sorted(int(row) for row in rng.permutation(count - 1)[: int(rng.integers(1, deepest + 1))] + 1)
-    names = [START, *some(rng, WORK, count), END]
-    for row, name in zip(decisions, some(rng, QUESTIONS, len(decisions))):
+    names = [START, *pick_several(rng, WORK, count), END]
+    for row, name in zip(decisions, pick_several(rng, QUESTIONS, len(decisions))):
         names[row] = name
     is_mirrored = bool(rng.integers(2))
     boxes = [_box(row, name, row, 0, is_mirrored) for row, name in enumerate(names)]
-    asides = iter(some(rng, tuple(name for name in WORK if name not in names), len(decisions)))
+    asides = iter(pick_several(rng, tuple(name for name in WORK if name not in names), len(decisions)))
     links: list[Link] = []
     right, left = 0, 0  # rows down to which the lanes at both sides are taken
     for row in range(count + 1):

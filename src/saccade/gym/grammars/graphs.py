@@ -11,9 +11,10 @@ from numpy.random import Generator
 
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
-from saccade.gym.grammars.words import PALETTE, some
+from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, Link, SceneState
+from saccade.tasks.scene import pick_several
 
 AXES = ("clutter", "links")
 MARGIN_PX, TITLE_PX = 46, 20
@@ -55,7 +56,7 @@ def networks_drawn(
                 center=points[index],
                 attributes={"colour": colours[int(rng.integers(len(colours)))]},
             )
-            for index, name in enumerate(some(rng, names, count))
+            for index, name in enumerate(pick_several(rng, names, count))
         )
         links = []
         weights = [int(w) for w in rng.permutation(48)[: len(pairs)] + 2]

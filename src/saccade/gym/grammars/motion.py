@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.gym.family import Grammar
-from saccade.gym.grammars.words import PALETTE, some
+from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState
+from saccade.tasks.scene import pick_several
 
 AXES = ("clutter", "pace", "size")
 SIDE_PX, WALL_PX = 192, 6
@@ -49,7 +50,7 @@ def draw_motion(rng: Generator, levels: Levels) -> MotionState:
                 "speed": speeds[index] * (1 if rng.integers(2) else -1),
             },
         )
-        for index, colour in enumerate(some(rng, tuple(PALETTE), count))
+        for index, colour in enumerate(pick_several(rng, tuple(PALETTE), count))
     )
     return MotionState(elements=balls, width=SIDE_PX, height=SIDE_PX, views=FRAMES)
 

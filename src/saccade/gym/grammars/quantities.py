@@ -13,9 +13,10 @@ import numpy as np
 from numpy.random import Generator
 
 from saccade.gym.family import Grammar
-from saccade.gym.grammars.words import FIRMS, GOODS, MONTHS, PALETTE, PEOPLE, TEAMS, TOWNS, some
+from saccade.gym.grammars.words import FIRMS, GOODS, MONTHS, PALETTE, PEOPLE, TEAMS, TOWNS
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState
+from saccade.tasks.scene import pick_several
 
 AXES = ("entries", "measures", "closeness")
 
@@ -128,9 +129,9 @@ def quantities_drawn(layout: QuantityLayout) -> Callable[[Generator, Levels], Qu
         noun, pool, measured = layout.noun or noun, layout.pool or pool, layout.subject or measured
         title = title if not layout.noun else ""
         start = int(rng.integers(len(pool) - count + 1))
-        entries = pool[start : start + count] if is_ordered else some(rng, pool, count)
+        entries = pool[start : start + count] if is_ordered else pick_several(rng, pool, count)
         names = _names(rng, layout, levels, measured)
-        colours = some(rng, tuple(PALETTE), len(names))
+        colours = pick_several(rng, tuple(PALETTE), len(names))
         measures = tuple(
             Measure(
                 name=name,
@@ -199,7 +200,7 @@ def _names(rng: Generator, layout: QuantityLayout, levels: Levels, measured: str
     if layout.measures[2] == 1:
         return layout.names or (measured,)
     count = int(rng.integers(max(2, count - 1), min(5, count + 1) + 1))
-    return some(rng, layout.names or ("Oslo", "Rome", "Lima", "Cairo", "Perth"), count)
+    return pick_several(rng, layout.names or ("Oslo", "Rome", "Lima", "Cairo", "Perth"), count)
 
 
 def _values(rng: Generator, layout: QuantityLayout, levels: Levels, count: int) -> tuple[float, ...]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from numpy.random import Generator
 
 from saccade.gym.grammars.quantities import Measure, QuantityState
-from saccade.gym.grammars.words import FIRMS, one
+from saccade.gym.grammars.words import FIRMS
 from saccade.gym.levels import Levels
+from saccade.tasks.scene import pick
 
 
 def paid(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:
@@ -25,4 +26,4 @@ def paid(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:
         "Receipt": f"{int(rng.integers(10**5, 10**6))}",
     }
     price = Measure(name="price", values=prices, reading="printed", step=0.01, decimals=2)
-    return replace(state, measures=(price,), title=f"{one(rng, FIRMS)} market", printed=printed)
+    return replace(state, measures=(price,), title=f"{pick(rng, FIRMS)} market", printed=printed)

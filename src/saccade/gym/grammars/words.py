@@ -1,7 +1,5 @@
 """Words and colours that rendered scenes carry: more than ``tasks/drawing.py`` has, for models that read."""
 
-from numpy.random import Generator
-
 GOODS = (
     "tea",
     "milk",
@@ -132,13 +130,3 @@ PALETTE = {
 def hex_of(colour: tuple[int, int, int]) -> str:
     """A colour as SVG and CSS write it."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
-
-
-def some(rng: Generator, options: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """So many different options, in random order."""
-    return tuple(options[int(i)] for i in rng.permutation(len(options))[:count])
-
-
-def one(rng: Generator, options: tuple[str, ...]) -> str:
-    """One of the options, each as likely."""
-    return options[int(rng.integers(len(options)))]

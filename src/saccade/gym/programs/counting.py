@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from saccade.gym.code_experts import PRELUDE
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import Population, chosen, others, values
 from saccade.gym.state import Element, SceneState
-from saccade.tasks.code_experts import PRELUDE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

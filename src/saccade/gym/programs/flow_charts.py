@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from saccade.gym.grammars.flow_charts import QUESTIONS, WORK, FlowState, arrow_id
-from saccade.gym.grammars.words import one
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.flow_solvers import (
     solve_again,
@@ -16,6 +15,7 @@ from saccade.gym.programs.flow_solvers import (
     solve_shortest,
 )
 from saccade.gym.state import Element, as_state
+from saccade.tasks.scene import pick
 from saccade.types import AnswerKind
 
 Ways = dict[str, dict[str, str]]
@@ -67,7 +67,7 @@ def _is_inner(box: Element) -> bool:
 
 def _absent(asking: Asking, boxes: Mapping[str, Element], names: tuple[str, ...]) -> str:
     there = {box.name for box in boxes.values()}
-    return one(asking.rng, tuple(name for name in names if name not in there))
+    return pick(asking.rng, tuple(name for name in names if name not in there))
 
 
 def _branch(asking: Asking) -> ProgramQuestion | None:

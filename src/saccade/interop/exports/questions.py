@@ -18,7 +18,7 @@ from saccade.media.store import MediaStore
 from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol
-from saccade.tasks.own_families import own_family_file
+from saccade.tasks.family_names import own_family_file
 from saccade.tasks.procedural import Family, family_named, generate
 from saccade.types import Json, Message, Task
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point, enclosing_box
+from saccade.gym.drawn.chart_bars import TOLERANCE, draw_axes, height_of, measure_turns, slot_centers, values_for
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, DAYS, Canvas, Coverage
-from saccade.tasks.families.chart_bars import TOLERANCE, draw_axes, height_of, measure_turns, slot_centers, values_for
 from saccade.tasks.scene import (
     Scene,
     SceneQuestion,

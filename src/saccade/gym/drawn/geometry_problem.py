@@ -12,8 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.drawing import Canvas, on_circle, text_box
-from saccade.tasks.families.geometry_figures import (
+from saccade.gym.drawn.geometry_figures import (
     chord,
     crossing,
     cyclic,
@@ -29,9 +28,9 @@ from saccade.tasks.families.geometry_figures import (
     transversal,
     zigzag,
 )
-from saccade.tasks.families.geometry_marks import Path, distance, draw_lines, draw_marks, opening, to_segment, towards
-from saccade.tasks.families.geometry_sketch import Sketch, in_frame, laid_out, named
-from saccade.tasks.families.geometry_triangles import (
+from saccade.gym.drawn.geometry_marks import Path, distance, draw_lines, draw_marks, opening, to_segment, towards
+from saccade.gym.drawn.geometry_sketch import Sketch, in_frame, laid_out, named
+from saccade.gym.drawn.geometry_triangles import (
     altitude,
     angle_sum,
     angles_in_x,
@@ -45,6 +44,7 @@ from saccade.tasks.families.geometry_triangles import (
     pythagoras,
     right_with_angle,
 )
+from saccade.tasks.drawing import Canvas, on_circle, text_box
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, pick, rectangle_target
 from saccade.types import SceneObject
 

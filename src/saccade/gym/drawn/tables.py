@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point, enclosing_box
-from saccade.tasks.code_experts import COLUMN, PRODUCT, ROW, one_run
+from saccade.gym.code_experts import COLUMN, PRODUCT, ROW, one_run
 from saccade.tasks.drawing import COLOURS, COLUMNS, INK, ITEMS, Canvas
 from saccade.tasks.scene import (
     SIZE_PX,

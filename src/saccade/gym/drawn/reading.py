@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
+from saccade.gym.drawn.finding import printed_word, scene_of_findings
 from saccade.tasks.drawing import Canvas, text_box
-from saccade.tasks.families.finding import printed_word, scene_of_findings
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, place_of, rectangle_target, whole_knob
 
 LARGEST_PX = 72

@@ -4,7 +4,7 @@ import math
 
 from numpy.random import Generator
 
-from saccade.tasks.families.geometry_sketch import Sketch, in_x, placed, triangle_corners, triple, whole
+from saccade.gym.drawn.geometry_sketch import Sketch, in_x, placed, triangle_corners, triple, whole
 
 
 def _triangle(places: tuple[complex, complex, complex], **more: object) -> Sketch:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.code_experts import BIG_COLOUR, one_run
+from saccade.gym.code_experts import BIG_COLOUR, one_run
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered
 from saccade.tasks.scene import (
     PLACE_NAMES,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.geometry import Point
+from saccade.gym.drawn.geometry_sketch import Sketch
 from saccade.tasks.drawing import INK, Canvas, on_circle
-from saccade.tasks.families.geometry_sketch import Sketch
 
 LINE_PX = 2
 MARK_PX = 1.4

@@ -278,5 +278,5 @@ def gave_up(example: Example, *, other: Example) -> Example:
 def _solution(question: str) -> Solution:
     solution = solution_of(question)
     if solution is None:
-        raise UserError(f"no expert writes code for the question {question!r}; saccade.tasks.code_experts lists them")
+        raise UserError(f"no expert writes code for the question {question!r}; saccade.gym.code_experts lists them")
     return solution

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
 
-from saccade.tasks.families.plates import CELL_PX, TEXTURES, draw_plate, plate_corner
+from saccade.gym.drawn.plates import CELL_PX, TEXTURES, draw_plate, plate_corner
 from saccade.tasks.scene import SIZE_PX
 
 PHOTOGRAPHS = Path(__file__).parent / "photographs"

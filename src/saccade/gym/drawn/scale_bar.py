@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.tasks.code_experts import AREA, LENGTH, one_run
+from saccade.gym.code_experts import AREA, LENGTH, one_run
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, INK, Canvas, Coverage
 from saccade.tasks.scene import (
     SIZE_PX,

@@ -18,9 +18,9 @@ from numpy.random import Generator
 from PIL import Image
 
 from saccade.geometry import Box
+from saccade.gym.drawn.plates import MARKS, PLATE_COLOURS, PLATE_PX, plate_corner
 from saccade.tasks.claims import claims
 from saccade.tasks.drawing import BACKGROUND, COLOUR_NAMES, COLOURS, INK
-from saccade.tasks.families.plates import MARKS, PLATE_COLOURS, PLATE_PX, plate_corner
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, place_of, rectangle_target, whole_knob
 from saccade.types import SceneObject, Target
 

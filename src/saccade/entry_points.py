@@ -1,0 +1,77 @@
+"""What installed packages add by entry points: objects by name, Saccade's own first."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from saccade.errors import UserError
+
+OWN = "saccade"
+"""The package of what Saccade offers itself."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Offer:
+    """One object that a package offers under a name of a group; a call imports it.
+
+    ``target`` is ``module:attribute``; ``rivals`` are other packages that offer the same name.
+    """
+
+    group: str
+    name: str
+    target: str
+    package: str = OWN
+    rivals: tuple[str, ...] = ()
+
+    def __call__(self) -> object:
+        """The object; ``UserError`` names the package where it cannot be imported, or where two offer this name."""
+        if self.rivals:
+            packages = ", ".join((self.package, *self.rivals))
+            raise UserError(f"several packages offer {self.name!r} for {self.group}: {packages}; uninstall all but one")
+        try:
+            module, _, attributes = self.target.partition(":")
+            found: object = importlib.import_module(module)
+            return reduce(getattr, attributes.split("."), found) if attributes else found
+        # A package of strangers may raise anything at all, or end the process, when it is imported.
+        except (Exception, SystemExit) as error:
+            if self.package == OWN:
+                raise
+            raise UserError(
+                f"the package {self.package} offers {self.name!r} for {self.group} as {self.target}, which cannot be "
+                f"imported: {type(error).__name__}: {error}; update or uninstall {self.package}"
+            ) from error
+
+
+def named(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
+    """Everything that is offered for ``group`` by name: ``own`` in its order, then other packages' by package and name.
+
+    ``own`` maps a name to ``module:attribute``; no package can take such a name. Nothing is imported before an
+    offer is called.
+    """
+    offers = {name: Offer(group=group, name=name, target=target) for name, target in own.items()}
+    for offer in _foreign(group):
+        known = offers.setdefault(offer.name, offer)
+        if OWN != known.package != offer.package:
+            offers[offer.name] = replace(known, rivals=(*known.rivals, offer.package))
+    return offers
+
+
+def _foreign(group: str) -> list[Offer]:
+    # Takes 50 ms to import, which `saccade --help` need not pay.
+    from importlib.metadata import distributions
+
+    offers: dict[tuple[str, str], Offer] = {}
+    for distribution in distributions():
+        try:
+            # Only what names the group is parsed, and only then is the package's name read: both take time.
+            if group not in (distribution.read_text("entry_points.txt") or ""):
+                continue
+            targets = {point.name: point.value for point in distribution.entry_points.select(group=group)}
+        except Exception:
+            targets = {"?": "a damaged entry_points.txt"}
+        package = distribution.name
+        for name, target in targets.items():
+            # The first on the path is the one that Python imports.
+            offers.setdefault((package, name), Offer(group=group, name=name, target=target, package=package))
+    return [offers[key] for key in sorted(offers)]

@@ -1,0 +1,120 @@
+"""Task families by name: those that ship, those of installed packages, and the user's own as ``FILE.py:NAME``.
+
+A package offers a family as an entry point of ``saccade.families``; the names of those that ship are taken. Nothing is
+imported before its family is asked for.
+"""
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from saccade.entry_points import Offer, named
+from saccade.errors import UserError
+from saccade.own_code import module_of_file, named_in
+from saccade.tasks.scene import FamilyFunction, HasParts
+
+GROUP = "saccade.families"
+SHAPE = "a task family is a function def draw(rng: Generator, difficulty: float) -> Scene"
+NAME_SHAPE = "FAMILY[/PROGRAM][@LOOK][?AXIS=LEVEL&expert=KIND&unanswerable=SHARE]"
+
+_PARTS = re.compile("[/@?]")
+"""What parts a family's name from that of a program, a look or an option of it."""
+
+
+class NamedFamilies(Mapping[str, FamilyFunction]):
+    """The families of mappings that lie at ``module:attribute``, each imported when no earlier one has a name."""
+
+    def __init__(self, *targets: str) -> None:
+        self._targets = targets
+
+    def _mappings(self) -> Iterator[Mapping[str, FamilyFunction]]:
+        for module, _, attribute in (target.partition(":") for target in self._targets):
+            yield getattr(import_module(module), attribute)
+
+    def __getitem__(self, name: str) -> FamilyFunction:
+        for mapping in self._mappings():
+            if (draw := mapping.get(name)) is not None:
+                return draw
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        for mapping in self._mappings():
+            yield from mapping
+
+    def __len__(self) -> int:
+        return sum(map(len, self._mappings()))
+
+
+DRAWN = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES")
+"""Those that ship and are one function each: no function of a user's own has such a name."""
+
+SHIPPED = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:GYM_FAMILIES")
+
+
+@cache
+def offered_families() -> Mapping[str, Offer]:
+    """What installed packages offer, by the family's name."""
+    return {name: offer for name, offer in named(GROUP, {}).items() if name not in SHIPPED}
+
+
+def family_of_name(name: str) -> FamilyFunction:
+    """The family of this name, or the part of one; ``UserError`` says which there are."""
+    whole = _PARTS.split(name)[0]
+    draw = SHIPPED.get(whole)
+    if draw is None and (offer := offered_families().get(whole)) is not None:
+        draw = _checked(offer(), f"the package {offer.package}, {offer.target}")
+    if draw is None:
+        raise UserError(
+            f"no task family {name!r}; the families are {', '.join((*SHIPPED, *offered_families()))}; parts of one "
+            f"('saccade families') are named {NAME_SHAPE}; one of your own is named FILE.py:NAME"
+        )
+    return draw if whole == name else _part(draw, name)
+
+
+def own_family_file(name: str) -> Path | None:
+    """The file of ``FILE.py:NAME`` or ``FILE.py``; None for any other text."""
+    place = name if name.endswith(".py") else name.rpartition(":")[0]
+    return Path(place) if place.endswith(".py") else None
+
+
+def own_family(name: str) -> FamilyFunction:
+    """The function that ``FILE.py:NAME`` names; the file is run once. ``UserError`` says what to do."""
+    file = own_family_file(name)
+    assert file is not None
+    return _loaded(file.resolve() if file.is_file() else file, "" if name.endswith(".py") else name.rpartition(":")[2])
+
+
+def family_name(draw: FamilyFunction) -> str:
+    """The name of a family of the user's own: its function's without ``draw_``."""
+    name = getattr(draw, "__name__", "")
+    if not _PARTS.split(name)[0].isidentifier():
+        raise UserError(f"a task family needs a name of its own, and {draw!r} has none; {SHAPE}")
+    return name.removeprefix("draw_")
+
+
+@cache
+def _loaded(file: Path, function: str) -> FamilyFunction:
+    place, whole = str(file), _PARTS.split(function)[0]
+    found = named_in(module_of_file(file, what="task family"), whole, place, what="task family", parameters=2)
+    draw = _checked(found, f"{place}:{function}")
+    return draw if whole == function else _part(draw, function)
+
+
+def _checked(found: object, place: str) -> FamilyFunction:
+    if not callable(found):
+        raise UserError(f"{place} is not a function but {type(found).__name__}; {SHAPE}")
+    try:
+        inspect.signature(found).bind(None, 0.5)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{place} cannot be called ({error}); {SHAPE}") from None
+    draw: FamilyFunction = found
+    return draw
+
+
+def _part(draw: object, name: str) -> FamilyFunction:
+    if not isinstance(draw, HasParts):
+        raise UserError(f"{name!r} asks for a part of a family, and {draw!r} is no GymFamily; leave the part out")
+    return draw.part(name)
