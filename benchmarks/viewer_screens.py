@@ -140,8 +140,7 @@ def taken(browser: Browser, address: str, run: str, screen: Screen, path: Path) 
     route = screen.route.format(id=rows[0]["id"] if rows else "")
     target = f"#/run/{run}/{route}".rstrip("/")
     if screen.name == "evaluations":
-        names = [one["name"] for one in asked(f"{address}/api/runs/{run}")["evaluations"]]
-        target = f"#/evaluations?a={run}/{names[0]}&b={run}/{names[1]}"
+        target = f"#/evaluations?a={run}/after_sft&b={run}/after_rl"
     page = browser.new_page(
         viewport={"width": screen.width, "height": screen.height},
         color_scheme="dark" if screen.scheme == "dark" else "light",

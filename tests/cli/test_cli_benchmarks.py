@@ -19,8 +19,11 @@ from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Answer, Attempt, Trajectory, Turn
+from saccade.viewer.app.comparing import answered, evaluations_compared
 from saccade.viewer.evidence import collect
 from saccade.viewer.model_card import model_card
+from saccade.viewer.store.accuracies import evaluations_of
+from saccade.viewer.store.collection import Collection
 
 
 @pytest.fixture
@@ -162,6 +165,13 @@ def test_the_orders_of_a_question_count_as_one_question_with_one_interval_everyw
     assert f"33.3% {interval}" in report
     assert "accuracy 33.3% (n=12)" in told
     assert "12 in 12" in report
+    collection = Collection(paths=(run,), cache=tmp_path / "cache", tell=lambda *_: None)
+    collection.load()
+    [seen] = collection.runs.values()
+    [on_its_page] = evaluations_of(seen)
+    assert on_its_page.answers == answers
+    sides = [answered(seen, on_its_page.name)] * 2
+    assert "12 questions in both: 0 gained, 0 lost" in json.dumps(evaluations_compared(*sides))
 
 
 def test_samples_that_were_cut_leave_a_note_and_the_figures_without_clusters(folder: Path) -> None:

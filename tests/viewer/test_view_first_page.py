@@ -15,8 +15,9 @@ from saccade.media.store import MediaStore
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
-from saccade.viewer.app.run_pages import EvaluationAccuracy, last_of, run_links
+from saccade.viewer.app.run_pages import last_of, run_links
 from saccade.viewer.scripts import APP
+from saccade.viewer.store.accuracies import EvaluationAccuracy
 
 
 def carried(client: TestClient) -> dict[str, Any]:

@@ -262,7 +262,7 @@ REQUESTS: list[tuple[str, int]] = [
     (f"/api/runs/{R}/trajectories?q=%ED%A0%80", 200),
     (f"/api/runs/{R}/trajectories?sort=__class__", 422),
     (f"/api/runs/{R}/annotations/export?format=pickle", 422),
-    (f"/api/compare?a={R}/nothing&b=zz", 404),
+    (f"/api/evaluations?a={R}/nothing&b=zz", 404),
     ("/docs", 404),
     ("/openapi.json", 404),
 ]

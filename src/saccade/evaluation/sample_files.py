@@ -107,13 +107,18 @@ def read_samples(path: Path) -> SampleSet:
     return found
 
 
+def belonging_in(path: Path) -> dict[str, Belonging]:
+    """What the answers to each task belong to, by a file of samples. UserError likewise."""
+    found = read_samples(path)
+    return {one.id: (question_of(one.id, found.header.asked), one.cluster) for one in found.samples}
+
+
 def kept_belonging(run: Path, name: str) -> Callable[[Task], Belonging] | None:
     """What the answers of an evaluation belong to, by its samples; None where none were kept. UserError likewise."""
     path = run / FOLDER / f"{name}.jsonl"
     if not path.exists():
         return None
-    found = read_samples(path)
-    kept = {one.id: (question_of(one.id, found.header.asked), one.cluster) for one in found.samples}
+    kept = belonging_in(path)
     return lambda task: kept.get(task.id, (task.id, task.id))
 
 

@@ -153,7 +153,11 @@ def _share_right(
     right = [counts_as_right(task, one) for task, one in scored]
     if belonging is None:
         return share_right(right)
-    of_each = [belonging(task) for task, _ in scored]
+    return share_of_questions(right, [belonging(task) for task, _ in scored])
+
+
+def share_of_questions(right: Sequence[bool], of_each: Sequence[Belonging]) -> Accuracy:
+    """The share of right answers, its interval over clusters; a question counts once, however often it was asked."""
     mean = clustered_mean(right, [cluster for _, cluster in of_each])
     return Accuracy(accuracy=mean.mean, ci95=mean.ci95, n=len({question for question, _ in of_each}))
 

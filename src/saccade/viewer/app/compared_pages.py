@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from saccade.evaluation.statistics import Accuracy, Difference
+from saccade.evaluation.statistics import Accuracy, ClusteredMean
 from saccade.types import Json
-from saccade.viewer.drawn import counted, draw, number, numbers_cell, share_line, table
+from saccade.viewer.drawn import counted, draw, number, numbers_cell, numbers_head, share_line, table
 from saccade.viewer.words import readable
 
 FIELDS = {
@@ -33,7 +33,7 @@ def _choice(name: str, options: Mapping[str, str], chosen: str) -> Json:
     )
 
 
-def compared_fields(fields: Mapping[str, int], p_exact: float, difference: Difference | None) -> list[Json]:
+def compared_fields(fields: Mapping[str, int], p_exact: float, difference: ClusteredMean | None) -> list[Json]:
     """The four fields, and the test on them in a sentence."""
     told = f", difference {_interval(difference)}" if difference else ""
     return [
@@ -62,7 +62,8 @@ def compared_families(families: Mapping[str, Mapping[str, int]], p_exact: Mappin
         ]
         for name, counts in families.items()
     ]
-    return [draw("h2", "By family"), table("by family", ["Family", *FIELDS.values(), "p"], rows)]
+    heads = ["Family", *(numbers_head(one) for one in (*FIELDS.values(), "p"))]
+    return [draw("section.short", draw("h2", "By family"), table("by family", heads, rows))]
 
 
 def flipped_questions(flips: Sequence[Json], left_out: int) -> list[Json]:
@@ -79,8 +80,8 @@ def flipped_questions(flips: Sequence[Json], left_out: int) -> list[Json]:
         if isinstance(flip, Mapping)
     ]
     more = draw("p.small", f"{left_out:,} more questions flipped; they are not listed.") if left_out else None
-    shown = draw("ul.flips", *items) if items else draw("p.small", "None.")
-    return [draw("h2", "Questions that flipped"), shown, *([more] if more else [])]
+    shown = draw("ul.flips", *items, tabindex=0, aria_label="questions that flipped") if items else draw("p", "None.")
+    return [draw("section", draw("h2", "Questions that flipped"), draw("p.small", "Lost ones first."), shown, more)]
 
 
 def _picture(flip: Mapping[str, Json]) -> Json:
@@ -107,46 +108,41 @@ def names_apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
 def accuracy_beside(
     names: Sequence[str],
     rows: Mapping[str, Sequence[Accuracy | None]],
-    differences: Mapping[str, Sequence[tuple[int, Difference, float]]],
+    differences: Mapping[str, Sequence[tuple[int, ClusteredMean, float]]],
 ) -> Json:
     """Accuracies of each evaluation by run, and how each run differs from the first on the same questions."""
     if not rows:
-        return draw("p.small", "These runs have no evaluation in common.")
-    told = [
-        [
-            readable(name),
-            *(draw("td", draw("span.small", "–") if cell is None else share_line(cell)) for cell in cells),
-            draw(
-                "td",
-                *(
-                    draw(
-                        "span.block",
-                        f"{names[at]} − {names[0]}: {_interval(one)[:-1]}, {counted(one.n, 'question')}, "
-                        f"p {number(p_exact)})",
-                    )
-                    for at, one, p_exact in differences[name]
-                ),
-            ),
-        ]
-        for name, cells in rows.items()
-    ]
-    heads = ["Evaluation", *names, "Difference on the same questions"]
-    return draw("section", draw("h2", "Accuracy"), table("accuracy", heads, told))
+        return draw("p.small", "These runs have no evaluation.")
+
+    def cell(name: str, at: int, share: Accuracy | None) -> Json:
+        found = [(one, p_exact) for place, one, p_exact in differences[name] if place == at]
+        words = [f"{_interval(one)}, p {number(p_exact)}, {counted(one.n, 'question')}" for one, p_exact in found]
+        is_apart = at and share is not None and rows[name][0] is not None and not words
+        told = "no question in common" if is_apart else "".join(words)
+        shown = draw("span.small", "–") if share is None else share_line(share)
+        return draw("td", shown, draw("span.small.block", told) if told else None)
+
+    told = [[readable(name), *(cell(name, *one) for one in enumerate(shares))] for name, shares in rows.items()]
+    words = f"Below a share: its difference from {names[0]} on the same questions, with the exact McNemar p."
+    shown = table("accuracy", ["Evaluation", *names], told)
+    return draw("section.short", draw("h2", "Accuracy"), draw("p.small", words), shown)
 
 
-def settings_beside(names: Sequence[str], settings: Mapping[str, Sequence[Json]]) -> Json:
+def settings_beside(names: Sequence[str], settings: Mapping[str, Sequence[str | None]]) -> Json:
     """Settings that differ."""
     if not settings:
-        return draw("p.small", "All settings are the same.")
+        return draw("p", "All settings are the same.")
     rows = [
-        [draw("th", draw("code", key), scope="row"), *("–" if value is None else str(value) for value in values)]
+        [draw("th", draw("code", key), scope="row"), *("–" if value is None else value for value in values)]
         for key, values in settings.items()
     ]
     heads = ["Setting", *names]
-    return draw("section", draw("h2", "Settings that differ"), table("settings that differ", heads, rows))
+    return draw(
+        "section.short.settings", draw("h2", "Settings that differ"), table("settings that differ", heads, rows)
+    )
 
 
-def _interval(difference: Difference) -> str:
+def _interval(difference: ClusteredMean) -> str:
     """A difference of two shares in percentage points."""
     low, high = difference.ci95
-    return f"{100 * difference.mean:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f})"
+    return f"{100 * (difference.mean or 0.0):+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f})"

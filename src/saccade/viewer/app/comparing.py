@@ -1,15 +1,12 @@
-"""Comparisons as JSON: two evaluations question by question, runs beside each other, two trajectories word by word."""
+"""Comparisons as JSON: two evaluations question by question, and runs beside each other."""
 
-import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.errors import UserError
-from saccade.evaluation.statistics import Accuracy, Difference, exact_mcnemar, paired_difference, share_right
-from saccade.types import Attempt, Json
+from saccade.evaluation.statistics import Accuracy, ClusteredMean, clustered_mean, exact_mcnemar
+from saccade.types import Json
 from saccade.viewer.app.compared_pages import (
     accuracy_beside,
     compared_families,
@@ -20,26 +17,28 @@ from saccade.viewer.app.compared_pages import (
     settings_beside,
 )
 from saccade.viewer.app.lists import rows_json
-from saccade.viewer.app.summaries import evaluations_of, run_json
+from saccade.viewer.app.summaries import settings_of
+from saccade.viewer.drawn import draw
+from saccade.viewer.store.accuracies import belonging_of, evaluations_of
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.table import RowsView
 from saccade.viewer.words import readable, visible
 
 MAX_FLIPS = 1000
 _FIELDS = {(True, True): "rr", (True, False): "rw", (False, True): "wr", (False, False): "ww"}
-_MAX_WORDS = 6000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answered:
-    """An evaluation: of each task that was scored whether it was right, and the row of its first trajectory."""
+    """An evaluation: of each question that was scored the share of right answers, and the row of its first one."""
 
     run: Run
     name: str
     view: RowsView
-    right: Mapping[int, bool]
-    """By task; of several samples the first."""
-    rows: Mapping[int, int]
+    right: Mapping[str, float]
+    """By question, over all samples and orders of its options."""
+    rows: Mapping[str, int]
+    clusters: Mapping[str, str]
 
 
 def answered(run: Run, name: str) -> Answered:
@@ -49,50 +48,36 @@ def answered(run: Run, name: str) -> Answered:
         raise GoneError(f"{run.source.name} has no evaluation {name[:80]!r}")
     of_stage = view.columns["stage"] == view.words["stage"].index(name)
     rows = np.flatnonzero(of_stage & (view.columns["right"] >= 0))
-    rows = rows[np.argsort(view.rank[rows])[::-1]]
-    keys, right = view.columns["task_key"][rows], view.columns["right"][rows]
-    return Answered(
-        run=run,
-        name=name,
-        view=view,
-        right={int(key): bool(one == 1) for key, one in zip(keys, right)},
-        rows={int(key): int(row) for key, row in zip(keys, rows)},
-    )
+    rows = rows[np.argsort(view.rank[rows])]
+    belonging = belonging_of(run, name)
+    right: dict[str, list[bool]] = {}
+    first: dict[str, int] = {}
+    clusters: dict[str, str] = {}
+    for row, key, one in zip(rows, view.columns["task_key"][rows], view.columns["right"][rows]):
+        question, cluster = belonging(int(key)) if belonging else (str(key), str(key))
+        right.setdefault(question, []).append(bool(one == 1))
+        first.setdefault(question, int(row))
+        clusters[question] = cluster
+    shares = {question: sum(of) / len(of) for question, of in right.items()}
+    return Answered(run=run, name=name, view=view, right=shares, rows=first, clusters=clusters)
 
 
-def evaluations_compared(before: Answered, after: Answered) -> dict[str, Json]:
+def evaluations_compared(before: Answered, after: Answered) -> list[Json]:
     """The four fields, McNemar's exact test, families, and every question that changed sides, lost ones first."""
-    shared = [task for task in before.right if task in after.right]
-    pairs = [(before.right[task], after.right[task]) for task in shared]
-    fields = _counted(pairs)
-    families: dict[str, list[tuple[bool, bool]]] = {}
-    for task, pair in zip(shared, pairs):
-        families.setdefault(_family(before, task), []).append(pair)
-    flips = [task for task, (left, right) in zip(shared, pairs) if left != right]
-    flips.sort(key=lambda task: after.right[task])
-    flipped, left_out = _flips(before, after, flips[:MAX_FLIPS]), max(0, len(flips) - MAX_FLIPS)
-    counts = {visible(name, 120): _counted(of) for name, of in sorted(families.items())}
-    p_of = {name: exact_mcnemar(of["rw"], of["wr"]) for name, of in counts.items()}
-    p_exact = exact_mcnemar(fields["rw"], fields["wr"])
-    difference = _difference(pairs, (before.name, after.name))
-    return {
-        "a": _told(before),
-        "b": _told(after),
-        "fields": {**fields},
-        "p_exact": p_exact,
-        "difference": _difference_json(difference),
-        "families": [{"name": name, **of, "p": p_of[name]} for name, of in counts.items()],
-        "flips": flipped,
-        "flips_left_out": left_out,
-        "drawn": [
-            *compared_fields(fields, p_exact, difference),
-            *compared_families(counts, p_of),
-            *flipped_questions(flipped, left_out),
-        ],
-        "only_a": len(before.right) - len(shared),
-        "only_b": len(after.right) - len(shared),
-        "notes": [] if shared else ["the two evaluations have no question in common"],
-    }
+    shared = _shared(before, after)
+    families: dict[str, list[str]] = {}
+    for question in shared:
+        families.setdefault(_family(before, question), []).append(question)
+    flips = [one for one in shared if (before.right[one] > 0.5) != (after.right[one] > 0.5)]
+    flips.sort(key=lambda one: after.right[one] > 0.5)
+    fields = _fields(before, after, shared)
+    counts = {visible(name, 120): _fields(before, after, of) for name, of in sorted(families.items())}
+    return [
+        *([] if shared else [draw("p.note", "The two evaluations have no question in common.")]),
+        *compared_fields(fields, _exact(fields), _difference(before, after)),
+        *flipped_questions(_flips(before, after, flips[:MAX_FLIPS]), max(0, len(flips) - MAX_FLIPS)),
+        *(compared_families(counts, {name: _exact(of) for name, of in counts.items()}) if len(counts) > 1 else ()),
+    ]
 
 
 def evaluations_chosen(runs: Sequence[Run], a: str, b: str) -> dict[str, Json]:
@@ -100,154 +85,86 @@ def evaluations_chosen(runs: Sequence[Run], a: str, b: str) -> dict[str, Json]:
     options = {
         f"{run.id}/{one.name}": f"{visible(run.source.name, 120)}: {readable(one.name)}"
         for run in runs
-        for one in evaluations_of(run.table.view())
+        for one in evaluations_of(run)
     }
     by_id = {run.id: run for run in runs}
-    result: Sequence[Json] = ()
-    if a and b:
-        sides = []
-        for named in (a, b):
-            run, _, name = named.partition("/")
-            if run not in by_id:
-                raise GoneError(f"there is no run {run[:40]!r}")
-            sides.append(answered(by_id[run], name))
-        told = evaluations_compared(*sides)["drawn"]
-        result = told if isinstance(told, list) else ()
-    return {"page": evaluations_page(options, a, b, result)}
+    sides = []
+    for named in (a, b) if a and b else ():
+        run, _, name = named.partition("/")
+        if run not in by_id:
+            raise GoneError(f"there is no run {run[:40]!r}")
+        sides.append(answered(by_id[run], name))
+    return {"page": evaluations_page(options, a, b, evaluations_compared(*sides) if sides else ())}
 
 
-def _counted(pairs: Sequence[tuple[bool, bool]]) -> dict[str, int]:
+def _shared(before: Answered, after: Answered) -> list[str]:
+    return [question for question in before.right if question in after.right]
+
+
+def _fields(before: Answered, after: Answered, questions: Sequence[str]) -> dict[str, int]:
+    """How many are right on both sides, on one, on none: by most of the answers to a question."""
     counts = dict.fromkeys(_FIELDS.values(), 0)
-    for pair in pairs:
-        counts[_FIELDS[pair]] += 1
+    for one in questions:
+        counts[_FIELDS[before.right[one] > 0.5, after.right[one] > 0.5]] += 1
     return counts
 
 
-def _family(one: Answered, task: int) -> str:
-    return one.view.words["family"][int(one.view.columns["family"][one.rows[task]])]
+def _exact(fields: Mapping[str, int]) -> float:
+    return exact_mcnemar(fields["rw"], fields["wr"])
 
 
-def _told(one: Answered) -> Json:
-    share = _share(one)
-    return {
-        "run": one.run.id,
-        "run_name": visible(one.run.source.name, 120),
-        "name": visible(one.name, 120),
-        "share": share.accuracy,
-        "low": share.ci95[0],
-        "high": share.ci95[1],
-        "n": share.n,
-    }
+def _family(one: Answered, question: str) -> str:
+    return one.view.words["family"][int(one.view.columns["family"][one.rows[question]])]
 
 
-def _share(one: Answered) -> Accuracy:
-    return share_right(list(one.right.values()))
+def _difference(before: Answered, after: Answered) -> ClusteredMean | None:
+    """Of the shares of both; None without a question in common."""
+    shared = _shared(before, after)
+    changes = [after.right[one] - before.right[one] for one in shared]
+    return clustered_mean(changes, [before.clusters[one] for one in shared], is_share=False) if shared else None
 
 
-def _difference(pairs: Sequence[tuple[bool, bool]], labels: tuple[str, str]) -> Difference | None:
-    if not pairs:
-        return None
-    return paired_difference([float(a) for a, _ in pairs], [float(b) for _, b in pairs], seed=0, labels=labels)
-
-
-def _difference_json(told: Difference | None) -> dict[str, Json] | None:
-    return None if told is None else {"mean": told.mean, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
-
-
-def _flips(before: Answered, after: Answered, tasks: Sequence[int]) -> list[Json]:
-    left = rows_json(before.run, before.view, [before.rows[task] for task in tasks])
-    right = rows_json(after.run, after.view, [after.rows[task] for task in tasks])
+def _flips(before: Answered, after: Answered, questions: Sequence[str]) -> list[Json]:
+    left = rows_json(before.run, before.view, [before.rows[one] for one in questions])
+    right = rows_json(after.run, after.view, [after.rows[one] for one in questions])
     return [
         {
-            "task": a["task"],
-            "family": a["family"],
-            "question": a["question"],
-            "expected": a["expected"],
-            "image": a["image"],
-            "field": "rw" if before.right[task] else "wr",
-            "a": {"run": before.run.id, "id": a["id"], "right": a["right"], "answer": a["answer"]},
-            "b": {"run": after.run.id, "id": b["id"], "right": b["right"], "answer": b["answer"]},
+            **{name: a[name] for name in ("family", "question", "expected", "image")},
+            "a": {"run": before.run.id, "id": a["id"], "right": before.right[one] > 0.5, "answer": a["answer"]},
+            "b": {"run": after.run.id, "id": b["id"], "right": after.right[one] > 0.5, "answer": b["answer"]},
         }
-        for task, a, b in zip(tasks, left, right)
+        for one, a, b in zip(questions, left, right)
         if isinstance(a, dict) and isinstance(b, dict)
     ]
 
 
 def runs_beside(runs: Sequence[Run]) -> dict[str, Json]:
     """Settings that differ and accuracies with paired differences from the first run on."""
-    told = [run_json(run) for run in runs]
-    settings = [one["settings"] if isinstance(one["settings"], dict) else {} for one in told]
+    settings = [
+        {visible(key, 200): visible(str(value), 500) for key, value in settings_of(run).items()} for run in runs
+    ]
     keys = dict.fromkeys(key for of in settings for key in of)
-    differing = {key: values for key in keys if len(set(map(str, values := [of.get(key) for of in settings]))) > 1}
-    names = dict.fromkeys(
-        str(one["name"])
-        for of in told
-        for one in (of["evaluations"] if isinstance(of["evaluations"], list) else [])
-        if isinstance(one, dict)
-    )
-    cells = {name: [_answered_or_none(run, name) for run in runs] for name in names}
-    differences = {name: _from_the_first(of) for name, of in cells.items()}
+    differing = {key: values for key in keys if len(set(values := [of.get(key) for of in settings])) > 1}
+    told = [{one.name: one for one in evaluations_of(run)} for run in runs]
+    shares = {name: [of[name].answers if name in of else None for of in told] for of in told for name in of}
+    differences = {name: _from_the_first(runs, name, cells) for name, cells in shares.items()}
     apart = names_apart([visible(run.source.name, 120) for run in runs], [run.id for run in runs])
-    shares = {name: [None if cell is None else _share(cell) for cell in of] for name, of in cells.items()}
     return {
-        "runs": told,
         "names": list[Json](apart),
-        "settings": [{"key": key, "values": values} for key, values in differing.items()],
-        "accuracy": [
-            {
-                "name": name,
-                "cells": [None if cell is None else _told(cell) for cell in of],
-                "differences": [
-                    {"a": runs[0].id, "b": runs[at].id, **(_difference_json(one) or {}), "p": p}
-                    for at, one, p in differences[name]
-                ],
-            }
-            for name, of in cells.items()
-        ],
         "drawn": {
-            "accuracy": accuracy_beside(apart, shares, differences),
             "settings": settings_beside(apart, differing),
+            "accuracy": accuracy_beside(apart, shares, differences),
         },
-        "notes": [],
     }
 
 
-def _answered_or_none(run: Run, name: str) -> Answered | None:
-    try:
-        return answered(run, name)
-    except GoneError:
-        return None
-
-
-def _from_the_first(cells: Sequence[Answered | None]) -> list[tuple[int, Difference, float]]:
+def _from_the_first(
+    runs: Sequence[Run], name: str, cells: Sequence[Accuracy | None]
+) -> list[tuple[int, ClusteredMean, float]]:
     """Of each run that shares questions with the first: its place, its difference from it, and the exact test."""
-    first, found = cells[0], []
-    for at, cell in enumerate(cells[1:], 1):
-        if first is None or cell is None:
-            continue
-        pairs = [(first.right[task], cell.right[task]) for task in first.right if task in cell.right]
-        if (told := _difference(pairs, (first.run.id, cell.run.id))) is not None:
-            counts = _counted(pairs)
-            found.append((at, told, exact_mcnemar(counts["rw"], counts["wr"])))
+    found = []
+    for at in [at for at, cell in enumerate(cells) if at and cell and cells[0]]:
+        first, other = answered(runs[0], name), answered(runs[at], name)
+        if (told := _difference(first, other)) is not None:
+            found.append((at, told, _exact(_fields(first, other, _shared(first, other)))))
     return found
-
-
-def words_compared(left: Attempt, right: Attempt) -> dict[str, Json]:
-    """The two trajectories' own words: what both say, and what one of them says alone."""
-    a, b = _words(left), _words(right)
-    if max(len(a), len(b)) > _MAX_WORDS:
-        raise UserError(f"texts of more than {_MAX_WORDS} words are not compared")
-    parts: list[Json] = []
-    for op, start_a, end_a, start_b, end_b in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if op == "equal":
-            parts.append({"op": "same", "text": visible("".join(a[start_a:end_a]), 100_000)})
-            continue
-        if end_a > start_a:
-            parts.append({"op": "a", "text": visible("".join(a[start_a:end_a]), 100_000)})
-        if end_b > start_b:
-            parts.append({"op": "b", "text": visible("".join(b[start_b:end_b]), 100_000)})
-    return {"parts": parts, "notes": []}
-
-
-def _words(attempt: Attempt) -> list[str]:
-    return re.findall(r"\s+|\w+|[^\w\s]", "\n\n".join(turn.text for turn in attempt.trajectory.turns)[:200_000])

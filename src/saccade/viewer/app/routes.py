@@ -119,15 +119,6 @@ def _trajectories(viewer: RunsViewer) -> list[Route]:
 
 
 def _comparisons(viewer: RunsViewer) -> list[Route]:
-    def compare(request: Request) -> Response:
-        from saccade.viewer.app.comparing import answered, evaluations_compared
-
-        sides = []
-        for named in (text_of(request, "a"), text_of(request, "b")):
-            run, _, name = named.partition("/")
-            sides.append(answered(viewer.collection.run(run), name))
-        return reply(evaluations_compared(*sides))
-
     def evaluations(request: Request) -> Response:
         from saccade.viewer.app.comparing import evaluations_chosen
 
@@ -142,18 +133,9 @@ def _comparisons(viewer: RunsViewer) -> list[Route]:
             raise UserError(f"{len(named)} runs are named; 1 to {_MAX_BESIDE} can stand beside each other")
         return reply(runs_beside([viewer.collection.run(one) for one in named]))
 
-    def diff(request: Request) -> Response:
-        from saccade.viewer.app.comparing import words_compared
-
-        found = viewer.collection.run(text_of(request, "run"))
-        first, second = found.open(text_of(request, "a")), found.open(text_of(request, "b"))
-        return reply(words_compared(first.attempt, second.attempt))
-
     return [
-        Route("/api/compare", compare),
         Route("/api/evaluations", evaluations),
         Route("/api/beside", beside),
-        Route("/api/diff", diff),
     ]
 
 

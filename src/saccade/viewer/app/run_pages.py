@@ -1,14 +1,13 @@
 """A run, drawn: its line in the list of runs, accuracy by evaluation and family, command and settings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from urllib.parse import urlencode
 
-from saccade.evaluation.statistics import Accuracy
 from saccade.runs.segments import REASONS
 from saccade.types import Json
 from saccade.viewer.drawn import counted, draw, share_line, table
+from saccade.viewer.store.accuracies import EvaluationAccuracy
 from saccade.viewer.words import readable
 
 _STATUS_WORDS = {
@@ -18,17 +17,6 @@ _STATUS_WORDS = {
     "failed": "✗ failed",
     "foreign": "other trainer",
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvaluationAccuracy:
-    """One evaluation of a run: its accuracy, and that of each family in it."""
-
-    name: str
-    answers: Accuracy
-    families: Mapping[str, Accuracy]
-    reasons: Mapping[str, int]
-    """Its wrong answers by why they are wrong."""
 
 
 def status_words(status: str, seen_s_ago: float | None) -> Json:

@@ -10,13 +10,12 @@ import numpy as np
 from saccade import metric_names as metric
 from saccade.characters import shell_words
 from saccade.errors import UserError
-from saccade.evaluation.statistics import Accuracy, wilson_interval
+from saccade.evaluation.statistics import Accuracy
 from saccade.plain_files import open_plain
 from saccade.runs.runinfo import RunInfo, read_info, read_json_object
 from saccade.types import Json
 from saccade.viewer.app.lists import indexing
 from saccade.viewer.app.run_pages import (
-    EvaluationAccuracy,
     accuracy_line,
     accuracy_section,
     last_of,
@@ -26,10 +25,11 @@ from saccade.viewer.app.run_pages import (
     what_is_there,
 )
 from saccade.viewer.drawn import spark_line
+from saccade.viewer.store.accuracies import evaluations_of
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.curves import Curves
 from saccade.viewer.store.run import Run
-from saccade.viewer.store.table import Array, RowsView
+from saccade.viewer.store.table import RowsView
 from saccade.viewer.words import readable, visible
 
 _SPARK_POINTS = 60
@@ -42,10 +42,8 @@ _PROGRESS = " saccade.runs.progress: "
 def runs_json(collection: Collection) -> dict[str, Json]:
     runs = [summary_json(run) for run in list(collection.runs.values())]
     return {
-        "root": ", ".join(visible(str(path), 300) for path in collection.paths),
         "runs": runs,
         "notes": [visible(note, 1000) for note in [*collection.notes, *collection.gone.values()]],
-        "note": " ".join(visible(note, 1000) for note in collection.notes),
     }
 
 
@@ -53,23 +51,18 @@ def summary_json(run: Run) -> dict[str, Json]:
     """A line of the list of runs."""
     info = _info(run)
     view = run.table.view()
-    last = last_of(evaluations_of(view))
+    last = last_of(evaluations_of(run))
     status, age_s, spark = status_of(run, info), _age_s(run), _spark(run.curves)
     return {
         "id": run.id,
         "name": visible(run.source.name, 200),
         "title": visible(info.title if info else "", 200) or visible(run.source.name, 200),
-        "kind": run.source.kind,
-        "trainer": run.source.kind,
         "status": status,
         "error": visible(info.error if info else "", 500),
         "started": info.started if info else None,
-        "seen_s_ago": age_s,
         "trajectories": view.count,
-        "spark": list[Json](spark),
         "accuracy": _share(last.name, last.answers) if last else None,
         "indexing": indexing(run),
-        "can_annotate": run.annotations.is_writable,
         "drawn": {
             "status": status_words(status, age_s),
             "spark": spark_line(spark),
@@ -82,7 +75,7 @@ def columns_json(collection: Collection) -> dict[str, Json]:
     """By run, for each setting that differs between runs and each metric's last value: columns of the list of runs."""
     found: dict[str, dict[str, Json]] = {}
     for run in list(collection.runs.values()):
-        for key, value in _settings(run).items():
+        for key, value in settings_of(run).items():
             found.setdefault(visible(key, 200), {})[run.id] = value if _is_number(value) else visible(str(value), 200)
         run.curves.refresh()
         for stage, curves in run.curves.stages.items():
@@ -104,25 +97,15 @@ def run_json(run: Run) -> dict[str, Json]:
     """A run's own page, without its curves."""
     info = _info(run)
     view = run.table.view()
-    settings = _settings(run)
+    settings = settings_of(run)
     notes = [*run.notes.values(), *run.curves.notes, *run.annotations.read().notes]
-    evaluations = evaluations_of(view)
+    evaluations = evaluations_of(run)
     summary = summary_json(run)
     command = visible(shell_words(*info.command) if info else "", 2000)
     shown = {key: visible(str(value), 500) for key, value in settings.items()}
     return {
         **summary,
-        "command": command,
-        "versions": {name: visible(version, 100) for name, version in (info.versions if info else {}).items()},
-        "changed": [visible(line, 500) for line in (info.changed if info else ())],
-        "resumed": list(info.resumed if info else ()),
         "story": _story(run),
-        "settings": shown,
-        "stages": _stages(run, view),
-        "evaluations": [
-            {**_share(one.name, one.answers), "families": [_share(name, of) for name, of in one.families.items()]}
-            for one in evaluations
-        ],
         "notes": [visible(note, 500) for note in notes][:50],
         "words": what_is_there(view.count, _named(run, view), summary["indexing"]),
         "progress": _progress(run) if summary["status"] == "running" else "",
@@ -202,31 +185,6 @@ def _spark(curves: Curves) -> list[float]:
     return []
 
 
-def evaluations_of(view: RowsView) -> list[EvaluationAccuracy]:
-    """Accuracy of each evaluation and of its families, in the order of the run."""
-    columns = view.columns
-    is_evaluation = np.array([word == "eval" for word in view.words["kind"]] or [False], bool)[columns["kind"]]
-    scored = is_evaluation & (columns["right"] >= 0)
-    found: list[tuple[int, EvaluationAccuracy]] = []
-    for code, name in enumerate(view.words["stage"]):
-        rows = np.flatnonzero(scored & (columns["stage"] == code))
-        if not len(rows):
-            continue
-        right, family_of = columns["right"][rows], columns["family"][rows]
-        of_families = ((word, right[family_of == family]) for family, word in enumerate(view.words["family"]))
-        reasons = columns["reason"][rows]
-        why = {word: int(n) for word, n in zip(view.words["reason"], np.bincount(reasons)) if word and n}
-        families = {visible(word, 120): _accuracy(of) for word, of in of_families if len(of)}
-        told = EvaluationAccuracy(name=visible(name, 120), answers=_accuracy(right), families=families, reasons=why)
-        found.append((int(view.rank[rows].min()), told))
-    return [told for _, told in sorted(found, key=lambda pair: pair[0])]
-
-
-def _accuracy(right: Array) -> Accuracy:
-    count, n = int((right == 1).sum()), len(right)
-    return Accuracy(accuracy=count / n if n else None, ci95=wilson_interval(count, n), n=n)
-
-
 def _share(name: str, told: Accuracy) -> dict[str, Json]:
     return {"name": name, "share": told.accuracy, "low": told.ci95[0], "high": told.ci95[1], "n": told.n}
 
@@ -237,32 +195,10 @@ def _trajectories(view: RowsView) -> dict[str, int]:
     return dict(zip(view.words["stage"], map(int, counts)))
 
 
-def _stages(run: Run, view: RowsView) -> list[Json]:
-    """Stages of the plan with what is there of them."""
-    kinds = {name: _kind(value) for name, value in run.stages.items()}
-    steps = {name: stage.steps[-1] if stage.steps else 0 for name, stage in run.curves.stages.items()}
-    rows = _trajectories(view)
-    names = dict.fromkeys([*kinds, *steps, *rows])
-    return [
-        {
-            "name": visible(name, 120),
-            "kind": kinds.get(name, "records"),
-            "steps": steps.get(name, 0),
-            "trajectories": rows.get(name, 0),
-        }
-        for name in names
-    ]
-
-
 def _named(run: Run, view: RowsView) -> dict[str, int]:
     """Trajectories by stage, those of the plan first."""
     rows = _trajectories(view)
     return {visible(name, 120): rows.get(name, 0) for name in dict.fromkeys([*run.stages, *rows])}
-
-
-def _kind(stage: Json) -> str:
-    kind = stage.get("kind") if isinstance(stage, Mapping) else None
-    return {"evaluation": "eval"}.get(str(kind), str(kind) if kind else "records")
 
 
 def _story(run: Run) -> str:
@@ -274,7 +210,7 @@ def _story(run: Run) -> str:
     return visible(told, 2000) if isinstance(told, str) else ""
 
 
-def _settings(run: Run) -> dict[str, Json]:
+def settings_of(run: Run) -> dict[str, Json]:
     if not run.is_own:
         return {}
     try:

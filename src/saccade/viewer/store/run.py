@@ -25,6 +25,7 @@ from saccade.viewer.store.sources import Source
 from saccade.viewer.store.table import RowTable
 
 if TYPE_CHECKING:
+    from saccade.viewer.store.accuracies import EvaluationAccuracy
     from saccade.viewer.store.policy_files import PolicyFiles
 
 _ID = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})")
@@ -84,6 +85,10 @@ class Run:
     """By what they are about."""
     pending: list[RecordFile] = field(default_factory=list)
     """Files that are not in the table yet, the newest first."""
+    belonging: dict[str, tuple[tuple[int, int], Mapping[int, tuple[str, str]]]] = field(default_factory=dict)
+    """By evaluation the stamp of its samples, and of each task's key the question and the cluster of its answers."""
+    evaluated: "tuple[object, Sequence[EvaluationAccuracy]] | None" = None
+    """Its evaluations, and the rows and samples that they are of."""
     is_looked_at: bool = False
     """Its files have been looked for once."""
     _files: list[RecordFile] = field(default_factory=list)
