@@ -8,7 +8,7 @@ from saccade.types import Attempt, ImageRef, Task, Term, ToolCall, Trajectory, T
 from saccade.viewer.chain_views import ChainView, chain_view
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
-from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict
+from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict, went_well
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.why import WhyView, why_views
 from saccade.viewer.why_record import WhyRecord
@@ -175,7 +175,7 @@ def _turn_view(
         text=visible(turn.text),
         outcome=visible(outcome, 400),
         arguments=visible(arguments, 600),
-        is_fine=turn.is_well_formed and (turn.result is None or turn.result.is_ok),
+        is_fine=went_well(turn),
         looked_at=_looked_at(turn, attempt, album),
         observation=visible(observation.text, 1500) if observation else "",
         figures=tuple(album.figure(image, "what the tool gave back") for image in images[:MAX_IMAGES]),

@@ -55,6 +55,12 @@ def turn_outcome(turn: Turn, *, is_foreign: bool = False) -> tuple[str, str]:
             return f"malformed: {why}", ""
 
 
+def went_well(turn: Turn, *, is_foreign: bool = False) -> bool:
+    """Whether the turn keeps the format and its call, if it has one, ran without an error."""
+    is_refused = isinstance(turn.action, ToolCall) and turn.result is None and not is_foreign
+    return turn.is_well_formed and not is_refused and (turn.result is None or turn.result.is_ok)
+
+
 def verdict(attempt: Attempt) -> str:
     """``right``, ``wrong`` or ``failed``."""
     if attempt.trajectory.status == "failed":

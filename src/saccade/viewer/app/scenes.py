@@ -1,11 +1,11 @@
 """One trajectory as JSON: its scene, with what stands around it in the run."""
 
-import json
 from collections.abc import Mapping
 
 from saccade.errors import UserError
+from saccade.runs.asking import read_asked
 from saccade.runs.signals import by_turn
-from saccade.types import Clock, Json, TurnClock
+from saccade.types import Json, TurnClock
 from saccade.viewer.app.annotating import shown_mark
 from saccade.viewer.app.lists import across, row_of, rows_json
 from saccade.viewer.scene.parts import Identity, TokenSignals
@@ -29,6 +29,7 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
             signals=_signals(opened),
             policy=run.policy,
             has_verdict=int(view.columns["right"][row]) >= 0,
+            offered=_offered(run, stage, opened.attempt.trajectory.stream),
         )
     except (ValueError, OverflowError) as error:
         # Numbers that are none, in places that only a page looks at.
@@ -42,10 +43,18 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
         "across": across(run, view, row),
         "group": rows_json(run, view, members),
         "annotations": standing,
-        "evidence": _evidence(opened),
-        "clock": _clock_json(opened.clock),
         "notes": [visible(note, 500) for note in opened.notes],
     }
+
+
+def _offered(run: Run, stage: str, stream: str) -> tuple[str, ...] | None:
+    """Names of the tools that the model was told of; None where the run has no record of it."""
+    try:
+        asked = read_asked(run.paths.asked)
+    except UserError:
+        return None
+    way = asked.evaluations[stage].way if stage in asked.evaluations else asked.streams.get(stream)
+    return None if way is None else tuple(spec.name for spec in way.specs)
 
 
 def _signals(opened: Opened) -> TokenSignals:
@@ -62,23 +71,3 @@ def _signals(opened: Opened) -> TokenSignals:
 
 def _seconds(turn: TurnClock) -> Mapping[str, float]:
     return {"start": turn.start_s, "prefill": turn.prefill_s or 0.0, "decode": turn.decode_s, "tools": turn.tool_s}
-
-
-def _clock_json(clock: Clock | None) -> Json:
-    if clock is None:
-        return None
-    return {
-        "total_s": clock.total_s,
-        "turns": [
-            {"start_s": turn.start_s, "prefill_s": turn.prefill_s, "decode_s": turn.decode_s, "tool_s": turn.tool_s}
-            for turn in clock.turns
-        ],
-    }
-
-
-def _evidence(opened: Opened) -> str:
-    """What the reward found, as text."""
-    score = opened.attempt.trajectory.score
-    if score is None or not score.evidence:
-        return ""
-    return visible(json.dumps(score.evidence, indent=2, ensure_ascii=False, default=str), 20_000)

@@ -2,7 +2,7 @@
 /** Turns as they were: thought, call, code and result, each mention linked with its place, tokens with their numbers. */
 
 import { codePieces } from "./code.js";
-import { h, many, numberText, percentText, shown } from "./dom.js";
+import { h, many, numberText, shown } from "./dom.js";
 import { stripItem } from "./picture.js";
 
 /** @typedef {import("./types").Scene} Scene */
@@ -43,7 +43,7 @@ function turnItem(scene, turn, heat, showPicture) {
     said(turn, heat, readout), heat !== "none" && readout,
     rest(turn.left_out),
     turn.code && h("pre.code", highlighted(turn.code)),
-    turn.call && h("p.small.ran", "executed in pixels as ", h("code", turn.call)),
+    turn.call && h("p.small.ran", turn.was_run ? "executed in pixels as " : "arguments of the call ", h("code", turn.call)),
     observation(scene, turn, showPicture));
 }
 
@@ -164,7 +164,7 @@ function readableTokens(block, turn, readout) {
 /** @param {Turn} turn @param {number} token @param {string} text */
 function tokenWords(turn, token, text) {
   const numbers = HEATS.map((heat) => ({ heat, value: numbersOf(turn, heat)[token] })).filter((one) => one.value !== null && one.value !== undefined);
-  return `token ${token + 1} “${text}”: ${numbers.map((one) => `${one.heat} ${one.heat === "probability" ? percentText(one.value) : numberText(one.value)}`).join(", ")}`;
+  return `token ${token + 1} “${text}”: ${numbers.map((one) => `${one.heat} ${one.heat === "probability" ? `${numberText(100 * one.value)} %` : numberText(one.value)}`).join(", ")}`;
 }
 
 /** Numbers where texts of tokens are not known. @param {Turn} turn @param {Heat} heat */

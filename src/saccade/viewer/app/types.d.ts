@@ -16,7 +16,7 @@ export interface Tokens {
 }
 export interface Turn {
   n: number; text: string; left_out: number; parts: { start: number; end: number; kind: string }[];
-  spans: { start: number; end: number; region: string }[]; outcome: string; is_fine: boolean; call: string; code: string;
+  spans: { start: number; end: number; region: string }[]; outcome: string; is_fine: boolean; was_run: boolean; call: string; code: string;
   observation: string; observation_left_out: number; pictures: string[]; advantage: number | null;
   seconds: Record<string, number> | null; tokens: Tokens | null;
 }

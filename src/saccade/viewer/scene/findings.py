@@ -3,13 +3,14 @@
 Each sentence says what the record shows, by rules; none guesses at what the model meant.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 
 from saccade.evaluation.reasons import WHOLE
 from saccade.geometry import Box
 from saccade.types import Attempt, Malformed, ToolCall, Turn
 from saccade.viewer.outcomes import verdict
-from saccade.viewer.scene.parts import Region
+from saccade.viewer.scene.parts import Region, SeenPicture
 from saccade.viewer.scene.regions import covered_share
 from saccade.viewer.store.messages import FOREIGN
 from saccade.viewer.words import number_text, percent_text, visible
@@ -17,14 +18,28 @@ from saccade.viewer.words import number_text, percent_text, visible
 MAX_FINDINGS = 12
 
 
-def findings_of(attempt: Attempt, regions: Sequence[Region], *, has_verdict: bool = True) -> tuple[str, ...]:
+def findings_of(
+    attempt: Attempt,
+    regions: Sequence[Region],
+    *,
+    has_verdict: bool = True,
+    pictures: Sequence[SeenPicture] = (),
+    offered: Sequence[str] | None = None,
+) -> tuple[str, ...]:
     """The answer first, then looking, then turns that went wrong, then the reward's lost parts.
 
-    ``has_verdict`` is false where nothing in the record says whether the answer is right.
+    ``has_verdict`` is false where nothing in the record says whether the answer is right; ``offered`` names the tools
+    that the model could call, where that is known.
     """
     is_foreign = attempt.task.source == FOREIGN
     turns = _turns(attempt.trajectory.turns, is_foreign=is_foreign)
-    found = [*_answer(attempt, has_verdict=has_verdict), *_looking(attempt, regions), *turns, *_lost(attempt)]
+    found = [
+        *_answer(attempt, has_verdict=has_verdict),
+        *_looking(attempt, regions, offered),
+        *_sizes(attempt, regions, pictures),
+        *turns,
+        *_lost(attempt),
+    ]
     return tuple(found[:MAX_FINDINGS])
 
 
@@ -54,12 +69,13 @@ def _answer(attempt: Attempt, *, has_verdict: bool) -> Iterator[str]:
         yield f"The answer matches none of the {len(task.choices)} choices as they are written."
 
 
-def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
+def _looking(attempt: Attempt, regions: Sequence[Region], offered: Sequence[str] | None) -> Iterator[str]:
     targets = [one for one in regions if one.kind == "target" and one.box is not None]
     asked = [one for one in regions if one.kind == "asked" and one.box is not None]
     if targets and not asked and not any(one.kind in ("named", "hit", "miss") for one in regions):
         has_calls = any(isinstance(turn.action, ToolCall) for turn in attempt.trajectory.turns)
-        yield "No call requested a location." if has_calls else "The model made no call."
+        could = "" if offered is None else f"; it could call {_names(offered)}" if offered else "; no tool was on offer"
+        yield "No call requested a location." if has_calls else f"The model made no call{could}."
     for target in targets:
         on_it = [one for one in asked if one.picture == target.picture]
         yield from _looked_at(target, on_it, is_wrong=verdict(attempt) == "wrong")
@@ -68,6 +84,25 @@ def _looking(attempt: Attempt, regions: Sequence[Region]) -> Iterator[str]:
             yield f"{_capital(one.label)}: {one.fate}."
         elif one.kind == "miss":
             yield f"The point on “{one.label}” is a miss."
+
+
+def _sizes(attempt: Attempt, regions: Sequence[Region], pictures: Sequence[SeenPicture]) -> Iterator[str]:
+    """How small the targets were in a picture that the policy got at less than its size."""
+    views = {one.key: (one, one.seen) for one in pictures if one.seen and one.seen[0] < one.width}
+    asked = [(one.picture, Box(*one.box)) for one in regions if one.kind == "asked" and one.box is not None]
+    for target in regions if verdict(attempt) == "wrong" else ():
+        if target.kind == "target" and target.box is not None and target.picture in views:
+            picture, (width, height) = views[target.picture]
+            x1, y1, x2, y2 = target.box
+            if any(where == target.picture and covered_share(one, Box(*target.box)) >= WHOLE for where, one in asked):
+                continue
+            size = f"{(x2 - x1) * width / picture.width:.0f} × {(y2 - y1) * height / picture.height:.0f}"
+            whole = f"{width} × {height} px of {picture.width} × {picture.height}"
+            yield f"The model saw the whole picture at {whole}: the target “{target.label}” is {size} px there."
+
+
+def _names(names: Sequence[str]) -> str:
+    return visible(", ".join(names[:6]), 200) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _looked_at(target: Region, asked: Sequence[Region], *, is_wrong: bool) -> Iterator[str]:
@@ -100,10 +135,13 @@ def _turns(turns: Sequence[Turn], *, is_foreign: bool) -> Iterator[str]:
 
 
 def _told(turn: Turn) -> str:
-    """Why, as the model was told; nothing where it was told no more than that there was an error."""
+    """Why, as the model was told; its arguments where it was told no more than that there was an error."""
     text = turn.observation.text.strip() if turn.observation else ""
     why = text.partition("\n")[0].removeprefix("Error: ").rstrip(".")
-    return f": {visible(why, 200)}" if why not in ("", "error") else ""
+    if why not in ("", "error"):
+        return f": {visible(why, 200)}"
+    arguments = turn.action.arguments if isinstance(turn.action, ToolCall) else {}
+    return f"; its arguments were {visible(json.dumps(dict(arguments), default=str), 200)}" if arguments else ""
 
 
 def _lost(attempt: Attempt) -> Iterator[str]:

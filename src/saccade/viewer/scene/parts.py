@@ -143,6 +143,8 @@ class SceneTurn:
     spans: tuple[TextSpan, ...]
     outcome: str
     is_fine: bool
+    was_run: bool
+    """Its call gave a result."""
     call: str
     """The call's arguments as they were run, coordinates in pixels; JSON, or nothing."""
     code: str

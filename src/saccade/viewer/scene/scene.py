@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from saccade.types import Attempt, Json, Segment, Term, ToolCall, Turn
-from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict
+from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict, went_well
 from saccade.viewer.scene.cards import cut_words, headline, pixel_words, places_card, reward_card, time_card
 from saccade.viewer.scene.findings import findings_of
 from saccade.viewer.scene.parts import (
@@ -41,6 +41,7 @@ def scene_of(
     policy: PolicyFiles | None = None,
     *,
     has_verdict: bool = True,
+    offered: Sequence[str] | None = None,
 ) -> TrajectoryScene:
     """Everything that a page shows of the trajectory; without ``policy``, nothing of what was sent to it.
 
@@ -76,7 +77,7 @@ def scene_of(
             accepted=task.accepted[:20],
             buckets=task.buckets,
         ),
-        findings=findings_of(attempt, places.regions, has_verdict=has_verdict),
+        findings=findings_of(attempt, places.regions, has_verdict=has_verdict, pictures=shown, offered=offered),
         reward=_reward(attempt),
         pictures=tuple(shown),
         pictures_left_out=len(pictures) - len(shown),
@@ -139,7 +140,8 @@ def _turn(
     text, left_out = cut(turn.text)
     length = utf16(text)
     observation, observation_left_out = cut(turn.observation.text if turn.observation else "")
-    outcome, call = turn_outcome(turn, is_foreign=attempt.task.source == FOREIGN)
+    is_foreign = attempt.task.source == FOREIGN
+    outcome, call = turn_outcome(turn, is_foreign=is_foreign)
     code = code_of(turn)
     at = turn.index
     return SceneTurn(
@@ -149,7 +151,8 @@ def _turn(
         parts=parts_of(text),
         spans=tuple(span for span in places.spans.get(at, ()) if span.end <= length),
         outcome=cut(outcome)[0],
-        is_fine=turn.is_well_formed and (turn.result is None or turn.result.is_ok),
+        is_fine=went_well(turn, is_foreign=is_foreign),
+        was_run=turn.result is not None,
         call=cut(_pixels(turn, call))[0],
         code="" if code is None or code in turn.text else cut(code)[0],
         observation=observation,
