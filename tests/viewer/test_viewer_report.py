@@ -128,8 +128,8 @@ def test_an_evaluation_is_compared_with_the_first_that_asked_the_same_questions(
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        (("before_other", "after_other"), "2 more measurements, on other questions or asked otherwise, are below."),
-        (("after_other",), "1 more measurement, on other questions or asked otherwise, is below."),
+        (("before_other", "after_other"), "2 other evaluations of this run are below."),
+        (("after_other",), "1 other evaluation of this run is below."),
     ],
 )
 def test_the_summary_names_the_main_measurements_and_counts_those_on_other_questions(
@@ -168,7 +168,7 @@ def test_the_page_says_what_happened_with_the_numbers(run: Path) -> None:
     assert "On 48 questions the model was right in 20.8 % after sft (tool used in 0 %)" in text
     assert "it trained in sft (200 steps) and rl (30 steps)." in text
     assert "saccade demo --seed 0 --out runs/demo" in text
-    assert "calls per question: 1.00 below 25 % right, 1.00 from 75 %" in text
+    assert "calls per question: 1.00 where fewer than 25 % of its answers are right, 1.00 from 75 %" in text
     assert "recipe.sft.optimizer.learning_rate" in text
 
 

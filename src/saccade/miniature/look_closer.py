@@ -72,7 +72,7 @@ class LookCloserSettings:
 
 
 def look_closer(context: RecipeContext) -> Plan:
-    """The habit, reinforcement, and evaluations around them on held-out pictures of the same families."""
+    """Imitation of looking closer, then reinforcement; each is measured on held-out pictures of the same families."""
     settings = apply_overrides(LookCloserSettings(), context.overrides)
     path = context.model or base_checkpoint()
     episodes = EpisodeSpec(

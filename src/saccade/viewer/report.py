@@ -229,12 +229,14 @@ def _boxes(grounding: Grounding | None) -> str:
 
 
 def _by_accuracy(use: ToolUse) -> str:
-    """``0.40 below 25 % right, 1.20 from 75 %``; nothing without calls."""
+    """``0.40 where fewer than 25 % of its answers are right, ...``; nothing without calls."""
     if not use.calls_mean:
         return ""
     ends = (*ACCURACY_BOUNDS[1:], None)
     places = {
-        low: f"below {percent_text(end)} right" if low == 0 else f"from {percent_text(low)}"
+        low: f"where fewer than {percent_text(end)} of its answers are right"
+        if low == 0
+        else f"from {percent_text(low)}"
         for low, end in zip(ACCURACY_BOUNDS, ends)
     }
     return ", ".join(f"{band.calls_mean:.2f} {places[band.low]}" for band in use.bands)

@@ -154,19 +154,21 @@ def _result(evidence: Evidence) -> str:
     names = {one.name for one in scored}
     # Measurements on other sets have the name of the main one before theirs, and a table below.
     scored = [one for one in scored if not any(one.name.startswith(f"{name}_") for name in names)]
+    # Of many measurements the first and the last: a sentence of nine shares tells nobody anything.
+    told = scored if len(scored) <= 3 else [scored[0], scored[-1]]
     numbers = [
         f"in {percent_text(evaluation.summary.overall.accuracy)} {readable(evaluation.name)}"
         + _beside(evaluation, has_calls=evidence.has_calls)
-        for evaluation in scored
+        for evaluation in told
     ]
-    counts = sorted({evaluation.summary.overall.n for evaluation in scored})
+    counts = sorted({evaluation.summary.overall.n for evaluation in told})
     questions = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     noun = "question" if counts == [1] else "questions"
     kind = f"held-out {noun}" if are_held_out(evidence.evaluations) else noun
-    others = len(names) - len(scored)
-    verb = "is" if others == 1 else "are"
-    more = f" {counted(others, 'more measurement')}, on other questions or asked otherwise, {verb} below."
-    beside = more if others else ""
+    others = len(names) - len(told)
+    beside = (
+        f" {counted(others, 'other evaluation')} of this run {'is' if others == 1 else 'are'} below." if others else ""
+    )
     return f"On {questions} {kind} the model was right {_listed(numbers)}.{beside}"
 
 
