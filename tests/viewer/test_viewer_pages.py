@@ -86,6 +86,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("pages")
     root = make_run(folder / "runs" / "one", n=24)
     shutil.copytree(root, folder / "runs" / "two")
+    settings = folder / "runs" / "two" / "settings.json"
+    settings.write_text(settings.read_text().replace('"seed": 0', '"seed": 1'))
     add_group(root, STEP)
     with served(folder / "runs", folder / "cache") as address:
         runs = asked(f"{address}/api/runs")["runs"]
@@ -119,12 +121,15 @@ def centre(place: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def beside(site: Site) -> str:
+    runs = [one["id"] for one in asked(f"{site.address}/api/runs")["runs"]]
+    return f"{site.address}/#/beside?{'&'.join(f'run={one}' for one in runs)}"
+
+
 def views(site: Site) -> list[str]:
     evaluations = f"{site.address}/#/evaluations?a={site.run}/after_sft&b={site.run}/after_rl"
-    runs = [one["id"] for one in asked(f"{site.address}/api/runs")["runs"]]
-    beside = f"{site.address}/#/beside?{'&'.join(f'run={one}' for one in runs)}"
     routes = ["", "/list", f"/t/{site.looked}", f"/t/{site.hostile}", f"/group/{site.looked}", "/marks"]
-    return [f"{site.address}/#/", evaluations, beside, *(site.at(route) for route in routes)]
+    return [f"{site.address}/#/", evaluations, beside(site), *(site.at(route) for route in routes)]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
@@ -418,6 +423,43 @@ def test_curves_are_smoothed_with_the_raw_line_behind_and_have_a_logarithmic_axi
     page.get_by_label("Smoothing").fill("0")
     assert canvas.evaluate("one => one.toDataURL()") == pixels[0]
     assert watched.messages == []
+    page.close()
+
+
+def test_runs_beside_each_other_begin_with_what_differs_in_short_sections_whose_metrics_are_found(
+    browser: Browser, site: Site
+) -> None:
+    watched = Watched.of(browser, width=1400)
+    page = watched.open(beside(site))
+    page.locator(".curve canvas").first.wait_for()
+    assert page.locator("#view h2").all_inner_texts()[:2] == ["Settings that differ", "Accuracy"]
+    assert page.locator(".settings tbody tr").all_inner_texts() == ["seed\t0\t1"]
+    measured = "all => all.map(one => one.getBoundingClientRect().height)"
+    heights = page.locator("#view section.short, .all-curves section section, .all-curves > div > section")
+    assert 0 < max(heights.evaluate_all(measured)) <= 400
+    right = page.locator(".short thead th:last-child").evaluate_all(measured.replace("height", "right"))
+    assert max(right) < 1400
+    titles = page.locator(".curve figcaption b").locator("visible=true")
+    shown = titles.all_inner_texts()
+    page.get_by_label("Find a metric").fill("Accuracy")
+    watched.until(lambda: titles.all_inner_texts() != shown)
+    assert all("accuracy" in title for title in titles.all_inner_texts())
+    page.get_by_label("Find a metric").fill("")
+    watched.until(lambda: titles.all_inner_texts() == shown)
+    assert watched.messages == []
+    page.close()
+
+
+def test_bars_of_a_group_are_as_long_as_their_rewards_not_as_the_best_of_them(browser: Browser, site: Site) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(site.at(f"/group/{site.looked}"))
+    assert "bar: 0 to 1.1" in page.locator(".group thead").first.inner_text()
+    read = (
+        "all => all.map(one => [+one.querySelector('.interval').getAttribute('width'), +one.nextSibling.textContent])"
+    )
+    bars = page.locator(".group td:has(svg.share) > svg").evaluate_all(read)
+    assert len(bars) == 4
+    assert [width for width, _ in bars] == pytest.approx([100 * reward / 1.1 for _, reward in bars])
     page.close()
 
 

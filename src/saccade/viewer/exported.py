@@ -34,7 +34,8 @@ class Carried:
 def exported_page(title: str, carried: Carried, *, report: str = "", links: Sequence[tuple[str, str]] = ()) -> str:
     """The file's text; ``report`` is safe markup that is shown first, ``links`` go beside the name at the top."""
     scripts = [(APP / "vendor" / "uPlot.iife.min.js").read_text(encoding="utf-8"), bundled()]
-    styles = [(APP / "vendor" / "uPlot.min.css").read_text(encoding="utf-8"), *_styles(bool(report))]
+    look = report_style() if report else app_style("look.css")
+    styles = [app_style("app/vendor/uPlot.min.css"), look, app_style("app/app.css")]
     return page_template("app/export.html.jinja").render(
         title=title,
         scripts=scripts,
@@ -50,12 +51,12 @@ def data_address(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
-def _styles(has_report: bool) -> list[str]:
-    return [*([report_style()] if has_report else []), (APP / "app.css").read_text(encoding="utf-8")]
+def app_style(name: str) -> str:
+    return (APP.parent / name).read_text(encoding="utf-8")
 
 
 def report_style() -> str:
-    return (APP.parent / "report.css").read_text(encoding="utf-8")
+    return app_style("look.css") + app_style("report.css")
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:

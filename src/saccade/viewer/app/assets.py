@@ -85,7 +85,10 @@ def asset_answer(name: str, query: str, known_tag: str | None) -> PageAnswer | N
 
 @cache
 def _asset(name: str) -> Asset:
-    return Asset(name=name, content=bundled().encode("utf-8") if name == _SCRIPT else (APP / name).read_bytes())
+    if name == _SCRIPT:
+        return Asset(name=name, content=bundled().encode("utf-8"))
+    look = (APP.parent / "look.css").read_bytes() if name == _PARTS["style"] else b""
+    return Asset(name=name, content=look + (APP / name).read_bytes())
 
 
 @cache

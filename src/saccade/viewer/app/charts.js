@@ -3,11 +3,12 @@
 
 import { h, numberText } from "./dom.js";
 
-/** @typedef {{ name: string, x: (number | null)[], y: (number | null)[] }} Line */
+/** @typedef {{ name: string, run: string, color: number, dash: number, x: (number | null)[], y: (number | null)[] }} Line */
 /** @typedef {{ smoothing: number, isLog: boolean, axis: string }} Look */
 
-const HEIGHT_PX = 220;
+const HEIGHT_PX = 190;
 const COLORS = 6;
+const DASHES = [undefined, [6, 3], [2, 3]];
 
 /** @param {string} name of a custom property */
 function colorOf(name) {
@@ -55,8 +56,13 @@ export function chart(title, subtitle, lines, look) {
   function tell() {
     const at = plot?.cursor.idx;
     const place = typeof at === "number" ? at : points.axis.length - 1;
-    const values = shownLines.map((line, index) => ({ name: line.name, value: points.columns[index]?.[place] })).filter((one) => one.value !== null && one.value !== undefined);
-    readout.replaceChildren(`${shownLook.axis} ${numberText(points.axis[place])}: `, ...values.map((one, index) => h("span", { class: `value series-${shownLines.findIndex((line) => line.name === one.name) % COLORS}` }, `${index ? " " : ""}${shownLines.length > 1 ? `${one.name} ` : ""}`, h("b", numberText(one.value)))));
+    // Runs may end at different steps: without a pointer each says its last value.
+    const isLast = typeof at !== "number" && shownLines.some((line) => line.run);
+    const values = shownLines.map((line, index) => ({ line, value: isLast ? points.columns[index]?.findLast((one) => one !== null) : points.columns[index]?.[place] })).filter((one) => one.value !== null && one.value !== undefined);
+    readout.replaceChildren(isLast ? "last: " : `${shownLook.axis} ${numberText(points.axis[place])}: `, ...values.map(({ line, value }, index) => {
+      const run = line.run && line.run !== values[index - 1]?.line.run ? `${line.run} ` : "";
+      return h("span", { class: `value series-${line.color % COLORS}` }, `${index ? " " : ""}${run}${shownLines.length > 1 && line.name ? `${line.name} ` : ""}`, h("b", { class: line.run && `dash-${line.dash % DASHES.length}` }, numberText(value)));
+    }));
   }
 
   function columnsShown() {
@@ -69,7 +75,7 @@ export function chart(title, subtitle, lines, look) {
     plot?.destroy();
     points = joined(shownLines);
     const isSmooth = shownLook.smoothing > 0;
-    const styles = (/** @type {object} */ more) => shownLines.map((_, index) => ({ stroke: colorOf(`--series-${index % COLORS}`), width: 2, dash: index % 2 ? [6, 3] : undefined, spanGaps: true, points: { show: false }, ...more }));
+    const styles = (/** @type {object} */ more) => shownLines.map((line) => ({ stroke: colorOf(`--series-${line.color % COLORS}`), width: 2, dash: DASHES[line.dash % DASHES.length], spanGaps: true, points: { show: false }, ...more }));
     const raw = { points: { show: points.axis.length < 3 }, ...(isSmooth && { width: 1, alpha: 0.35 }) };
     const axis = { stroke: colorOf("--ink-2"), grid: { stroke: colorOf("--line"), width: 1 }, ticks: { stroke: colorOf("--line"), width: 1 }, font: "12px system-ui" };
     plot = new uPlot({

@@ -116,11 +116,6 @@ export function numberText(value) {
   return size >= 1000 ? many(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
 
-/** @param {number | null | undefined} share */
-export function percentText(share) {
-  return share === null || share === undefined ? "–" : `${Number((100 * share).toFixed(1))} %`;
-}
-
 /** `1,024`. @param {number} number */
 export function many(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");

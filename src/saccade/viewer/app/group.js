@@ -34,8 +34,9 @@ export async function groupPage(run, id, query) {
 /** @param {Row[]} rows */
 function groupSummary(rows) {
   const rewards = rows.map((row) => row.reward).filter((reward) => reward !== null);
-  const mean = rewards.reduce((sum, value) => sum + value, 0) / (rewards.length || 1);
-  const spread = Math.sqrt(rewards.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (rewards.length || 1));
+  const meanOf = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0) / (values.length || 1);
+  const mean = meanOf(rewards);
+  const spread = Math.sqrt(meanOf(rewards.map((value) => (value - mean) ** 2)));
   return h("p", `${rows.filter((row) => row.right).length} of ${counted(rows.length, "trajectory", "trajectories")} right; mean reward ${numberText(mean)}, standard deviation ${numberText(spread < 1e-9 ? 0 : spread)}`, spread < 1e-9 && rows.length > 1 ? ": all are equal, so every advantage is 0." : ".");
 }
 
@@ -45,14 +46,16 @@ function everybody(run, scenes, rows) {
   const link = linked(root);
   const pictures = scenes[0].pictures.filter((picture) => picture.key.startsWith("q"));
   const regions = merged(scenes);
-  const most = Math.max(...rows.map((row) => Math.abs(row.reward ?? 0)), 1e-9);
+  // What the terms can add up to, not what this group has: eight rewards of 0.1 are short bars.
+  const whole = scenes.map((scene) => (scene.reward?.terms ?? []).reduce((sum, term) => sum + Math.max(term.weight, 0), 0));
+  const most = Math.max(1, ...whole, ...rows.map((row) => Math.abs(row.reward ?? 0)));
   const line = (/** @type {Scene} */ scene, /** @type {number} */ index) => {
     const row = rows.find((one) => one.id === scene.id);
     const mine = regions.find((region) => region.kind !== "target" && region.mark.split(",").includes(`${index + 1}`));
     return h("tr", { "data-region": mine?.id }, h("th", { scope: "row" }, h("a", { href: `#/run/${run}/t/${scene.id}`, "data-region": mine?.id }, `${index + 1}`)), h("td", badge(scene), " ", scene.answer === null ? "no answer" : h("b", scene.answer), h("span.small.block", readable(scene.stream))),
-      h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg("rect.interval", { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), numbers(numberText(row?.advantage)));
+      h("td", svg("svg.share", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.track", { width: 100, height: 10 }), svg(`rect.interval${(row?.reward ?? 0) < 0 ? ".minus" : ""}`, { width: (100 * Math.abs(row?.reward ?? 0)) / most, height: 10 })), numberText(row?.reward)), numbers(numberText(row?.advantage)));
   };
-  root.append(h("div.two", pictureView(run, pictures, regions, link).element, table("trajectories of the group", ["No.", "Answer", "Reward", "Advantage"], scenes.map(line))));
+  root.append(h("div.two", pictureView(run, pictures, regions, link).element, table("trajectories of the group", ["No.", "Answer", ["Reward ", h("span.small", `bar: 0 to ${numberText(most)}`)], "Advantage"], scenes.map(line))));
   return root;
 }
 
@@ -79,19 +82,13 @@ function streams(scenes, group) {
   return h("section", h("h2", "Streams side by side"), built(group.drawn?.reference),
     h("div.streams", names.map((name) => {
       const best = scenes.filter((scene) => scene.stream === name).sort((a, b) => (b.reward?.total ?? -1e9) - (a.reward?.total ?? -1e9))[0];
-      return h("div.card", h("h3", readable(name)), sceneWords(best));
+      return h("div", h("h3", readable(name)), h("p", badge(best)), best.turns.map((turn) => h("p.said", { dir: "auto" }, turn.text)), built(best.drawn.reward));
     })));
 }
 
 /** @param {Scene} scene */
 function badge(scene) {
   return h("span", { class: `badge-line ${scene.verdict}` }, VERDICT_WORDS[scene.verdict]);
-}
-
-/** @param {Scene} scene */
-function sceneWords(scene) {
-  return h("div", h("p", badge(scene), ` reward ${numberText(scene.reward?.total)}`), scene.turns.map((turn) => h("p.said", { dir: "auto" }, turn.text)),
-    scene.reward && h("ul.small", scene.reward.terms.map((term) => h("li", `${term.name} ${numberText(term.value)}${term.note ? ` (${term.note})` : ""}`)), scene.reward.notes.map(([name, value]) => h("li", `${name}: ${value}`))));
 }
 
 /** @param {Scene[]} scenes @param {string | null} other */

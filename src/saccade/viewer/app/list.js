@@ -29,7 +29,7 @@ export async function listPage(run, filter) {
   search.addEventListener("input", later(() => set("q", search.value.trim()), 350));
   sort.value = filter.get("sort") ?? "";
   sort.addEventListener("change", () => set("sort", sort.value));
-  bar.prepend(...[runLink(run, answer.run_name ?? "run")].filter((one) => one !== null));
+  bar.prepend(runLink(run, answer.run_name ?? "run") ?? "");
   bar.append(summary);
   const side = h("details.side", { open: window.innerWidth > 800 }, h("summary", "Filter"), facets);
   const page = h("div.page.list", h("h1.unseen", "Trajectories"),

@@ -262,8 +262,7 @@ function maskImage(mask) {
     if (index % 2) for (let place = at; place < Math.min(at + count, mask.width * mask.height); place += 1) {
       const x = Math.floor(place / mask.height);
       const y = place % mask.height;
-      const isLight = ((x + y) >> 2) % 2 === 0;
-      data.data.set(isLight ? [255, 255, 255, 150] : [20, 120, 60, 150], 4 * (y * mask.width + x));
+      data.data.set(((x + y) >> 2) % 2 === 0 ? [255, 255, 255, 150] : [20, 120, 60, 150], 4 * (y * mask.width + x));
     }
     at += count;
   });

@@ -106,7 +106,7 @@ export async function runPage(id) {
   };
   tell(run);
   const drawn = curvesView([{ name: run.name, curves }]);
-  const notes = h("div", notesOf([...run.notes, ...(run.error ? [run.error] : [])]));
+  const notes = h("div", notesOf([...run.notes, run.error].filter(Boolean)));
   const accuracy = h("div", built(run.drawn.accuracy));
   let told = JSON.stringify(run.drawn.accuracy);
   const soon = later(async () => {
@@ -132,5 +132,5 @@ export async function besidePage(query) {
   const title = h("h1", "Compare runs");
   if (ids.length < 2) return h("div.page", title, h("p", "Select two or more ", h("a", { href: "#/" }, "runs"), "."));
   const [beside, ...curves] = await Promise.all([api(`/api/beside?${new URLSearchParams(ids.map((id) => ["run", id]))}`), ...ids.map((id) => api(`/api/runs/${id}/curves`))]);
-  return h("div.page", title, built(beside.drawn.accuracy), built(beside.drawn.settings), curvesView(curves.map((one, at) => ({ name: beside.names[at], curves: one }))).element);
+  return h("div.page", title, built(beside.drawn.settings), built(beside.drawn.accuracy), curvesView(curves.map((one, at) => ({ name: beside.names[at], curves: one }))).element);
 }
