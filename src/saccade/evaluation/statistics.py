@@ -169,6 +169,15 @@ def clustered_mean(
     return ClusteredMean(mean=mean, ci95=ci95, n=len(weights), clusters=len(totals))
 
 
+def share_of_questions(right: Sequence[bool], of_each: Sequence[tuple[str, str]]) -> Accuracy:
+    """The share of right answers, of which each has its question and that one's cluster; the interval is over clusters.
+
+    A question counts once, however often it was asked.
+    """
+    mean = clustered_mean(right, [cluster for _, cluster in of_each])
+    return Accuracy(accuracy=mean.mean, ci95=mean.ci95, n=len({question for question, _ in of_each}))
+
+
 def _cluster_totals(weights: NDArray[np.float64], clusters: Clusters) -> NDArray[np.float64]:
     """Sum and count of each cluster that has a value."""
     numbers = clusters if isinstance(clusters, np.ndarray) else cluster_numbers(clusters)

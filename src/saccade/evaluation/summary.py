@@ -10,7 +10,7 @@ from saccade.evaluation.chains import ChainUse, chain_use
 from saccade.evaluation.grounding import Grounding, grounding
 from saccade.evaluation.pointing import Pointing, pointing
 from saccade.evaluation.samples import Belonging
-from saccade.evaluation.statistics import Accuracy, clustered_mean, share_right
+from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.rewards.groups import UNANSWERED
 from saccade.rewards.reward import counts_as_right, keeps_format
@@ -154,12 +154,6 @@ def _share_right(
     if belonging is None:
         return share_right(right)
     return share_of_questions(right, [belonging(task) for task, _ in scored])
-
-
-def share_of_questions(right: Sequence[bool], of_each: Sequence[Belonging]) -> Accuracy:
-    """The share of right answers, its interval over clusters; a question counts once, however often it was asked."""
-    mean = clustered_mean(right, [cluster for _, cluster in of_each])
-    return Accuracy(accuracy=mean.mean, ci95=mean.ci95, n=len({question for question, _ in of_each}))
 
 
 def _mean(values: Sequence[float]) -> float | None:

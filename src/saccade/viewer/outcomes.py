@@ -56,8 +56,9 @@ def turn_outcome(turn: Turn, *, is_foreign: bool = False) -> tuple[str, str]:
 
 
 def went_well(turn: Turn, *, is_foreign: bool = False) -> bool:
-    """Whether the turn keeps the format and its call, if it has one, ran without an error."""
-    is_refused = isinstance(turn.action, ToolCall) and turn.result is None and not is_foreign
+    """Whether the turn keeps the format, and a call of it ran without an error."""
+    is_call = isinstance(turn.action, ToolCall) and code_of(turn) is None
+    is_refused = is_call and turn.result is None and not is_foreign
     return turn.is_well_formed and not is_refused and (turn.result is None or turn.result.is_ok)
 
 

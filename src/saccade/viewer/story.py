@@ -155,7 +155,7 @@ def _result(evidence: Evidence) -> str:
     # Measurements on other sets have the name of the main one before theirs, and a table below.
     scored = [one for one in scored if not any(one.name.startswith(f"{name}_") for name in names)]
     # Of many measurements the first and the last: a sentence of nine shares tells nobody anything.
-    told = scored if len(scored) <= 3 else [scored[0], scored[-1]]
+    told = scored if len(scored) <= 4 else [scored[0], scored[-1]]
     numbers = [
         f"in {percent_text(evaluation.summary.overall.accuracy)} {readable(evaluation.name)}"
         + _beside(evaluation, has_calls=evidence.has_calls)

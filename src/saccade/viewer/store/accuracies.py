@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saccade.errors import UserError
-from saccade.evaluation.sample_files import FOLDER, belonging_in
-from saccade.evaluation.samples import Belonging
-from saccade.evaluation.statistics import Accuracy, share_right
-from saccade.evaluation.summary import share_of_questions
+from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.runs.segments import task_key
 from saccade.viewer.store.run import Run
 from saccade.viewer.store.table import Array, RowsView
 from saccade.viewer.words import visible
 
+if TYPE_CHECKING:
+    from saccade.evaluation.samples import Belonging
+
+_FOLDER = "samples"
 _MAX_BYTES = 1 << 28
 """Of a file of samples; where it is larger each answer counts for itself."""
 
@@ -60,24 +62,27 @@ def _evaluations(run: Run, view: RowsView) -> list[EvaluationAccuracy]:
     return [told for _, told in sorted(found, key=lambda pair: pair[0])]
 
 
-def _accuracy(view: RowsView, rows: Array, belonging: Callable[[int], Belonging] | None) -> Accuracy:
+def _accuracy(view: RowsView, rows: Array, belonging: "Callable[[int], Belonging] | None") -> Accuracy:
     right = [bool(one == 1) for one in view.columns["right"][rows]]
     if belonging is None:
         return share_right(right)
     return share_of_questions(right, [belonging(int(key)) for key in view.columns["task_key"][rows]])
 
 
-def belonging_of(run: Run, name: str) -> Callable[[int], Belonging] | None:
+def belonging_of(run: Run, name: str) -> "Callable[[int], Belonging] | None":
     """What the answers to a task belong to, by the task's key; None where no samples of the evaluation were kept."""
     # The name is from the index, which anyone may have written.
     stamp = _stamps(run).get(name)
     if stamp is None or stamp[0] > _MAX_BYTES:
         return None
     if run.belonging.get(name, (None, {}))[0] != stamp:
+        # Rules of answers, which no list without evaluations needs.
+        from saccade.evaluation.sample_files import belonging_in
+
         try:
-            found = belonging_in(run.source.root / FOLDER / f"{name}.jsonl")
+            found = belonging_in(run.source.root / _FOLDER / f"{name}.jsonl")
         except UserError as error:
-            run.notes[f"{FOLDER}/{name}"], found = str(error), {}
+            run.notes[f"{_FOLDER}/{name}"], found = str(error), {}
         run.belonging[name] = stamp, {task_key(task): of for task, of in found.items()}
     of_each = run.belonging[name][1]
     return (lambda key: of_each.get(key, (str(key), str(key)))) if of_each else None
@@ -86,7 +91,7 @@ def belonging_of(run: Run, name: str) -> Callable[[int], Belonging] | None:
 def _stamps(run: Run) -> dict[str, tuple[int, int]]:
     """Size and time of change of each evaluation's samples."""
     found = {}
-    for path in (run.source.root / FOLDER).glob("*.jsonl"):
+    for path in (run.source.root / _FOLDER).glob("*.jsonl"):
         try:
             told = path.stat()
         except OSError:
