@@ -53,7 +53,7 @@ def listening(refusals: int = 0) -> Iterator[tuple[str, list[dict[str, str]]]]:
             self.send_response(503 if left[0] >= 0 else 200)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None: ...
+        def log_message(self, *told: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()

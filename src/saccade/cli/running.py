@@ -152,7 +152,9 @@ def start(
         own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
         plan = plan_of(recipe, own, logs=out / "engine")
         if own.held_out is not None and not own.held_out_rows.kept:
-            raise UserError("--held-out would have no effect: this recipe measures on questions of its own; leave it out")
+            raise UserError(
+                "--held-out would have no effect: this recipe measures on questions of its own; leave it out"
+            )
         config = _config_of(plan, context, threads)
         if fleet.has_ray:
             from saccade.cli.fleet import train_spread

@@ -70,7 +70,7 @@ def meet(timeout: timedelta) -> tuple[Store, int, int]:
 
 
 def _of_this_start(store: Store, rank: int, count: int, timeout: timedelta) -> Store:
-    """A part of torchrun's store that the processes of this start alone use: torchrun keeps one store over its restarts.
+    """A part of torchrun's store that the processes of this start alone use: torchrun keeps one store over restarts.
 
     What processes of before have written there would be taken for addresses of these. The first rank names the part,
     and answers each newcomer under a word that the newcomer has made up, until all have it.

@@ -24,7 +24,12 @@ from saccade.runs.trackers.pictures import tracked_pictures
 from saccade.runs.trackers.tracker import TrackedRun, Tracker
 from saccade.types import Attempt, Json
 
-KINDS = {"wandb": "WandbTracker", "trackio": "TrackioTracker", "mlflow": "MlflowTracker", "prometheus": "PrometheusTracker"}
+KINDS = {
+    "wandb": "WandbTracker",
+    "trackio": "TrackioTracker",
+    "mlflow": "MlflowTracker",
+    "prometheus": "PrometheusTracker",
+}
 """Trackers by the name of their setting and module, and the class there."""
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,9 @@ class PrometheusTracker:
         self._registry = CollectorRegistry()
         self._gauges: dict[str, Gauge] = {}
         self._logged_s = time.monotonic()
-        self._stage = Gauge("saccade_run", "1 at the stage that the run is in", ("run", "stage"), registry=self._registry)
+        self._stage = Gauge(
+            "saccade_run", "1 at the stage that the run is in", ("run", "stage"), registry=self._registry
+        )
         self._run = asked.name
         self._stage.labels(self._run, "").set(1)
         since = Gauge("saccade_seconds_since_record", "Since the last step or the start", registry=self._registry)
