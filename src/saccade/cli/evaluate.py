@@ -90,8 +90,10 @@ def _check_given(given: EvaluateOptions) -> None:
     has_benchmarks = bool(_named(given) or given["suite"])
     asked = (given["data"], given["env"], given["family"])
     if (count := sum(one is not None for one in asked) + has_benchmarks) != 1:
+        found = f"{count} things" if count else "nothing"
         raise UserError(
-            f"{f'{count} things' if count else 'nothing'} to measure on: give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or --suite NAME)"
+            f"{found} to measure on: give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or "
+            "--suite NAME)"
         )
     pixels, judge, temperature = given["pixels"], given["judge"], given["temperature"]
     if pixels != "benchmark" and not has_benchmarks:

@@ -34,7 +34,7 @@ def notice_of_end(how: str, out: Path) -> Iterator[None]:
     if not how:
         yield
         return
-    job = {"how": how, "run": str(out.absolute()), "parent": os.getpid()}
+    job: dict[str, str | int] = {"how": how, "run": str(out.absolute()), "parent": os.getpid()}
     watcher = subprocess.Popen(
         [sys.executable, "-I", "-S", __file__],
         stdin=subprocess.PIPE,
