@@ -116,8 +116,11 @@ def watch() -> None:
     except Exception as error:
         # Without what is in the address, which may be a secret.
         said = f"{type(error).__name__} {getattr(error, 'code', '')}".strip()
-        with contextlib.suppress(OSError), (Path(job["run"]) / "log.txt").open("a", encoding="utf-8") as log:
-            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} WARNING saccade.runs: the notice was not sent: {said}\n")
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} WARNING saccade.runs: the notice was not sent: {said}\n"
+        path = Path(job["run"]) / "log.txt"
+        if not path.is_symlink():
+            with contextlib.suppress(OSError), path.open("a", encoding="utf-8") as log:
+                log.write(line)
 
 
 if __name__ == "__main__":
