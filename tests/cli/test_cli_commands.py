@@ -225,7 +225,10 @@ def test_a_recipe_file_that_does_not_load_names_the_line(
         (("demo", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("demo", "--threads", "0"), "0 is not in the range x>=1"),
         (("eval", "--model", "m", "--out", "o"), "give one of --data PATH, --family NAME"),
-        (("eval", "--model", "m", "--out", "o", "--data", "d", "--family", "f"), "give one of --data PATH, --family"),
+        (
+            ("eval", "--model", "m", "--out", "o", "--data", "d", "--family", "f"),
+            "2 things to measure on: give one of --data",
+        ),
         (
             ("eval", "--model", "m", "--out", "o", "--family", "f", "--greedy", "--temperature", "0.5"),
             "--greedy and --temperature 0.5 exclude each other",

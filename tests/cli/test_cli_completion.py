@@ -1,5 +1,7 @@
 """What a shell completes after ``saccade``: asked as bash asks, in this process."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +47,23 @@ def test_a_recipe_of_ones_own_is_not_run_to_complete_a_name(tmp_path: Path) -> N
     assert completed("train", str(own), "--set", "rl.") == []
     assert completed("train", "nothing", "--set", "rl.") == []
     assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
+
+
+def test_a_second_press_of_the_key_imports_no_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asks = "import sys; from saccade.cli.commands import saccade\nfrom click.shell_completion import ShellComplete\n"
+    asks += "shell = ShellComplete(saccade, {}, 'saccade', 'X')\n"
+    asks += "words = sys.argv[1:]; found = shell.get_completions(words[:-1], words[-1])\n"
+    asks += "print(len(found), 'torch' in sys.modules)"
+    for words in (["train", "questions", "--set", "rl.ov"], ["train", "q"]):
+        assert (once := completed(*words))
+        (kept,) = [one for one in (tmp_path / "saccade" / "completion").iterdir() if '["' in one.read_text()]
+        done = subprocess.run([sys.executable, "-c", asks, *words], capture_output=True, text=True, check=True)
+        assert done.stdout == f"{len(once)} False\n"
+        for broken in ("[", "{}", "3", '["old", {}]'):
+            kept.write_text(broken)
+            assert completed(*words) == once
+        kept.unlink()
 
 
 def test_families_and_presets_are_completed() -> None:

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from published_models import write_published
+from published_models import SIZES, write_published
 from saccade.cli import run_command
 from saccade.testing.hub_server import FakeHub
 from warm import TORCH, WarmProcess, run_warm
@@ -141,3 +143,42 @@ def test_a_published_model_is_planned_measured_and_its_adapter_opened_by_name(da
         elsewhere.mkdir()
         opened = told_by(hub, elsewhere, ["plan-memory", "--model", "me/lora"], [*evaluate, "me/lora", "--out", "seen"])
     assert [status for status, _ in opened] == [0, 0], opened
+
+
+DOCS = Path(__file__).parents[2]
+TRAIN, PUSH = "saccade train questions --data my.jsonl --model Qwen/", "saccade push runs/mine"
+
+
+def shown(page: str, begins: str) -> list[str]:
+    """The command of a page that begins so, word by word as it stands there."""
+    lines = (line.strip() for line in (DOCS / page).read_text(encoding="utf-8").splitlines())
+    (found,) = [line for line in lines if line.startswith(begins)]
+    return shlex.split(found, comments=True)[1:]
+
+
+def test_the_commands_of_the_pages_run_as_they_stand_there(data: Path, tmp_path: Path) -> None:
+    """Of the model alone the size is another; what is added makes the run short."""
+    trained = shown("README.md", TRAIN)
+    planned = shown("docs/photo_task.md", "saccade plan-memory --model Qwen/")
+    measured = shown("docs/guide.md", "saccade eval --model runs/mine/checkpoints/rl-000100 --data")
+    name = trained[trained.index("--model") + 1]
+    assert name in planned
+    write_published(tmp_path / "model", name)
+    for file in data.parent.iterdir():
+        shutil.copy(file, tmp_path)
+    shutil.copy(data, tmp_path / "other.jsonl")
+    after = [word.replace("rl-000100", "rl-000001") for word in measured]
+    with FakeHub({"hf_writes": ("me", True)}) as hub:
+        hub.state.add("model", name, {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()})
+        short = [*small(), *PICTURES]
+        done = told_by(hub, tmp_path, planned, [*trained, *short], after, shown("README.md", PUSH))
+        assert [status for status, _ in done] == [0, 0, 0, 0], done
+        assert "model.safetensors" in hub.state.files("model", "me/my-model")
+
+
+def test_every_model_that_the_pages_train_was_published_in_files_that_are_tested() -> None:
+    pages = [DOCS / "README.md", *(DOCS / "docs").glob("*.md"), *(DOCS / "examples").rglob("*.md")]
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines() if "saccade " in line]
+    named = {name for line in lines for name in re.findall(r"--model ((?:Qwen|OpenGVLab)/[\w.-]+)", line)}
+    assert len(named) >= 2
+    assert named <= SIZES.keys()

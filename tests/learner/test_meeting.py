@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import secrets
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,7 +12,8 @@ import psutil
 import pytest
 from torch._C._distributed_c10d import PrefixStore, TCPStore
 
-from saccade.learner.meeting import is_loopback
+from saccade.errors import MachineError
+from saccade.learner.meeting import _of_this_start, is_loopback
 from saccade.learner.processes import Company, LostRanksError, PeerError
 from saccade.testing.ranks import in_ranks
 from saccade.train.fleet_weights import WeightsSender
@@ -41,6 +44,29 @@ def test_a_name_that_others_may_know_by_another_address_is_no_loopback() -> None
     names = ("localhost", "127.0.0.1", "127.9.9.9", "::1")
     assert all(is_loopback(name) for name in names)
     assert not any(is_loopback(name) for name in ("", "0.0.0.0", "10.0.0.1", "localhost.example", "vm"))
+
+
+def test_a_start_after_a_restart_meets_no_process_of_before() -> None:
+    """torchrun's store outlives its processes, of which one died here before the others came."""
+    kept = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=20))
+
+    def meets(rank: int) -> bytes:
+        own = TCPStore("127.0.0.1", kept.port, is_master=False, timeout=timedelta(seconds=20))
+        part = _of_this_start(own, rank, 3, timedelta(seconds=20))
+        if rank == 0:
+            part.set("address", secrets.token_hex(4))
+        return bytes(part.get("address"))
+
+    def of_a_start() -> set[bytes]:
+        with ThreadPoolExecutor(3) as threads:
+            return set(threads.map(meets, range(3)))
+
+    first = of_a_start()
+    kept.set("here/2", "a process that died")
+    second = of_a_start()
+    assert (len(first), len(second), first & second) == (1, 1, set())
+    with pytest.raises(MachineError, match="1 of 2 processes have come within 0 s"):
+        _of_this_start(kept, 0, 2, timedelta(seconds=0.2))
 
 
 def fails_after(kept: str, company: Company) -> None:

@@ -82,6 +82,14 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_correction_that_it_had() -
         stale([named])
 
 
+def test_another_recipe_is_told_by_a_few_of_its_changes() -> None:
+    rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
+    with pytest.raises(UserError, match="another recipe") as raised:
+        rules([Change(key=f"recipe.size.part{one}", before=one, after=ABSENT) for one in range(110)])
+    assert len(lines := str(raised.value).splitlines()) == 14
+    assert lines[-1].strip().startswith("and 98 more. Resume it as its config.yaml has it")
+
+
 def broken_model() -> VisionLanguageModel:
     raise UserError("no such checkpoint")
 

@@ -173,6 +173,16 @@ def test_the_worst_of_the_last_step_come_first_and_failures_are_counted(
     ]
 
 
+def test_the_best_of_a_step_are_those_with_the_highest_rewards(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, run, "--best", 2)
+    assert "\nthe 2 with the highest reward:\n" in text
+    assert text.count("\n── ") == 2
+    best, worst = (
+        json.loads(shown(capsys, run, way, 1, "--json", width=None))["trajectories"] for way in ("--best", "--worst")
+    )
+    assert best[0]["reward"] > worst[0]["reward"]
+
+
 def test_evaluations_are_explained_without_an_advantage(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, run, "--stage", "after")
     assert text.startswith("after: 2 trajectories of 2 questions, mean reward 0\nthe 2 with the lowest reward:\n")

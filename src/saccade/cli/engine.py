@@ -27,7 +27,7 @@ def engine() -> None:
 @click.option(
     "--max-model-len",
     type=click.IntRange(min=2),
-    default=8192,
+    default=8200,
     show_default=True,
     help="Maximum tokens of a sequence.",
 )

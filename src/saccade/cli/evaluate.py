@@ -89,10 +89,11 @@ def _check_given(given: EvaluateOptions) -> None:
     """UserError for options that exclude each other or would have no effect."""
     has_benchmarks = bool(_named(given) or given["suite"])
     asked = (given["data"], given["env"], given["family"])
-    if sum(one is not None for one in asked) + has_benchmarks != 1:
+    if (count := sum(one is not None for one in asked) + has_benchmarks) != 1:
+        found = f"{count} things" if count else "nothing"
         raise UserError(
-            "give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or --suite NAME), so that there "
-            "is something to measure on"
+            f"{found} to measure on: give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or "
+            "--suite NAME)"
         )
     pixels, judge, temperature = given["pixels"], given["judge"], given["temperature"]
     if pixels != "benchmark" and not has_benchmarks:

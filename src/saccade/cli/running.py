@@ -134,6 +134,7 @@ def start(
     log_to_stderr(is_quiet=how["quiet"] or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
     from saccade.config.tracking import split_tracking
+    from saccade.runs.notices import notice_of_end
     from saccade.runs.runinfo import RunPaths
     from saccade.runs.trackers.following import check_trackers
     from saccade.train.engine_choice import plan_of
@@ -141,38 +142,42 @@ def start(
     fleet, overrides = split_overrides(context.overrides)
     tracking, overrides = split_tracking(overrides)
     check_trackers(tracking)
-    if not fleet.has_ray:
-        check_started(fleet.learners)
     # Before the imports, which take seconds: most mistakes are found here.
-    paths = RunPaths(root=out.absolute())
-    kept = paths.held_out if how["resume"] and paths.info.exists() else None
-    own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
-    plan = plan_of(recipe, own, logs=out / "engine")
-    if own.held_out is not None and not own.held_out_rows.kept:
-        raise UserError("--held-out would have no effect: this recipe measures on questions of its own; leave it out")
-    config = _config_of(plan, context, threads)
-    if fleet.has_ray:
-        from saccade.cli.fleet import train_spread
+    is_first = os.environ.get("RANK", "0") == "0"
+    with notice_of_end(tracking.notify if is_first else "", out):
+        if not fleet.has_ray:
+            check_started(fleet.learners)
+        paths = RunPaths(root=out.absolute())
+        kept = paths.held_out if how["resume"] and paths.info.exists() else None
+        own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
+        plan = plan_of(recipe, own, logs=out / "engine")
+        if own.held_out is not None and not own.held_out_rows.kept:
+            raise UserError(
+                "--held-out would have no effect: this recipe measures on questions of its own; leave it out"
+            )
+        config = _config_of(plan, context, threads)
+        if fleet.has_ray:
+            from saccade.cli.fleet import train_spread
 
-        summaries = train_spread(target, own, plan, fleet, config=config, tracking=tracking, **how)
-        tell(summaries, plan, out, tracking)
-        return
-    run = partial(_run, plan, context, source=source, config=config, tracking=tracking, **how)
-    if fleet.learners == 1:
-        run(measured=measured, keeping=keeping)
-        return
-    from saccade.learner.processes import PeerError, joined
-    from saccade.train.following import follow_plan
-
-    with joined(wrap=fleet.wrap, timeout_s=fleet.timeout_s, device=plan.load.torch_device) as company:
-        if company.rank == 0:
-            run(measured=measured, company=company)
+            summaries = train_spread(target, own, plan, fleet, config=config, tracking=tracking, **how)
+            tell(summaries, plan, out, tracking)
             return
-        try:
-            follow_plan(plan, media=context.media, seed=context.seed, threads=threads, company=company)
-        except PeerError:
-            # The rank that failed has said why.
-            sys.exit(1)
+        run = partial(_run, plan, context, source=source, config=config, tracking=tracking, **how)
+        if fleet.learners == 1:
+            run(measured=measured, keeping=keeping)
+            return
+        from saccade.learner.processes import PeerError, joined
+        from saccade.train.following import follow_plan
+
+        with joined(wrap=fleet.wrap, timeout_s=fleet.timeout_s, device=plan.load.torch_device) as company:
+            if company.rank == 0:
+                run(measured=measured, company=company)
+                return
+            try:
+                follow_plan(plan, media=context.media, seed=context.seed, threads=threads, company=company)
+            except PeerError:
+                # The rank that failed has said why.
+                sys.exit(1)
 
 
 def _run(

@@ -29,21 +29,28 @@ if TYPE_CHECKING:
 @click.option(
     "--worst", type=click.IntRange(min=1), default=5, show_default=True, help="Number of lowest rewards to show."
 )
+@click.option("--best", type=click.IntRange(min=1), help="Show so many of the highest rewards instead.")
 @click.option("--id", "task_id", metavar="TASK", help="All trajectories of this question instead.")
 @options.as_json
 def show(
-    run_directory: Path, stage: str | None, step: int | None, worst: int, task_id: str | None, as_json: bool
+    run_directory: Path,
+    stage: str | None,
+    step: int | None,
+    worst: int,
+    best: int | None,
+    task_id: str | None,
+    as_json: bool,
 ) -> None:
     """Explain rewards: turns, every term with value and weight, the group and the advantage."""
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
-    from saccade.viewer.explained import chosen_file, explained, groups_of, lowest_rewards, overview, recorded_files
+    from saccade.viewer.explained import by_reward, chosen_file, explained, groups_of, overview, recorded_files
 
     files = recorded_files(RunPaths(root=run_directory))
     file = chosen_file(files, stage=stage, step=step, task_id=task_id)
     groups = groups_of(list(read_records(file.path)))
     if task_id is None:
-        chosen = lowest_rewards(groups, worst)
+        chosen = by_reward(groups, best or worst, is_highest=best is not None)
     else:
         chosen = [(one, group) for group in groups for one in group.attempts if one.task.id == task_id]
     if as_json:
@@ -53,9 +60,8 @@ def show(
         return
     click.echo(overview(file, groups))
     if task_id is None:
-        click.echo(
-            f"the {len(chosen)} with the lowest reward:" if len(chosen) > 1 else "the one with the lowest reward:"
-        )
+        which = "lowest" if best is None else "highest"
+        click.echo(f"the {len(chosen) if len(chosen) > 1 else 'one'} with the {which} reward:")
     for attempt, group in chosen:
         click.echo()
         click.echo(explained(attempt, group, is_evaluation=file.is_evaluation))

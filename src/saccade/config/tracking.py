@@ -21,6 +21,11 @@ class TrackingSettings:
     """Project of Trackio; ``TRACKIO_DIR`` and its other environment variables apply."""
     mlflow: str = ""
     """Experiment of MLflow at ``MLFLOW_TRACKING_URI``, or else in ``mlflow.db`` of the folder of the command."""
+    prometheus: str = ""
+    """Port, or ``HOST:PORT``, at which Prometheus reads the newest metrics; a port alone listens on 127.0.0.1."""
+    notify: str = ""
+    """Told once when the command ends, and why, killed or not: a web address that takes JSON, or a shell command. In
+    ``$NAME`` an environment variable keeps an address out of the run's files."""
     name: str = ""
     """Name of the run in the tracker; empty for the name of ``--out``."""
     pictures: Annotated[int, Bounds(least=0, most=64)] = 4
@@ -30,12 +35,22 @@ class TrackingSettings:
 
     @property
     def has_any(self) -> bool:
-        return bool(self.wandb or self.trackio or self.mlflow)
+        return bool(self.wandb or self.trackio or self.mlflow or self.prometheus)
 
     def check(self) -> None:
         check_bounds(self)
-        if not self.has_any and self != TrackingSettings():
+        if self.prometheus:
+            metrics_place(self.prometheus)
+        if not self.has_any and self != TrackingSettings(notify=self.notify):
             raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=")
+
+
+def metrics_place(text: str) -> tuple[str, int]:
+    """Host and port of ``PORT`` or ``HOST:PORT``; UserError for anything else. Port 0 is any that is free."""
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise UserError(f"prometheus={text} is no PORT or HOST:PORT, such as 9464 or 0.0.0.0:9464")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,17 @@
 import ipaddress
 import logging
 import os
+import secrets
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from torch._C._distributed_c10d import Store, TCPStore
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 from torch.distributed.rendezvous import rendezvous
+
+from saccade.errors import MachineError
 
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 
@@ -61,8 +65,31 @@ def meet(timeout: timedelta) -> tuple[Store, int, int]:
     if has_store or rank > 0:
         # It also says what is missing.
         store, rank, count = next(rendezvous("env://", timeout=timeout))
-        return store, rank, count
+        return _of_this_start(store, rank, count, timeout) if has_store else store, rank, count
     return listening_store(host, port, timeout, members=count), rank, count
+
+
+def _of_this_start(store: Store, rank: int, count: int, timeout: timedelta) -> Store:
+    """A part of torchrun's store that the processes of this start alone use: torchrun keeps one store over restarts.
+
+    What processes of before have written there would be taken for addresses of these. The first rank names the part,
+    and answers each newcomer under a word that the newcomer has made up, until all have it.
+    """
+    own = secrets.token_hex(16)
+    if rank:
+        store.set(f"here/{rank}", own)
+        part = store.get(f"part/{own}").decode()
+        store.add(f"came/{part}", 1)
+        return PrefixStore(part, store)
+    until_s = time.monotonic() + timeout.total_seconds()
+    while (came := 1 + store.add(f"came/{own}", 0)) < count:
+        for other in range(1, count):
+            if store.check([f"here/{other}"]):
+                store.set(f"part/{store.get(f'here/{other}').decode()}", own)
+        if time.monotonic() > until_s:
+            raise MachineError(f"{came} of {count} processes have come within {timeout.total_seconds():.0f} s")
+        time.sleep(0.05)
+    return PrefixStore(own, store)
 
 
 def is_loopback(host: str) -> bool:

@@ -41,6 +41,7 @@ _NEW_GROUPS: Mapping[str, Json] = {
 """Settings that runs of earlier versions had without a name for them."""
 _FLEET = "fleet"
 """The group that a run of one process does not have."""
+_MOST_LISTED = 12
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,13 @@ class ResumeRules:
             elif why is not None:
                 logger.warning("%s: accepted; the run is no longer the one of a single settings.json", _line(change))
         if refused:
-            listed = "\n  ".join(refused)
+            listed = "\n  ".join(refused[:_MOST_LISTED])
+            if len(refused) > _MOST_LISTED:
+                # Another recipe has nearly no setting in common, and nobody accepts a hundred changes.
+                raise UserError(
+                    f"the run was started with other settings, or by another recipe:\n  {listed}\n  and "
+                    f"{len(refused) - _MOST_LISTED} more. Resume it as its config.yaml has it, or choose another --out"
+                )
             keys = [_key(change) for change in changes if self._objection(change) is not None]
             raise UserError(
                 f"the run was started with other settings:\n  {listed}\n"

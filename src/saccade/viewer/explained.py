@@ -102,15 +102,17 @@ def groups_of(attempts: Sequence[Attempt]) -> list[RecordedGroup]:
     return [RecordedGroup(attempts=tuple(group)) for group in groups]
 
 
-def lowest_rewards(groups: Sequence[RecordedGroup], count: int) -> list[tuple[Attempt, RecordedGroup]]:
-    """The attempts with the lowest reward, each with its group; of equal ones the first."""
+def by_reward(
+    groups: Sequence[RecordedGroup], count: int, *, is_highest: bool = False
+) -> list[tuple[Attempt, RecordedGroup]]:
+    """The attempts with the lowest reward, or with the highest, each with its group; of equal ones the first."""
     scored = [
         (one.trajectory.score.total, one, group)
         for group in groups
         for one in group.attempts
         if one.trajectory.score is not None
     ]
-    return [(one, group) for _, one, group in sorted(scored, key=lambda found: found[0])[:count]]
+    return [(one, group) for _, one, group in sorted(scored, key=lambda found: found[0], reverse=is_highest)[:count]]
 
 
 def _key(attempt: Attempt) -> tuple[str, str]:

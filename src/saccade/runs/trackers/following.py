@@ -9,6 +9,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -23,7 +24,12 @@ from saccade.runs.trackers.pictures import tracked_pictures
 from saccade.runs.trackers.tracker import TrackedRun, Tracker
 from saccade.types import Attempt, Json
 
-KINDS = {"wandb": "WandbTracker", "trackio": "TrackioTracker", "mlflow": "MlflowTracker"}
+KINDS = {
+    "wandb": "WandbTracker",
+    "trackio": "TrackioTracker",
+    "mlflow": "MlflowTracker",
+    "prometheus": "PrometheusTracker",
+}
 """Trackers by the name of their setting and module, and the class there."""
 
 logger = logging.getLogger(__name__)
@@ -162,6 +168,8 @@ def _identities(file: Path, names: Iterable[str]) -> dict[str, str]:
 
 def send_report(settings: TrackingSettings, paths: RunPaths) -> None:
     """Keep ``report.html`` with the run in each tracker; one that cannot be opened is left out with a warning."""
+    # Prometheus keeps no files.
+    settings = replace(settings, prometheus="")
     if not settings.has_any or not paths.report_html.exists():
         return
     try:
@@ -173,7 +181,7 @@ def send_report(settings: TrackingSettings, paths: RunPaths) -> None:
 
 
 def _asked_for(settings: TrackingSettings) -> dict[str, str]:
-    projects = {"wandb": settings.wandb, "trackio": settings.trackio, "mlflow": settings.mlflow}
+    projects: dict[str, str] = {name: getattr(settings, name) for name in KINDS}
     return {name: project for name, project in projects.items() if project}
 
 
