@@ -143,6 +143,10 @@ def start(
     check_trackers(tracking)
     if not fleet.has_ray:
         check_started(fleet.learners)
+    if how["resume"]:
+        from saccade.runs.restoring import restore
+
+        restore(tracking, out, is_first=os.environ.get("RANK", "0") == "0")
     # Before the imports, which take seconds: most mistakes are found here.
     paths = RunPaths(root=out.absolute())
     kept = paths.held_out if how["resume"] and paths.info.exists() else None

@@ -13,7 +13,7 @@ _PREFIX = "tracking."
 
 @dataclass(frozen=True, kw_only=True)
 class TrackingSettings:
-    """Experiment trackers of a run; ``--set tracking.trackio=PROJECT`` adds one."""
+    """Experiment trackers of a run, and a copy of it; ``--set tracking.trackio=PROJECT`` adds one."""
 
     wandb: str = ""
     """Project of Weights & Biases; its environment variables (``WANDB_MODE=offline``, ``WANDB_ENTITY``) apply."""
@@ -21,6 +21,11 @@ class TrackingSettings:
     """Project of Trackio; ``TRACKIO_DIR`` and its other environment variables apply."""
     mlflow: str = ""
     """Experiment of MLflow at ``MLFLOW_TRACKING_URI``, or else in ``mlflow.db`` of the folder of the command."""
+    save_folder: str = ""
+    """Copies the run as its checkpoints are saved: ``s3://BUCKET/RUN``, ``gs://BUCKET/RUN`` or another URL of fsspec, a
+    folder of this run's own. With ``--resume`` the run is brought from there where ``--out`` is not there yet."""
+    save_records: bool = True
+    """False copies checkpoints, metrics and settings alone, without trajectories, pictures and samples."""
     name: str = ""
     """Name of the run in the tracker; empty for the name of ``--out``."""
     pictures: Annotated[int, Bounds(least=0, most=64)] = 4
@@ -30,12 +35,12 @@ class TrackingSettings:
 
     @property
     def has_any(self) -> bool:
-        return bool(self.wandb or self.trackio or self.mlflow)
+        return bool(self.wandb or self.trackio or self.mlflow or self.save_folder)
 
     def check(self) -> None:
         check_bounds(self)
         if not self.has_any and self != TrackingSettings():
-            raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=")
+            raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=, or a save_folder=")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,7 +89,7 @@ def run_plan(
             if source is not None:
                 source.save(directory.paths.recipe)
             if plan.served is not None:
-                served = open_served(
+                run: MeasuringState = open_served(
                     plan,
                     plan.served,
                     directory,
@@ -100,9 +100,9 @@ def run_plan(
                     keeping=keeping,
                     tracking=tracking,
                 )
-                summaries = _measured(served)
+                summaries = _measured(run)
             else:
-                run = open_run(
+                run = trained = open_run(
                     plan,
                     directory,
                     stack,
@@ -114,14 +114,16 @@ def run_plan(
                     fleet=fleet,
                     tracking=tracking,
                 )
-                summaries = _trained(run)
+                summaries = _trained(trained)
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
+            run.save_copy()
         except BaseException as error:
             _leave(directory, error)
             raise
         directory.finish("finished")
+        run.save_copy()
         return summaries
 
 
