@@ -49,7 +49,6 @@ fsspec.register_implementation("odd", Odd, clobber=True)
 
 
 def plays(out: Path, settings: TrackingSettings, company: Company | None = None) -> None:
-    restore(settings, out)
     witness = Witness()
     run_plan(
         witness.plan(), out=out, media=witness.media, seed=7, resume=True, progress=Progress("quiet"), tracking=settings

@@ -17,7 +17,7 @@ from saccade.config.tracking import TrackingSettings
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.runs.save_folder import Save, SavedFile, SaveFolder
-from saccade.runs.saver import Saver, tried
+from saccade.runs.saver import Saver, try_often
 
 _AT_ONCE = 4
 _LOOK_EVERY_S = 0.5
@@ -62,7 +62,7 @@ def _bring(folder: SaveFolder, save: Save, out: Path) -> None:
             with path.open("wb") as target:
                 folder.fetch(file, target)
 
-        tried(fetch, threading.Event())
+        try_often(fetch, threading.Event())
 
     with disk_errors(out):
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -109,7 +109,7 @@ def _is_of(folder: SaveFolder, save: Save, root: Path) -> bool:
 
 def _newest(folder: SaveFolder) -> Save | None:
     try:
-        return tried(folder.newest, threading.Event())
+        return try_often(folder.newest, threading.Event())
     except Exception as error:
         raise _refused(folder, error) from error
 

@@ -68,13 +68,13 @@ class Save:
         return len({*names}) == len(names) and all(
             (one.file == CHECKSUMS or is_covered(one.file))
             and one.file.split("/")[0] in RUN_ENTRIES
-            and one.at in (one.file, again(one.file, one.xxh3_128))
+            and one.at in (one.file, place_again(one.file, one.xxh3_128))
             and _HEXADECIMAL.fullmatch(one.xxh3_128) is not None
             for one in self.files
         )
 
 
-def again(file: str, digest: str) -> str:
+def place_again(file: str, digest: str) -> str:
     """Where a file lies that the save before has with other content."""
     return f"again/{digest}/{file}"
 

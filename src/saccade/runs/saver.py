@@ -16,7 +16,7 @@ from saccade.checksums import files_below
 from saccade.plain_files import open_plain, plain_bytes
 from saccade.retries import back_off_s
 from saccade.runs.directory import RUN_ENTRIES
-from saccade.runs.save_folder import PIECE_BYTES, Save, SavedFile, SaveFolder, again
+from saccade.runs.save_folder import PIECE_BYTES, Save, SavedFile, SaveFolder, place_again
 
 _TRIES = 6
 _FIRST_WAIT_S = 1.0
@@ -75,9 +75,9 @@ class Saver:
             before = self._newest
             held = {one.file: one for one in before.files} if before is not None else {}
             taken = {one.at for one in held.values()}
-            files = [self._brought(one, held.get(one.file), taken) for one in found]
+            files = [self._bring(one, held.get(one.file), taken) for one in found]
             save = Save(number=1 if before is None else before.number + 1, files=tuple(files))
-            tried(lambda: self._folder.finish(save), self._stopped)
+            try_often(lambda: self._folder.finish(save), self._stopped)
             self._newest = save
             if before is not None:
                 self._folder.drop(before, save)
@@ -90,7 +90,7 @@ class Saver:
         why = f"{type(error).__name__}: {error}"
         logger.warning("the run could not be copied to %s: %s; the next checkpoint tries again", self._folder.url, why)
 
-    def _brought(self, one: _Found, held: SavedFile | None, taken: set[str]) -> SavedFile:
+    def _bring(self, one: _Found, held: SavedFile | None, taken: set[str]) -> SavedFile:
         """Uploads a file unless the newest save has it."""
         path, key = self._root / one.file, (one.file, one.size, one.changed_ns)
         if key not in self._sums:
@@ -98,14 +98,14 @@ class Saver:
         digest = self._sums[key]
         if held is not None and (held.bytes, held.xxh3_128) == (one.size, digest):
             return held
-        at = again(one.file, digest) if one.file in taken else one.file
+        at = place_again(one.file, digest) if one.file in taken else one.file
 
         def upload() -> None:
             with open_plain(path) if one.content is None else BytesIO(one.content) as file:
                 if self._folder.write(at, file, one.size) != digest:
                     raise ValueError(f"{one.file} has changed while it was read")
 
-        tried(upload, self._stopped)
+        try_often(upload, self._stopped)
         return SavedFile(file=one.file, bytes=one.size, xxh3_128=digest, at=at)
 
     def __enter__(self) -> Self:
@@ -120,7 +120,7 @@ class Saver:
             logger.warning("%d saves to %s failed; its newest is whole", self.failed, self._folder.url)
 
 
-def tried(do: Callable[[], Made], stopped: threading.Event) -> Made:
+def try_often(do: Callable[[], Made], stopped: threading.Event) -> Made:
     """What ``do`` gives, which is tried again where it raises, unless it has found that what is there is wrong."""
     for attempt in range(_TRIES):
         try:
@@ -140,9 +140,9 @@ def _files_of(root: Path, *, records: bool) -> list[_Found]:
         path = root / entry
         is_wanted = records or entry in _WITHOUT_RECORDS or entry.endswith(_REPLACED)
         if path.is_dir() and is_wanted:
-            found += (_found(root, f"{entry}/{name}") for name in _names_below(path))
+            found += (_state_of(root, f"{entry}/{name}") for name in _names_below(path))
         elif path.is_file() and is_wanted and not path.is_symlink():
-            found.append(_found(root, entry))
+            found.append(_state_of(root, entry))
     return found
 
 
@@ -150,7 +150,7 @@ def _names_below(folder: Path) -> list[str]:
     return [name for name in files_below(folder) if (folder / name).is_file() and not (folder / name).is_symlink()]
 
 
-def _found(root: Path, name: str) -> _Found:
+def _state_of(root: Path, name: str) -> _Found:
     path, content = root / name, None
     state = path.stat()
     if "/" not in name and name.endswith(_REPLACED):

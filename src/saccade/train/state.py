@@ -214,7 +214,7 @@ def open_run(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
     trackers = _followed(metrics, tracking, paths, stack)
-    saver = _saved(tracking, directory, stack)
+    saver = _open_saver(tracking, directory, stack)
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
     # Rollout workers have weights of their own: then the engine of this process only measures.
     engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
@@ -265,7 +265,7 @@ def _followed(metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPath
     return trackers
 
 
-def _saved(tracking: TrackingSettings, directory: RunDirectory, stack: ExitStack) -> Saver | None:
+def _open_saver(tracking: TrackingSettings, directory: RunDirectory, stack: ExitStack) -> Saver | None:
     saver = open_saver(tracking, directory.paths.root, is_resumed=directory.is_resumed)
     return None if saver is None else stack.enter_context(saver)
 
@@ -298,7 +298,7 @@ def open_served(
         player=ChatPlayer(model=served.model, view=served.view, at_once=served.at_once),
         identity=lambda: served.identity,
         trackers=_followed(metrics, tracking, paths, stack),
-        saver=_saved(tracking, directory, stack),
+        saver=_open_saver(tracking, directory, stack),
         keeping=keeping,
         reached=None,
         trained=TrainedOn(is_complete=False),
