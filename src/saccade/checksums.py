@@ -96,7 +96,7 @@ def files_below(folder: Path) -> list[str]:
     for root, _, names in os.walk(folder):
         inside = "" if root == str(folder) else f"{Path(root).relative_to(folder).as_posix()}/"
         found += [inside + name for name in names]
-    return sorted(name for name in found if _is_covered(name))
+    return sorted(name for name in found if is_covered(name))
 
 
 def lines_of(sums: Iterable[FileSum]) -> bytes:
@@ -154,7 +154,7 @@ def read_sums(folder: Path) -> list[FileSum]:
             sums.append(_line.decode(line))
         except msgspec.DecodeError as error:
             raise _damaged_sums(path, f"line {number}: {error}") from error
-        if not _is_covered(sums[-1].file):
+        if not is_covered(sums[-1].file):
             raise _damaged_sums(path, f"line {number} names {shown(sums[-1].file)!r}, which is not in this folder")
     return sums
 
@@ -235,7 +235,7 @@ def _digest_of(descriptor: int, start: int, count: int) -> str:
     return digest.hexdigest()
 
 
-def _is_covered(name: str) -> bool:
+def is_covered(name: str) -> bool:
     """Whether a name may have a line: a path below the folder, in UTF-8, and nothing that is being written."""
     try:
         name.encode()

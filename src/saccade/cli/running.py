@@ -147,6 +147,10 @@ def start(
     with notice_of_end(tracking.notify if is_first else "", out):
         if not fleet.has_ray:
             check_started(fleet.learners)
+        if how["resume"]:
+            from saccade.runs.restoring import restore
+
+            restore(tracking, out, is_first=is_first)
         paths = RunPaths(root=out.absolute())
         kept = paths.held_out if how["resume"] and paths.info.exists() else None
         own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)

@@ -13,7 +13,7 @@ _PREFIX = "tracking."
 
 @dataclass(frozen=True, kw_only=True)
 class TrackingSettings:
-    """Experiment trackers of a run; ``--set tracking.trackio=PROJECT`` adds one."""
+    """Experiment trackers of a run, and a copy of it; ``--set tracking.trackio=PROJECT`` adds one."""
 
     wandb: str = ""
     """Project of Weights & Biases; its environment variables (``WANDB_MODE=offline``, ``WANDB_ENTITY``) apply."""
@@ -26,6 +26,11 @@ class TrackingSettings:
     notify: str = ""
     """Told once when the command ends, and why, killed or not: a web address that takes JSON, or a shell command. In
     ``$NAME`` an environment variable keeps an address out of the run's files."""
+    save_folder: str = ""
+    """Copies the run as its checkpoints are saved: ``s3://BUCKET/RUN``, ``gs://BUCKET/RUN`` or another URL of fsspec, a
+    folder of this run's own. With ``--resume`` the run is brought from there where ``--out`` is not there yet."""
+    save_records: bool = True
+    """False copies checkpoints, metrics and settings alone, without trajectories, pictures and samples."""
     name: str = ""
     """Name of the run in the tracker; empty for the name of ``--out``."""
     pictures: Annotated[int, Bounds(least=0, most=64)] = 4
@@ -35,14 +40,14 @@ class TrackingSettings:
 
     @property
     def has_any(self) -> bool:
-        return bool(self.wandb or self.trackio or self.mlflow or self.prometheus)
+        return bool(self.wandb or self.trackio or self.mlflow or self.prometheus or self.save_folder)
 
     def check(self) -> None:
         check_bounds(self)
         if self.prometheus:
             metrics_place(self.prometheus)
         if not self.has_any and self != TrackingSettings(notify=self.notify):
-            raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=")
+            raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=, or a save_folder=")
 
 
 def metrics_place(text: str) -> tuple[str, int]:

@@ -33,7 +33,7 @@ class PackForward(nn.Module):
         self.work = ForwardWork()
         """Tokens and images that went through so far."""
         self.has_adapter = model.adapter is not None
-        self._model = model
+        self.model = model
         self._values_train_trunk = values_train_trunk
         self._frozen_images = frozen_images
 
@@ -42,7 +42,7 @@ class PackForward(nn.Module):
         """The weights of a vision tower that is not trained, whose features may be kept; none of one that is."""
         if self._frozen_images is None:
             return []
-        return [weight for module in self._model.family.vision_modules(self.hf) for weight in module.parameters()]
+        return [weight for module in self.model.family.vision_modules(self.hf) for weight in module.parameters()]
 
     def forward(
         self,
@@ -54,7 +54,7 @@ class PackForward(nn.Module):
     ) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
         """Log-probabilities, entropy and values of all action tokens; see ``pack_outputs``."""
         return pack_outputs(
-            self._model,
+            self.model,
             sequences,
             temperature=temperature,
             entropy_gradient=entropy_gradient,

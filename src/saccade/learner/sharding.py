@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -13,6 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.root import PackForward
+from saccade.models.loading import refuse_broken
 
 Wrap = Literal["layers", "whole"]
 
@@ -29,15 +31,14 @@ class Sharding:
     def apply(self, root: PackForward) -> bool:
         """Shards the weights of the root in place; parameters that were taken from it before are no longer its own.
 
-        Weights of half precision that are trained become fp32 shards that are rounded when they are gathered: these
-        are the masters, and it says whether there are such. A frozen vision tower stays whole on each rank, which may
-        keep its features.
+        Each rank copies its own rows, which is all that it reads of weights that were ``left_in_files``. Weights of
+        half precision that are trained become fp32 shards that are rounded when they are gathered: these are the
+        masters, and it says whether there are such. A frozen vision tower stays whole on each rank, which may keep its
+        features.
         """
         trained = [weight for weight in root.hf.parameters() if weight.requires_grad]
-        precision = _precision(trained, has_base=root.has_adapter)
-        if precision.param_dtype is not None:
-            for weight in trained:
-                weight.data = weight.data.float()
+        wanted = root.model.wanted_dtype
+        precision = _precision([wanted or weight.dtype for weight in trained], has_base=root.has_adapter)
         if self.wrap == "layers":
             for layer in root.hf.model.language_model.layers:
                 fully_shard(layer, mesh=self.mesh, mp_policy=precision)
@@ -45,9 +46,15 @@ class Sharding:
             # In fp32, whatever the model has.
             fully_shard(root.value_head, mesh=self.mesh)
         kept = set(root.frozen_vision)
+        for weight in kept:
+            weight.data = weight.data.to(self.mesh.device_type, wanted, copy=True)
         # Weights outside of the layers (tower, embeddings, head) are read all over the forward, and kept until backward
         # has ended: a rank whose pack has no picture would miss the collectives of a tower that were sharded by itself.
         fully_shard(root, mesh=self.mesh, mp_policy=precision, reshard_after_forward=False, ignored_params=kept)
+        # Not before: the whole model in fp32 would be twice as large as it is in half precision.
+        root.hf._apply(partial(_in_precision, wanted, has_masters=precision.param_dtype is not None))
+        root.model.wanted_dtype = None
+        refuse_broken(root.model.checkpoint, ((name, _own_part(one)) for name, one in root.hf.named_parameters()))
         for module in root.modules():
             if isinstance(module, FSDPModule):
                 # Token weights are shares in the mean of the whole batch: gradients are added, not averaged.
@@ -107,9 +114,21 @@ def overwrite(weights: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> No
         weight.copy_(like(weight, values[name]))
 
 
-def _precision(trained: list[nn.Parameter], *, has_base: bool) -> MixedPrecisionPolicy:
+def _own_part(weight: Tensor) -> Tensor:
+    return weight.to_local() if isinstance(weight, DTensor) else weight
+
+
+def _in_precision(wanted: torch.dtype | None, weight: Tensor, *, has_masters: bool) -> Tensor:
+    """A shard in the precision that was asked for, or as an fp32 master, rounded to that precision first."""
+    if not isinstance(weight, nn.Parameter):
+        return weight
+    rounded = weight if wanted is None else weight.to(wanted)
+    return rounded.float() if has_masters and weight.requires_grad else rounded
+
+
+def _precision(trained: list[torch.dtype], *, has_base: bool) -> MixedPrecisionPolicy:
     """The precision of the model itself. An adapter has its own, and its base, which is frozen, needs no masters."""
-    half = next((weight.dtype for weight in trained if weight.dtype != torch.float32), None)
+    half = next((dtype for dtype in trained if dtype != torch.float32), None)
     if half is None or has_base:
         return MixedPrecisionPolicy(reduce_dtype=torch.float32, cast_forward_inputs=False)
     return MixedPrecisionPolicy(param_dtype=half, reduce_dtype=torch.float32, cast_forward_inputs=False)

@@ -13,6 +13,9 @@ logger = logging.getLogger(__name__)
 
 def choose_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> None:
     """Sets which weights have gradients; those of one stage may be frozen in the next."""
+    if settings.lora is not None or model.adapter is not None:
+        # PEFT rounds a new adapter as its base is, and merges in the precision that both have.
+        model.take_precision()
     if settings.lora is not None:
         _choose_adapter(model, settings)
         return

@@ -151,6 +151,22 @@ SHIPPED: Mapping[str, Path] = MappingProxyType(
 """Tiny checkpoints that ship, by what ``--model`` calls them: ``base``, and ``gym``, the base taught on by
 ``saccade train perception_words``."""
 
+
+def stored_dtype(checkpoint: Path) -> str | None:
+    """The precision that all weights are in by the headers of the checkpoint's files; None where they differ."""
+    found = set()
+    try:
+        for file in checkpoint.glob("*.safetensors"):
+            with safe_open(check_plain(file), framework="numpy") as weights:
+                found |= {weights.get_slice(name).get_dtype() for name in weights.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError):
+        # What is wrong with the file is said where it is loaded.
+        return None
+    return _DTYPES.get(found.pop()) if len(found) == 1 else None
+
+
+_DTYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
+
 BRIEF_BELOW_VOCABULARY = 8192
 """Tokenizers smaller than this belong to tiny models, which learn the format by example."""
 

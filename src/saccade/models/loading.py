@@ -3,12 +3,16 @@
 import json
 import logging
 import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Literal
 
 import torch
 import transformers
 from safetensors import SafetensorError
+from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoImageProcessor,
@@ -34,6 +38,7 @@ from saccade.models.checkpoint import (
     refuse_missing_weights,
     refuse_outside_weights,
     stated_dtype,
+    stored_dtype,
 )
 from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
@@ -95,7 +100,7 @@ def check_model(path: Path) -> None:
 def check_parts(
     path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
 ) -> None:
-    """UserError when the parts of a checkpoint do not belong together or a weight is not a finite number."""
+    """UserError when the parts of a checkpoint do not belong together."""
     config, family = model.config, family_of(model.config.model_type)
     _check_end(path, family.eos_token, tokenizer)
     _check_spelling(path, tokenizer)
@@ -111,7 +116,11 @@ def check_parts(
         family.check(config, tokenizer, image_processor)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
-    broken = [name for name, weights in model.named_parameters() if not torch.isfinite(weights).all()]
+
+
+def refuse_broken(path: Path | None, weights: Iterable[tuple[str, Tensor]]) -> None:
+    """UserError when a weight is not a finite number."""
+    broken = [name for name, weight in weights if not torch.isfinite(weight).all()]
     if broken:
         raise UserError(
             f"{path}: {len(broken)} of the model's weights are not finite ({', '.join(broken[:3])}): the run that "
@@ -192,6 +201,23 @@ logger = logging.getLogger(__name__)
 ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
 """Records that training writes beside what transformers reads in a checkpoint's directory: how its policy is asked, and
 what it was trained on. A copy of the policy in another form needs them too."""
+
+
+_LEFT_IN_FILES = ContextVar("left in files", default=False)
+
+
+@contextmanager
+def left_in_files() -> Iterator[None]:
+    """Inside, the weights of models that are loaded stay in their files, for who keeps a part of each in memory.
+
+    They are on the CPU, in the precision of the file (``VisionLanguageModel.wanted_dtype``), and nobody has looked
+    whether they are finite numbers. The system reads what is touched.
+    """
+    before = _LEFT_IN_FILES.set(True)
+    try:
+        yield
+    finally:
+        _LEFT_IN_FILES.reset(before)
 
 
 def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
@@ -275,22 +301,26 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     check_directory(weights)
     refuse_outside_weights(weights)
     check_pixels(path)
-    dtype = _dtype(weights, settings)
+    dtype, stays = _dtype(weights, settings), _LEFT_IN_FILES.get()
+    as_stored = (stored_dtype(weights) if stays else None) or dtype
     tokenizer, image_processor = _inputs(path, settings)
     try:
         with quiet_transformers():
             model, loading = AutoModelForImageTextToText.from_pretrained(
-                weights, local_files_only=True, trust_remote_code=False, dtype=dtype, output_loading_info=True
+                weights, local_files_only=True, trust_remote_code=False, dtype=as_stored, output_loading_info=True
             )
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise unloadable(path, "as a vision-language model", error) from error
     refuse_missing_weights(path, loading["missing_keys"])
     # InternVL3 has a head of its own, and was published without a word on it, which transformers 5 takes for none.
     model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
-    # Before the weights are looked through, which a GPU does in no time.
-    model = model.to(settings.torch_device).eval()
+    if not stays:
+        # Before the weights are looked through, which a GPU does in no time.
+        model = model.to(settings.torch_device)
+        refuse_broken(path, model.named_parameters())
+    model.eval()
     check_parts(path, model, tokenizer, image_processor)
-    for parameter in model.parameters() if settings.torch_device == "cpu" else ():
+    for parameter in model.parameters() if settings.torch_device == "cpu" and not stays else ():
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
         # resumed run would not end with the bytes of one that was left alone.
         parameter.data = parameter.data.clone()
@@ -302,9 +332,11 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
             image_processor,
             media,
             observation_role=_role(settings),
+            device=settings.torch_device,
         )
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+    loaded.wanted_dtype = getattr(torch, dtype) if as_stored != dtype else None
     loaded.source = weights.resolve()
     loaded.checkpoint = path
     return loaded

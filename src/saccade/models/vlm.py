@@ -89,11 +89,14 @@ class VisionLanguageModel:
         media: MediaStore,
         *,
         observation_role: ObservationRole | None = None,
+        device: str | None = None,
     ) -> None:
+        """``device`` is where the weights will be, if not where they are."""
+        home = hf.device if device is None else torch.device(device)
         config = hf.config
         enable_packs(hf)
         project_by_product(hf)
-        if hf.device.type == "cuda":
+        if home.type == "cuda":
             prepare_gpu(hf)
         self.hf = hf
         self.media = media
@@ -116,8 +119,10 @@ class VisionLanguageModel:
         taken = signature(hf.model.language_model.forward).parameters
         # Since transformers 5.24; before it the name was another.
         self._cache_name = "cache" if "cache" in taken else "past_key_values"
-        self.forbidden_ids = self._find_forbidden_ids()
+        self.forbidden_ids = self._find_forbidden_ids(home)
         self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
+        self.wanted_dtype: torch.dtype | None = None
+        """Precision that the weights were asked for in, where they are still in that of their file."""
         self.source: Path | None = None
         """Directory that holds these very weights; None once they may have changed."""
         self.checkpoint: Path | None = None
@@ -141,12 +146,18 @@ class VisionLanguageModel:
         dtype: torch.dtype = next(self.hf.parameters()).dtype
         return dtype
 
-    def _find_forbidden_ids(self) -> Int[Tensor, "forbidden"]:
+    def take_precision(self) -> None:
+        """Gives the weights the precision that they were asked for in."""
+        for weight in self.hf.parameters() if self.wanted_dtype is not None else ():
+            weight.data = weight.data.to(self.wanted_dtype)
+        self.wanted_dtype = None
+
+    def _find_forbidden_ids(self, device: torch.device) -> Int[Tensor, "forbidden"]:
         """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
         written_by_environment = unspoken_tokens(self.tokenizer, self.family)
         beyond = range(len(self.tokenizer), self.vocab_size)
         ids = sorted({token for token in (*written_by_environment.values(), *beyond) if token < self.vocab_size})
-        return torch.tensor(ids, dtype=torch.long, device=self.device)
+        return torch.tensor(ids, dtype=torch.long, device=device)
 
     def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
         """Features of each image, in one forward of the vision tower; differentiable unless the caller forbids it."""

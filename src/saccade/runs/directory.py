@@ -47,7 +47,9 @@ _SAMPLES = ("journal", "samples", "benchmarks", "judging", "prices.toml")
 """Made by evaluations alone."""
 _TRACKERS = ("trackers.json", "wandb")
 _OTHERS = ("nonfinite", "recipe", "engine", line_sums.FOLDER)
-_OUR_FILES = frozenset({_LOCK, *_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, *_TRACKERS, *_OTHERS})
+RUN_ENTRIES = frozenset({*_FILES, *_DIRECTORIES, *BESIDE_RECORDS, *_SAMPLES, *_TRACKERS, *_OTHERS})
+"""Names of what a run may have in its directory."""
+_OUR_FILES = RUN_ENTRIES | {_LOCK}
 _MAY_BE_LINKS = ("checkpoints", "media")
 """Large folders that may lie on another disk. In the others files are cut off and deleted."""
 

@@ -15,6 +15,7 @@ from saccade.media.store import MediaStore
 from saccade.runs.checkpoints import position_reached
 from saccade.runs.directory import RunDirectory
 from saccade.runs.progress import Progress
+from saccade.runs.restoring import restore
 from saccade.runs.runinfo import RunPaths
 from saccade.train.fitting import check_shards, check_training_fits
 from saccade.train.fleet import Fleet, spread_over
@@ -58,12 +59,15 @@ def run_plan(
     A run that fails before anything was worked out leaves nothing behind. With a ``company`` this is the first of its
     ranks, which runs the plan; the others ``follow_plan``. Evaluations keep each sample at once and go on from those;
     ``keeping`` says which they take. With a ``fleet`` its rollout workers play. ``config`` is the text of the run's
-    ``config.yaml``, ``held_out`` what its ``held_out.json`` keeps; the trackers of ``tracking`` follow the run.
+    ``config.yaml``, ``held_out`` what its ``held_out.json`` keeps; the trackers of ``tracking`` follow the run,
+    which is copied to its ``save_folder``.
     """
     plan.check()
     if company is not None:
         check_shards(plan)
     inputs = {**(inputs or {}), **(source.inputs() if source else {})}
+    if resume:
+        restore(tracking, out)
     settings = _recorded(plan, seed=seed, threads=threads, inputs=inputs, spread=spread_over(company, fleet))
     with ExitStack() as stack:
         stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
@@ -89,7 +93,7 @@ def run_plan(
             if source is not None:
                 source.save(directory.paths.recipe)
             if plan.served is not None:
-                served = open_served(
+                run: MeasuringState = open_served(
                     plan,
                     plan.served,
                     directory,
@@ -100,9 +104,9 @@ def run_plan(
                     keeping=keeping,
                     tracking=tracking,
                 )
-                summaries = _measured(served)
+                summaries = _measured(run)
             else:
-                run = open_run(
+                run = trained = open_run(
                     plan,
                     directory,
                     stack,
@@ -114,14 +118,16 @@ def run_plan(
                     fleet=fleet,
                     tracking=tracking,
                 )
-                summaries = _trained(run)
+                summaries = _trained(trained)
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
+            run.save_copy()
         except BaseException as error:
             _leave(directory, error)
             raise
         directory.finish("finished")
+        run.save_copy()
         return summaries
 
 

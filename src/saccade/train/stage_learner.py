@@ -1,6 +1,7 @@
 """The learner of a stage: in this process alone, or as one rank of several."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from saccade.algorithms.algorithm import PolicyLoss
 from saccade.algorithms.losses import negative_log_likelihood
@@ -9,6 +10,7 @@ from saccade.learner.learner import Learner, NonFiniteStep
 from saccade.learner.ranks import ALONE, Ranks
 from saccade.learner.sharding import Sharding
 from saccade.media.store import MediaStore
+from saccade.models.loading import left_in_files
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import Checkpoint, load_checkpoint
 from saccade.seeding import seed_for
@@ -48,6 +50,9 @@ def stage_loss(stage: SFTStage | RLStage, *, is_stale: bool) -> PolicyLoss:
     )
 
 
-def model_at(plan: Plan, checkpoint: Checkpoint | None, media: MediaStore) -> VisionLanguageModel:
-    """A model in memory of its own, as a checkpoint has it, or as the plan begins."""
-    return plan.build_model() if checkpoint is None else load_checkpoint(checkpoint, media, plan.load)
+def model_at(
+    plan: Plan, checkpoint: Checkpoint | None, media: MediaStore, *, is_sharded: bool = True
+) -> VisionLanguageModel:
+    """A model in memory of its own, as a checkpoint has it, or as the plan begins; one for shards is still on disk."""
+    with left_in_files() if is_sharded else nullcontext():
+        return plan.build_model() if checkpoint is None else load_checkpoint(checkpoint, media, plan.load)

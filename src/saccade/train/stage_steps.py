@@ -174,6 +174,8 @@ def _checkpoint(
     run.metrics.sync()
     run.directory.sums.cover(position)
     directory = run.directory.paths.checkpoints
+    if run.saver is not None:
+        run.saver.wait()
     # Before the next is written, so that a large model's are never on disk one time more than are kept.
     prune_checkpoints(directory, position, kept=max(1, kept - 1))
     run.reached = save_checkpoint(directory, position, run.model, learner, extras=state, records=run.records)
@@ -181,6 +183,8 @@ def _checkpoint(
     # A run that continues from here begins with an empty engine.
     run.engine.reset()
     prune_checkpoints(directory, position, kept=kept)
+    if run.saver is not None:
+        run.saver.save()
 
 
 def _note(outcome: StepOutcome) -> str:

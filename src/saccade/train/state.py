@@ -27,7 +27,9 @@ from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
+from saccade.runs.restoring import open_saver
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.saver import Saver
 from saccade.runs.trackers.following import Trackers, open_trackers
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
@@ -142,9 +144,16 @@ class MeasuringState:
     """Identity of the policy as it is now, for the keys of journals."""
     keeping: Keeping = Keeping()
     trackers: Trackers = field(default_factory=Trackers)
+    saver: Saver | None = None
     summaries: dict[str, StageSummary] = field(default_factory=dict)
     passes: list[NamedPass] = field(default_factory=list)
     """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
+
+    def save_copy(self) -> None:
+        """Copies all of the run to its ``save_folder``, and returns when that is done."""
+        if self.saver is not None:
+            self.saver.save()
+            self.saver.wait()
 
     def player_of(self, stage: str) -> SamplePlayer:
         """Who plays evaluations of the stage, or those in its midst."""
@@ -205,6 +214,7 @@ def open_run(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
     trackers = _followed(metrics, tracking, paths, stack)
+    saver = _open_saver(tracking, directory, stack)
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
     # Rollout workers have weights of their own: then the engine of this process only measures.
     engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
@@ -228,6 +238,7 @@ def open_run(
         keeping=keeping,
         rollouts=rollouts,
         trackers=trackers,
+        saver=saver,
         reached=reached,
         asking=asking,
         trained=read_trained_on(model.checkpoint),
@@ -252,6 +263,11 @@ def _followed(metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPath
     trackers.catch_up(paths.metrics)
     metrics.follow(trackers.log)
     return trackers
+
+
+def _open_saver(tracking: TrackingSettings, directory: RunDirectory, stack: ExitStack) -> Saver | None:
+    saver = open_saver(tracking, directory.paths.root, is_resumed=directory.is_resumed)
+    return None if saver is None else stack.enter_context(saver)
 
 
 def open_served(
@@ -282,6 +298,7 @@ def open_served(
         player=ChatPlayer(model=served.model, view=served.view, at_once=served.at_once),
         identity=lambda: served.identity,
         trackers=_followed(metrics, tracking, paths, stack),
+        saver=_open_saver(tracking, directory, stack),
         keeping=keeping,
         reached=None,
         trained=TrainedOn(is_complete=False),
@@ -309,7 +326,7 @@ def first_policy_at(run: RunState, stage: Stage) -> Checkpoint | None:
 
 def first_policy(run: RunState, stage: Stage) -> VisionLanguageModel:
     """A copy of the model as the stage began with it, in memory of its own."""
-    policy = model_at(run.plan, first_policy_at(run, stage), run.media)
+    policy = model_at(run.plan, first_policy_at(run, stage), run.media, is_sharded=run.orders is not None)
     # Both see the same pictures: each is decoded and resized once.
     policy.patches = run.model.patches
     return policy

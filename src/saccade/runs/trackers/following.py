@@ -20,6 +20,7 @@ from saccade.media.store import MediaStore
 from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
 from saccade.runs.runinfo import RunPaths, read_json_object
+from saccade.runs.save_folder import SaveFolder
 from saccade.runs.trackers.pictures import tracked_pictures
 from saccade.runs.trackers.tracker import TrackedRun, Tracker
 from saccade.types import Attempt, Json
@@ -120,9 +121,11 @@ class Trackers:
 
 
 def check_trackers(settings: TrackingSettings) -> None:
-    """UserError for a tracker whose package is not installed, before work starts."""
+    """UserError for a tracker or a folder whose package is not installed, before work starts."""
     for name in _asked_for(settings):
         _kind(name)
+    if settings.save_folder:
+        SaveFolder(settings.save_folder)
 
 
 def open_trackers(settings: TrackingSettings, paths: RunPaths, *, values: Mapping[str, Json] | None = None) -> Trackers:
