@@ -89,7 +89,7 @@ def test_the_terminal_has_its_line_behind_each_evaluation(
     site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     installed(site, "my-paper", POINTS, length_of_answers=PACKAGE)
-    small = ("sft.steps=0", "rl.steps=0", "evaluation_tasks=1", "no_tool_tasks=0")
+    small = ("sft.steps=1", "sft.batch_size=1", "rl.steps=0", "evaluation_tasks=1", "no_tool_tasks=0")
     settings = [word for one in small for word in ("--set", one)]
     assert run_command(["demo", "--out", str(tmp_path / "run"), "--quiet", *settings]) == 0
     before, line = capsys.readouterr().out.splitlines()[:2]

@@ -139,9 +139,8 @@ def _why_hint(evidence: Evidence) -> str:
 
 
 def _turns(evidence: Evidence) -> Iterator[Turn]:
-    for part in (*evidence.evaluations, *evidence.rollouts):
-        for attempt in part.attempts:
-            yield from attempt.trajectory.turns
+    shown = [one.attempts for one in evidence.evaluations] + [one.attempts for one in evidence.rollouts]
+    yield from (turn for attempts in shown for attempt in attempts for turn in attempt.trajectory.turns)
 
 
 def _is_held_out(evidence: Evidence, stage: str) -> bool:
