@@ -1,6 +1,7 @@
 """A package of somebody else, as pip installs it, adds a figure and a section; a broken one is named and left out."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,43 +14,10 @@ from saccade.cli.entry import run_command
 from saccade.types import Json
 from test_entry_points import installed
 
-POINTS = """[saccade.figures]
-length = length_of_answers:FIGURE
-[saccade.sections]
-praise = length_of_answers:SECTION
-"""
-PACKAGE = """
-from dataclasses import dataclass
-from typing import ClassVar
-
-from saccade.evaluation.figure import Figure
-from saccade.viewer.drawn import draw
-from saccade.viewer.section import Section
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Length:
-    title: ClassVar = "answers"
-    mean: float
-
-    def describe(self):
-        return f"{self.mean:.2f} characters <b>"
-
-
-def length(attempts):
-    lengths = [len(one.trajectory.answer or "") for one in attempts]
-    return Length(mean=sum(lengths) / len(lengths)) if lengths else None
-
-
-FIGURE = Figure(kind=Length, of=length)
-SECTION = Section(
-    read=lambda evidence, tell: len(evidence.evaluations) or None,
-    rows=lambda count: {"praise": count, "title": "not the run's"},
-    html=lambda count: f"<section><h2>Praise for {count}</h2></section>",
-    lines=lambda count: {"after_rl": "praised by all"},
-    drawn=lambda report: draw("section", draw("h2", f"Praise for {report['praise']}")),
-)
-"""
+PAGE = (Path(__file__).parents[2] / "docs" / "add" / "figure.md").read_text(encoding="utf-8")
+[PACKAGE] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+[DECLARED] = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+POINTS = re.sub('project.entry-points."(.*)"', r"\1", DECLARED).replace('"', "")
 
 
 @pytest.fixture
@@ -70,7 +38,8 @@ def page_of(run: Path, cache: Path) -> dict[str, Json]:
 
 
 def test_a_figure_and_a_section_stand_in_the_report_and_the_viewer(site: Path, tmp_path: Path) -> None:
-    installed(site, "my-paper", POINTS, length_of_answers=PACKAGE)
+    taken = PACKAGE.replace('"praise": count}', '"praise": count, "title": "another"}')
+    installed(site, "my-paper", POINTS, length_of_answers=taken)
     run = make_run(tmp_path / "run", n=6)
     assert run_command(["report", str(run)]) == 0
     told = json.loads((run / "report.json").read_text())
@@ -97,8 +66,8 @@ def test_the_terminal_has_its_line_behind_each_evaluation(
     assert line.startswith("  answers: ")
 
 
-RAISES = "FIGURE = Figure(kind=Length, of=lambda _: 1 / 0)\nSECTION = Section(read=lambda *_: 1 / 0, rows=dict)"
-NO_VALUES = "FIGURE = Figure(kind=Length, of=lambda _: 3)\nSECTION = Section(read=lambda *_: 3, rows=dict)"
+RAISES = "FIGURE = StageFigure(kind=Length, of=lambda _: 1 / 0)\nSECTION = Section(read=lambda *_: 1 / 0, rows=dict)"
+NO_VALUES = "FIGURE = StageFigure(kind=Length, of=lambda _: 3)\nSECTION = Section(read=lambda *_: 3, rows=dict)"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from saccade.characters import percent_text, readable, visible
 from saccade.codec.forms import Form
-from saccade.evaluation.figure import Figure
+from saccade.evaluation.figure import StageFigure
 from saccade.protocols.linguistic_tools import normal_name
 from saccade.rewards.lang2act import CHAIN_ERRORS
 from saccade.types import Attempt, Score
@@ -85,7 +85,7 @@ def chain_use(attempts: Iterable[Attempt]) -> ChainUse | None:
     )
 
 
-FIGURE = Figure(kind=ChainUse, of=chain_use)
+FIGURE = StageFigure(kind=ChainUse, of=chain_use)
 
 
 def _tools(score: Score) -> Iterable[str]:

@@ -1,16 +1,17 @@
 """Figures of an evaluation beyond its shares of right answers: each has a name, and any installed package may add some.
 
-A package offers one as an entry point of the group ``saccade.figures`` that names a ``Figure``. Its line stands in the
-terminal, in the report and on the run's page of the viewer, its values in ``report.json``.
+A package offers one as an entry point of the group ``saccade.figures`` that names a ``StageFigure``. Its line stands
+in the terminal, in the report and on the run's page of the viewer, its values in ``report.json``.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Protocol, TypeVar
 
 from saccade.characters import visible
-from saccade.codec.codecs import PLAIN_CODEC, plain_json
+from saccade.codec.codecs import Codec
 from saccade.entry_points import OWN, loaded
 from saccade.types import Attempt, Json
 
@@ -28,7 +29,7 @@ OWN_FIGURES = {
 
 
 class FigureValue(Protocol):
-    """What is measured: a dataclass, which ``plain_json`` writes and a codec reads again."""
+    """What is measured: a dataclass, which a codec writes and reads again."""
 
     title: ClassVar[str]
     """Word before its line, such as ``boxes``."""
@@ -38,7 +39,7 @@ class FigureValue(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
+class StageFigure:
     """How a figure is measured; ``kind`` is the class of its values."""
 
     kind: type[FigureValue]
@@ -47,7 +48,7 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class MeasuredFigure:
     """A figure of an evaluation: its line, its values as ``report.json`` has them, and the object itself."""
 
     line: str
@@ -55,12 +56,16 @@ class Measured:
     value: FigureValue
 
 
-def measured(attempts: Sequence[Attempt], tell: Callable[[str], object] = logger.warning) -> dict[str, Measured]:
+def measured(attempts: Sequence[Attempt], tell: Callable[[str], object] = logger.warning) -> dict[str, MeasuredFigure]:
     """All figures by name; ``tell`` is given a sentence on each that its package cannot give."""
 
-    def measure(_: str, figure: Figure) -> Measured | None:
+    def measure(_: str, figure: StageFigure) -> MeasuredFigure | None:
         value = figure.of(attempts)
-        return None if value is None else Measured(line=_line(value), values=plain_json(value), value=value)
+        return (
+            None
+            if value is None
+            else MeasuredFigure(line=_line(value), values=_codec_of(type(value)).to_json(value), value=value)
+        )
 
     return _of_each(measure, tell)
 
@@ -68,14 +73,27 @@ def measured(attempts: Sequence[Attempt], tell: Callable[[str], object] = logger
 def recorded_lines(values: Mapping[str, Json], tell: Callable[[str], object] = logger.warning) -> dict[str, str]:
     """The lines of an evaluation out of its values in ``report.json``, by the figure's name."""
 
-    def read(name: str, figure: Figure) -> str | None:
-        return _line(PLAIN_CODEC.reader(figure.kind).from_json(values[name], name)) if name in values else None
+    def read(name: str, figure: StageFigure) -> str | None:
+        if name not in values:
+            return None
+        try:
+            return _line(_codec_of(figure.kind).reader(figure.kind).from_json(values[name], name))
+        # The file may be of another version, or anything at all.
+        except Exception as error:
+            tell(f"the figure {name!r} cannot be read: {type(error).__name__}: {error}")
+            return None
 
     return _of_each(read, tell)
 
 
-def _of_each(do: Callable[[str, Figure], Result | None], tell: Callable[[str], object]) -> dict[str, Result]:
-    figures, unusable = loaded(GROUP, OWN_FIGURES, Figure)
+@cache
+def _codec_of(_: type[FigureValue]) -> Codec:
+    """A codec of its own for each class: in one codec no two classes may have the same name."""
+    return Codec({})
+
+
+def _of_each(do: Callable[[str, StageFigure], Result | None], tell: Callable[[str], object]) -> dict[str, Result]:
+    figures, unusable = loaded(GROUP, OWN_FIGURES, StageFigure)
     for sentence in unusable:
         tell(sentence)
     found = {}

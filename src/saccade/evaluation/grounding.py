@@ -8,7 +8,7 @@ from typing import ClassVar
 from saccade.characters import percent_text
 from saccade.codec.forms import Form
 from saccade.errors import UserError
-from saccade.evaluation.figure import Figure
+from saccade.evaluation.figure import StageFigure
 from saccade.evaluation.statistics import Accuracy, share_right
 from saccade.rewards.grounding import GroundingReward, box_recall
 from saccade.rewards.mentions import first_image_boxes, readable_boxes
@@ -85,7 +85,7 @@ def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS)
     )
 
 
-FIGURE = Figure(kind=Grounding, of=grounding)
+FIGURE = StageFigure(kind=Grounding, of=grounding)
 
 
 def question_ious(attempts: Iterable[Attempt]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from saccade.characters import percent_text
-from saccade.evaluation.figure import Figure
+from saccade.evaluation.figure import StageFigure
 from saccade.rewards.mentions import frame_of
 from saccade.types import Attempt, PointMention, Target, Task
 
@@ -65,7 +65,7 @@ def pointing(attempts: Iterable[Attempt]) -> Pointing | None:
     )
 
 
-FIGURE = Figure(kind=Pointing, of=pointing)
+FIGURE = StageFigure(kind=Pointing, of=pointing)
 
 
 def points_of(attempt: Attempt) -> list[PointMention]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
-from saccade.evaluation.figure import Measured, logger, measured
+from saccade.evaluation.figure import MeasuredFigure, logger, measured
 from saccade.evaluation.samples import Belonging
 from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
@@ -86,7 +86,7 @@ class StageSummary:
     """Over the trajectories that have a score."""
     unfinished: Unfinished = Unfinished()
     tools: ToolUse = ToolUse()
-    figures: Mapping[str, Measured] = field(default_factory=dict)
+    figures: Mapping[str, MeasuredFigure] = field(default_factory=dict)
     """What else is measured, by name, as far as there is anything to measure."""
 
     def as_json(self) -> dict[str, Json]:
