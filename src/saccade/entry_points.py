@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from saccade.errors import UserError
@@ -54,7 +55,7 @@ def named(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
     offer is called.
     """
     offers = {name: Offer(group=group, name=name, target=target) for name, target in own.items()}
-    for offer in _foreign(group, tuple(sys.path)):
+    for offer in _foreign(group, _path()):
         known = offers.setdefault(offer.name, offer)
         if OWN != known.package != offer.package:
             offers[offer.name] = replace(known, rivals=(*known.rivals, offer.package))
@@ -92,13 +93,18 @@ def loaded(group: str, own: Mapping[str, str], kind: type[T]) -> tuple[dict[str,
     return found, tuple(unusable)
 
 
+def _path() -> tuple[tuple[str, int], ...]:
+    """Python's path with the times of its folders, which change when pip installs something there."""
+    return tuple((one, place.stat().st_mtime_ns if (place := Path(one)).exists() else 0) for one in sys.path)
+
+
 @cache
-def _foreign(group: str, path: tuple[str, ...]) -> list[Offer]:
+def _foreign(group: str, path: tuple[tuple[str, int], ...]) -> list[Offer]:
     # Takes 50 ms to import, which `saccade --help` need not pay.
     from importlib.metadata import distributions
 
     offers: dict[tuple[str, str], Offer] = {}
-    for distribution in distributions(path=list(path)):
+    for distribution in distributions(path=[one for one, _ in path]):
         try:
             # Only what names the group is parsed, and only then is the package's name read: both take time.
             if group not in (distribution.read_text("entry_points.txt") or ""):
