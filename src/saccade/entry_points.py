@@ -1,14 +1,19 @@
 """What installed packages add by entry points: objects by name, Saccade's own first."""
 
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
+from pathlib import Path
+from typing import Generic, TypeVar
 
 from saccade.errors import UserError
 
 OWN = "saccade"
 """The package of what Saccade offers itself."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,19 +55,56 @@ def named(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
     offer is called.
     """
     offers = {name: Offer(group=group, name=name, target=target) for name, target in own.items()}
-    for offer in _foreign(group):
+    for offer in _foreign(group, _path()):
         known = offers.setdefault(offer.name, offer)
         if OWN != known.package != offer.package:
             offers[offer.name] = replace(known, rivals=(*known.rivals, offer.package))
     return offers
 
 
-def _foreign(group: str) -> list[Offer]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loaded(Generic[T]):
+    """An object that a package offers."""
+
+    package: str
+    value: T
+
+
+def loaded(group: str, own: Mapping[str, str], kind: type[T]) -> tuple[dict[str, Loaded[T]], tuple[str, ...]]:
+    """All objects of ``kind`` that are offered for ``group``, by name, in the order of ``named``.
+
+    And a sentence on each offer of another package that cannot be used: the others work without it.
+    """
+    found: dict[str, Loaded[T]] = {}
+    unusable = []
+    for name, offer in named(group, own).items():
+        try:
+            value = offer()
+            if not isinstance(value, kind):
+                raise UserError(
+                    f"the package {offer.package} offers {name!r} for {group} as {offer.target}, which is a "
+                    f"{type(value).__name__} and no {kind.__name__}; update or uninstall {offer.package}"
+                )
+            found[name] = Loaded(package=offer.package, value=value)
+        except UserError as error:
+            if offer.package == OWN:
+                raise
+            unusable.append(str(error))
+    return found, tuple(unusable)
+
+
+def _path() -> tuple[tuple[str, int], ...]:
+    """Python's path with the times of its folders, which change when pip installs something there."""
+    return tuple((one, place.stat().st_mtime_ns if (place := Path(one)).exists() else 0) for one in sys.path)
+
+
+@cache
+def _foreign(group: str, path: tuple[tuple[str, int], ...]) -> list[Offer]:
     # Takes 50 ms to import, which `saccade --help` need not pay.
     from importlib.metadata import distributions
 
     offers: dict[tuple[str, str], Offer] = {}
-    for distribution in distributions():
+    for distribution in distributions(path=[one for one, _ in path]):
         try:
             # Only what names the group is parsed, and only then is the package's name read: both take time.
             if group not in (distribution.read_text("entry_points.txt") or ""):

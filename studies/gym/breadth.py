@@ -20,7 +20,7 @@ from pathlib import Path
 from studies.seed_runs import Row, write_results
 
 from saccade.codec.codecs import plain_json
-from saccade.evaluation.grounding import look_of
+from saccade.evaluation.crops import look_of
 from saccade.evaluation.look import HIT_COVERAGE
 from saccade.evaluation.statistics import clustered_mean
 from saccade.gym.registry import gym_families

@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 from lang2act_samples import NOTHING, PAGES, READ, REWARD, RIGHT, UNANSWERED, WRONG, said
 
-from saccade.codec.codecs import plain_json
 from saccade.evaluation.chains import ChainUse, chain_use
 from saccade.evaluation.summary import summarise
 from saccade.types import Attempt, Score, Term, Trajectory
-from saccade.viewer.chain_words import chains_text
 
 BOTH = READ + '<tool name=" Compute_Difference " args="7, 8">the second page is red</tool>' + READ
 
@@ -59,19 +57,19 @@ def test_trajectories_whose_reward_read_no_chain_are_none() -> None:
 
 def test_a_summary_and_its_report_tell_of_chains() -> None:
     summary = summarise("after", [(one.task, one.trajectory) for one in ATTEMPTS])
-    assert json.loads(json.dumps(plain_json(summary)))["chains"]["errors"]["page"] == 1
-    assert chains_text(summary.chains).replace("\u00a0", " ") == (
-        "50 % valid (1 format, 1 no tool, 1 tool not contained, 1 page); 1.12 tools a chain: read_cell in 75 %, "
+    assert json.loads(json.dumps(summary.as_json()))["chains"]["errors"]["page"] == 1
+    assert summary.figures["chains"].line.replace("\u00a0", " ") == (
+        "chains: 50 % valid (1 format, 1 no tool, 1 tool not contained, 1 page); 1.12 tools a chain: "
+        "read_cell in 75 %, "
         "compute_difference in 12.5 %, zoom in 12.5 %; 11.1 % of their findings say the question again; "
         "1 valid without an answer"
     )
-    assert "chains" not in plain_json(summarise("after", []))
-    assert chains_text(None) == ""
+    assert "chains" not in summarise("after", []).as_json()
 
 
 @pytest.mark.parametrize("count", [8, 9, 30])
 def test_many_tools_are_not_all_named(count: int) -> None:
     tools = {f"tool_{number}": 1 for number in range(count)}
     use = ChainUse(chains=1, errors={}, tools=tools, calls_mean=float(count), echoed=0.0, unanswered=0)
-    assert chains_text(use).count("tool_") == 8
-    assert (f"{count - 8} more" in chains_text(use)) == (count > 8)
+    assert use.describe().count("tool_") == 8
+    assert (f"{count - 8} more" in use.describe()) == (count > 8)

@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
+from saccade.evaluation.crops import Look, look_of
 from saccade.evaluation.grounding import (
     Grounding,
     IouInterval,
-    Look,
     accuracy_by_iou,
     answers_with_iou,
     grounding,
-    look_of,
     question_ious,
 )
 from saccade.evaluation.statistics import Accuracy, wilson_interval
@@ -173,8 +171,8 @@ def test_bounds_that_leave_gaps_or_overlap_are_refused(bounds: tuple[float, ...]
 def test_a_summary_has_the_boxes_where_there_are_any() -> None:
     attempts = [saying(asked(0, A), [A])]
     summary = summarise("grounded", [(one.task, one.trajectory) for one in attempts])
-    assert summary.grounding == grounding(attempts)
-    values = json.loads(json.dumps(plain_json(summary), allow_nan=False))["grounding"]
+    assert summary.figures["grounding"].value == grounding(attempts)
+    values = json.loads(json.dumps(summary.as_json(), allow_nan=False))["grounding"]
     assert (values["iou"], values["dual_iou"], values["tasks"], values["without_box"]) == (1.0, 1.0, 1, 0.0)
     assert values["intervals"][-1] == {
         "low": 0.7,

@@ -23,7 +23,7 @@ from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
 from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
-from saccade.rewards.grounding import readable_boxes
+from saccade.rewards.mentions import readable_boxes
 from saccade.rewards.reward import AnyReward, OutcomeReward
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutSettings

@@ -63,8 +63,7 @@ def test_a_short_run_measures_points_of_every_evaluation(tmp_path: Path) -> None
     ]
     summaries = run_plan(plan, out=tmp_path / "run", seed=3, media=context.media)
     for summary in summaries.values():
-        assert summary.pointing is not None
-        assert summary.pointing.measured == 2
+        assert summary.figures["pointing"].values["measured"] == 2
     rows = [json.loads(line) for line in RunPaths(root=tmp_path / "run").metrics.read_text().splitlines()]
     [step] = [row for row in rows if row["stage"] == "rl" and "noted/points" in row]
     assert {"noted/no_points", "noted/scorer/detector", "noted/scorer/teacher"} <= step.keys()

@@ -13,7 +13,7 @@ from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
 from saccade.types import Answer, Attempt, PointMention, SceneObject, Target, Task, Trajectory, Turn
 from saccade.viewer.curves import main_charts
 from saccade.viewer.examples import example_view
-from saccade.viewer.named_points import named_points, pointing_text
+from saccade.viewer.named_points import named_points
 from saccade.viewer.pictures import Album
 
 MEDIA = MediaStore()
@@ -87,7 +87,7 @@ def test_an_evaluation_says_how_much_is_grounded() -> None:
     assert found is not None
     assert (found.accuracy, found.measured, found.points_mean) == (0.5, 3, 1.0)
     assert (found.targets, found.without_points, found.no_verdict) == (2 / 3, 1 / 3, 0.0)
-    said = pointing_text(found).replace("\N{NO-BREAK SPACE}", " ")
+    said = found.describe().replace("\N{NO-BREAK SPACE}", " ")
     assert said == "1.00 a trajectory, none in 33.3 %, 50 % grounded, 66.7 % of the targets"
     assert pointing([replace(played(), trajectory=replace(played().trajectory, score=None))]) is None
 

@@ -259,6 +259,8 @@ def tell(
         novelty = asked[name].novelty if name in asked else None
         seen = f"; not held out: {seen_text(novelty)}" if novelty and not novelty.is_held_out else ""
         click.echo(f"{summary.describe()}{seen}")
+        for figure in summary.figures.values():
+            click.echo(f"  {figure.line}".replace("\N{NO-BREAK SPACE}", " "))
     trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))
     if trained is not None:
         click.echo(f"Model: {trained.path}")

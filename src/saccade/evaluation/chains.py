@@ -4,10 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from saccade.characters import percent_text, readable, visible
 from saccade.codec.forms import Form
+from saccade.evaluation.figure import StageFigure
 from saccade.protocols.linguistic_tools import normal_name
 from saccade.rewards.lang2act import CHAIN_ERRORS
 from saccade.types import Attempt, Score
+
+MAX_NAMED = 8
+"""Tools that a line names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,6 +20,7 @@ class ChainUse:
     """Chains of an evaluation's trajectories, of those that a reward read chains of."""
 
     FORM: ClassVar = Form(also=("valid",))
+    title: ClassVar = "chains"
 
     chains: int
     errors: Mapping[str, int]
@@ -32,6 +38,23 @@ class ChainUse:
     def valid(self) -> float:
         """Share of the chains that are valid."""
         return 1 - sum(self.errors.values()) / self.chains
+
+    def describe(self) -> str:
+        """``98 % valid (2 no tool), 2.10 tools a chain: read_cell in 64 %, compare in 20 %``."""
+        errors = ", ".join(f"{count:,} {readable(kind)}" for kind, count in self.errors.items())
+        named = [
+            f"{visible(name, 64)} in {percent_text(count / self.chains)}"
+            for name, count in list(self.tools.items())[:MAX_NAMED]
+        ]
+        if (more := len(self.tools) - MAX_NAMED) > 0:
+            named.append(f"{more} more")
+        parts = [f"{percent_text(self.valid)} valid{f' ({errors})' if errors else ''}"]
+        parts.append(f"{self.calls_mean:.2f} tools a chain{': ' if named else ''}{', '.join(named)}")
+        if self.echoed:
+            parts.append(f"{percent_text(self.echoed)} of their findings say the question again")
+        if self.unanswered:
+            parts.append(f"{self.unanswered:,} valid without an answer")
+        return "; ".join(parts)
 
 
 def chain_use(attempts: Iterable[Attempt]) -> ChainUse | None:
@@ -60,6 +83,9 @@ def chain_use(attempts: Iterable[Attempt]) -> ChainUse | None:
             not score.evidence["chain_error"] and not (one.trajectory.answer or "").strip() for one, score in found
         ),
     )
+
+
+FIGURE = StageFigure(kind=ChainUse, of=chain_use)
 
 
 def _tools(score: Score) -> Iterable[str]:

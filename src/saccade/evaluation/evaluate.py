@@ -23,8 +23,8 @@ from saccade.envs.environment import MakeEnvironment
 from saccade.evaluation.views import View, ViewKind, Views, cut_views
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
-from saccade.rewards.grounding import readable_boxes
 from saccade.rewards.groups import is_without_verdict, score_attempts
+from saccade.rewards.mentions import readable_boxes
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import PlayedAs, ignore_trajectory, rollout_batch
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings

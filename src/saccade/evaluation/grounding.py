@@ -1,17 +1,19 @@
-"""Boxes held against what the answer depends on: those in the reasoning (iVGR, figure 2), and those of crops."""
+"""Boxes in the reasoning held against what the answer depends on (iVGR, figure 2)."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from saccade.characters import percent_text
 from saccade.codec.forms import Form
 from saccade.errors import UserError
+from saccade.evaluation.figure import StageFigure
 from saccade.evaluation.statistics import Accuracy, share_right
-from saccade.geometry import Box, iou
-from saccade.rewards.grounding import GroundingReward, box_recall, first_image_boxes, readable_boxes
+from saccade.rewards.grounding import GroundingReward, box_recall
+from saccade.rewards.mentions import first_image_boxes, readable_boxes
 from saccade.rewards.reward import counts_as_right
-from saccade.types import Attempt, Json, Task, ToolCall, Trajectory
+from saccade.types import Attempt
 
 IOU_BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7)
 """Lower bounds of the intervals of IoU; each ends before the next, and the last holds 1."""
@@ -40,6 +42,8 @@ class Grounding:
     The overlaps are None when no task has a target there.
     """
 
+    title: ClassVar = "boxes"
+
     iou: float | None
     """Mean over tasks of the recall-only IoU of all readable boxes, the "mIoU" of tables; no reward, since it pays for
     endless boxes."""
@@ -53,6 +57,13 @@ class Grounding:
     """Share of trajectories that name none."""
     intervals: tuple[IouInterval, ...] = ()
     """The same trajectories' answers by the recall-only IoU of the question; every interval, also an empty one."""
+
+    def describe(self) -> str:
+        """``1.20 a question, none in 5 %, mIoU 0.41, IoU both ways 0.38``."""
+        written = f"{self.boxes_mean:.2f} a question, none in {percent_text(self.without_box)}"
+        if self.iou is None or self.dual_iou is None:
+            return written
+        return f"{written}, mIoU {self.iou:.3f}, IoU both ways {self.dual_iou:.3f}"
 
 
 def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS) -> Grounding | None:
@@ -72,6 +83,9 @@ def grounding(attempts: Iterable[Attempt], bounds: Sequence[float] = IOU_BOUNDS)
         without_box=counts.count(0) / len(counts),
         intervals=accuracy_by_iou(answers_with_iou(fine, ious), bounds) if ious else (),
     )
+
+
+FIGURE = StageFigure(kind=Grounding, of=grounding)
 
 
 def question_ious(attempts: Iterable[Attempt]) -> dict[str, float]:
@@ -127,58 +141,3 @@ def _mean_by_task(values: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
-
-
-LOOKING_TOOLS = ("crop", "zoom")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
-    """Fit of a trajectory's best crop to a target of the task."""
-
-    iou: float
-    """Largest intersection over union of a crop with a target."""
-    coverage: float
-    """Largest share of a target's area inside one crop."""
-
-
-def look_of(task: Task, trajectory: Trajectory) -> Look | None:
-    """The best fit of a crop; None without targets, or when no crop of the task's own images ran without an error."""
-    pairs = [
-        (box, target.box)
-        for number, box in _crops(trajectory)
-        for target in task.targets
-        if target.image_index == number - 1
-    ]
-    if not pairs:
-        return None
-    return Look(
-        iou=max(iou(box, target) for box, target in pairs),
-        coverage=max(_covered(target, box) for box, target in pairs),
-    )
-
-
-def _crops(trajectory: Trajectory) -> list[tuple[int, Box]]:
-    """(number of the image, box in its pixels) of each crop that gave a picture."""
-    crops = []
-    for turn in trajectory.turns:
-        action = turn.action
-        if isinstance(action, ToolCall) and action.name in LOOKING_TOOLS and turn.result and turn.result.is_ok:
-            box = _box(action.arguments)
-            number = action.arguments.get("image", 1)
-            if box is not None and isinstance(number, int):
-                crops.append((number, box))
-    return crops
-
-
-def _box(arguments: Mapping[str, Json]) -> Box | None:
-    value = arguments.get("bbox_2d")
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 4:
-        return None
-    sides = [float(side) for side in value if isinstance(side, int | float)]
-    return Box(*sides) if len(sides) == 4 else None
-
-
-def _covered(target: Box, crop: Box) -> float:
-    shared = Box(max(target.x1, crop.x1), max(target.y1, crop.y1), min(target.x2, crop.x2), min(target.y2, crop.y2))
-    return shared.area / target.area if shared.is_ordered and target.area > 0 else 0.0

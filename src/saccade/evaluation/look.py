@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from saccade.errors import UserError
-from saccade.evaluation.grounding import look_of
+from saccade.evaluation.crops import look_of
 from saccade.evaluation.statistics import wilson_interval
 from saccade.media.store import MediaStore
 from saccade.rewards.reward import told_right

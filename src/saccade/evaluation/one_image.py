@@ -18,7 +18,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.two_streams import grounded_protocol, textual_protocol
-from saccade.rewards.grounding import readable_boxes
+from saccade.rewards.mentions import readable_boxes
 from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutSettings, visual_reasoning
 from saccade.types import Score, Task, Trajectory

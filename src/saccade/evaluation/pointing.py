@@ -3,14 +3,19 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from saccade.rewards.argos.scores import frame_of
+from saccade.characters import percent_text
+from saccade.evaluation.figure import StageFigure
+from saccade.rewards.mentions import frame_of
 from saccade.types import Attempt, PointMention, Target, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pointing:
     """Points of an evaluation's trajectories that the machine did not fail."""
+
+    title: ClassVar = "points"
 
     accuracy: float | None
     """Grounding accuracy: mean of the verifier's score over the trajectories that it measured; None without any."""
@@ -25,6 +30,19 @@ class Pointing:
     """Points and descriptions per trajectory that a machine failed on."""
     agreement: float | None = None
     """Share of thoughts that end with what is answered, of those that rules can decide; None without any."""
+
+    def describe(self) -> str:
+        """``1.50 a trajectory, none in 5 %, 84 % grounded, 83 % of the targets``."""
+        parts = [f"{self.points_mean:.2f} a trajectory, none in {percent_text(self.without_points)}"]
+        if self.accuracy is not None:
+            parts.append(f"{percent_text(self.accuracy)} grounded")
+        if self.targets is not None:
+            parts.append(f"{percent_text(self.targets)} of the targets")
+        if self.agreement is not None:
+            parts.append(f"thought and answer agree in {percent_text(self.agreement)}")
+        if self.no_verdict:
+            parts.append(f"{self.no_verdict:.2f} without a verdict")
+        return ", ".join(parts)
 
 
 def pointing(attempts: Iterable[Attempt]) -> Pointing | None:
@@ -45,6 +63,9 @@ def pointing(attempts: Iterable[Attempt]) -> Pointing | None:
         no_verdict=_mean([score.notes.get("no_verdict", 0.0) for score in scores]) or 0.0,
         agreement=_mean([score.notes["agreement"] for score in scores if "agreement" in score.notes]),
     )
+
+
+FIGURE = StageFigure(kind=Pointing, of=pointing)
 
 
 def points_of(attempt: Attempt) -> list[PointMention]:

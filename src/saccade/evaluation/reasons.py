@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from saccade.evaluation.grounding import look_of
+from saccade.evaluation.crops import look_of
 from saccade.types import Attempt, ToolCall, Trajectory
 
 WHOLE = 0.95

@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
-from saccade.evaluation.chains import ChainUse, chain_use
-from saccade.evaluation.grounding import Grounding, grounding
-from saccade.evaluation.pointing import Pointing, pointing
+from saccade.evaluation.figure import MeasuredFigure, logger, measured
 from saccade.evaluation.samples import Belonging
 from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
 from saccade.rewards.groups import UNANSWERED
 from saccade.rewards.reward import counts_as_right, keeps_format
-from saccade.types import Attempt, Task, Trajectory
+from saccade.types import Attempt, Json, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +69,7 @@ class StageSummary:
     The rates are None when nothing was scored.
     """
 
-    FORM: ClassVar = Form(flat=("overall", "unfinished"), sparse=("buckets", "grounding", "pointing", "chains"))
+    FORM: ClassVar = Form(flat=("overall", "unfinished"), sparse=("buckets",), apart=("figures",))
 
     name: str
     overall: Accuracy
@@ -87,12 +86,13 @@ class StageSummary:
     """Over the trajectories that have a score."""
     unfinished: Unfinished = Unfinished()
     tools: ToolUse = ToolUse()
-    grounding: Grounding | None = None
-    """Grounding of boxes in the reasoning; None where there are none."""
-    pointing: Pointing | None = None
-    """Points of the reasoning; None where there are none."""
-    chains: ChainUse | None = None
-    """Chains of linguistic tools; None where there are none."""
+    figures: Mapping[str, MeasuredFigure] = field(default_factory=dict)
+    """What else is measured, by name, as far as there is anything to measure."""
+
+    def as_json(self) -> dict[str, Json]:
+        """As ``report.json`` has it: the figures behind all else, each under its name."""
+        values = plain_json(self)
+        return {**values, **{name: one.values for name, one in self.figures.items() if name not in values}}
 
     def describe(self) -> str:
         """One line: ``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``."""
@@ -106,12 +106,16 @@ class StageSummary:
 
 
 def summarise(
-    name: str, attempts: Iterable[tuple[Task, Trajectory]], belonging: Callable[[Task], Belonging] | None = None
+    name: str,
+    attempts: Iterable[tuple[Task, Trajectory]],
+    belonging: Callable[[Task], Belonging] | None = None,
+    tell: Callable[[str], object] = logger.warning,
 ) -> StageSummary:
     """The summary of tasks with their trajectories.
 
     With ``belonging`` a question is counted once, however often it was asked, and the intervals are over clusters;
-    without it each trajectory counts as a question that is independent of all others.
+    without it each trajectory counts as a question that is independent of all others. ``tell`` is given a sentence on
+    each figure that its package cannot give.
     """
     everything = list(attempts)
     fine = [(task, trajectory) for task, trajectory in everything if trajectory.status != "failed"]
@@ -134,9 +138,7 @@ def summarise(
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
         unfinished=unfinished(trajectory for _, trajectory in everything),
         tools=tool_use(played),
-        grounding=grounding(played),
-        pointing=pointing(played),
-        chains=chain_use(played),
+        figures=measured(played, tell),
     )
 
 

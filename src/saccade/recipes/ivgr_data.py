@@ -11,7 +11,7 @@ from saccade.curation import read_pass_rates
 from saccade.curation.ivgr import read_cold_start
 from saccade.errors import UserError
 from saccade.recipes.ivgr_settings import BOXED, PLAIN, IvgrSettings
-from saccade.rewards.grounding import first_image_boxes
+from saccade.rewards.mentions import first_image_boxes
 from saccade.seeding import seed_for
 from saccade.tasks import HARD_OF_FIVE, ByPassRate, Epochs, Shuffled, StreamedSource, TaskSampler
 from saccade.train import ExampleSource

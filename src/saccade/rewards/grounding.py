@@ -19,6 +19,7 @@ from typing import Literal, assert_never, get_args
 
 from saccade.errors import UserError
 from saccade.geometry import Box, iou
+from saccade.rewards.mentions import first_image_boxes, mentioned_boxes
 from saccade.rewards.reward import check_scorable, earned_accuracy, keeps_format
 from saccade.types import BoxMention, Score, Task, Term, Trajectory
 
@@ -150,21 +151,6 @@ class GroundingReward:
             case "code":
                 return dual_iou(ordered, wanted)
         assert_never(self.box_rule)
-
-
-def mentioned_boxes(trajectory: Trajectory) -> tuple[BoxMention, ...]:
-    """The boxes of all its thoughts, in their order."""
-    return tuple(mention for turn in trajectory.turns for mention in turn.boxes)
-
-
-def readable_boxes(trajectory: Trajectory) -> tuple[Box, ...]:
-    """Those of them that could be read, in pixels of the first image's original; not clipped, perhaps inverted."""
-    return tuple(mention.box for mention in mentioned_boxes(trajectory) if mention.box is not None)
-
-
-def first_image_boxes(task: Task) -> tuple[Box, ...]:
-    """The boxes of the targets on the first image, which is the one that reasoning writes boxes on."""
-    return tuple(target.box for target in task.targets if target.image_index == 0)
 
 
 def box_validity(mentions: Sequence[BoxMention], repeated_iou: float = 0.9) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from saccade.errors import UserError
-from saccade.rewards.grounding import GroundingReward, check_weights, first_image_boxes
+from saccade.rewards.grounding import GroundingReward, check_weights
 from saccade.rewards.judges.consistency import (
     TAU,
     ConsistencyJudge,
@@ -22,6 +22,7 @@ from saccade.rewards.judges.consistency import (
     thoughts_of,
     updated,
 )
+from saccade.rewards.mentions import first_image_boxes
 from saccade.rewards.reward import AccuracyJudge, GroupScores, earned_accuracy, keeps_format
 from saccade.types import Json, Score, Task, Term, Trajectory
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.dapo import is_truncated
-from saccade.evaluation.grounding import look_of
+from saccade.evaluation.crops import look_of
 from saccade.evaluation.tool_use import tool_use, uses_tool
 from saccade.train.collect import Batch
 from saccade.types import Attempt, Group, Score, Trajectory

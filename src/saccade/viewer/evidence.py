@@ -1,11 +1,10 @@
 """Everything on disk about a run, read once for its report. What cannot be read becomes a note, not an error."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade import metric_names as metric
-from saccade.curation.linguistic_tools.curated import CuratedTools
 from saccade.errors import UserError
 from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.evaluation.sample_files import kept_belonging
@@ -16,8 +15,7 @@ from saccade.runs.metrics import read_metrics
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunInfo, RunPaths, read_info, read_json_object
 from saccade.types import Attempt, Json, Task
-from saccade.viewer.star_record import StarredEvaluation, read_star_record
-from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
+from saccade.viewer.section import ReadSection, Tell, read_sections
 from saccade.viewer.verdicts import JudgedEvaluation, read_verdicts
 from saccade.viewer.why_record import WhyRecord, read_why
 
@@ -75,16 +73,12 @@ class Evidence:
     asked: AskedRecord
     verdicts: Mapping[str, JudgedEvaluation]
     """Verdicts of a judge of errors, by evaluation."""
-    stars: Mapping[str, StarredEvaluation]
-    """Stars of a judge, by evaluation."""
     why: WhyRecord | None
     """Why pages were found; None where no encoder was asked."""
-    toolboxes: Mapping[str, CuratedTools]
-    """Curations of linguistic tools that stages of the run have made, by stage."""
-    two_streams: tuple[TwoStreamStage, ...]
-    """The stages of grounded and textual trajectories."""
     wall_s: float
     """Seconds that the run has worked."""
+    sections: tuple[ReadSection, ...] = ()
+    """What methods have to show of it."""
     notes: tuple[str, ...]
     """Notes on files that could not be read."""
 
@@ -106,23 +100,26 @@ def collect(paths: RunPaths) -> Evidence:
     curves, wall_s = _curves(paths, notes)
     asked = _asked(paths, notes)
     evaluations = _evaluations(paths, list(curves), asked, notes)
-    rollouts = _rollouts(paths, list(curves), notes)
-    return Evidence(
+    evidence = Evidence(
         paths=paths,
         info=info,
         settings=settings,
         curves=curves,
         evaluations=evaluations,
-        rollouts=rollouts,
+        rollouts=_rollouts(paths, list(curves), notes),
         asked=asked,
         verdicts=_verdicts(paths, notes),
-        stars=_stars(paths, notes),
         why=_why(paths, notes),
-        toolboxes=_toolboxes(paths, notes),
-        two_streams=_two_streams(paths, rollouts, notes),
         wall_s=wall_s,
-        notes=tuple(notes),
+        notes=(),
     )
+    sections = read_sections(evidence, _once(notes))
+    return replace(evidence, sections=sections, notes=tuple(notes))
+
+
+def _once(notes: list[str]) -> Tell:
+    """Notes each sentence once."""
+    return lambda sentence: None if sentence in notes else notes.append(sentence)
 
 
 def _settings(paths: RunPaths, notes: list[str]) -> Mapping[str, Json]:
@@ -165,33 +162,12 @@ def _verdicts(paths: RunPaths, notes: list[str]) -> Mapping[str, JudgedEvaluatio
         return {}
 
 
-def _stars(paths: RunPaths, notes: list[str]) -> Mapping[str, StarredEvaluation]:
-    try:
-        return read_star_record(paths)
-    except UserError as error:
-        notes.append(str(error))
-        return {}
-
-
 def _why(paths: RunPaths, notes: list[str]) -> WhyRecord | None:
     try:
         return read_why(paths)
     except UserError as error:
         notes.append(str(error))
         return None
-
-
-def _toolboxes(paths: RunPaths, notes: list[str]) -> Mapping[str, CuratedTools]:
-    found = {}
-    for file in sorted(paths.derived.glob("*.json")):
-        try:
-            value = read_json_object(file)
-            # Stages derive other things too.
-            if "curation" in value:
-                found[file.stem] = CuratedTools.from_json(value, str(file))
-        except UserError as error:
-            notes.append(str(error))
-    return found
 
 
 def _evaluations(paths: RunPaths, stages: list[str], asked: AskedRecord, notes: list[str]) -> tuple[Evaluation, ...]:
@@ -201,7 +177,7 @@ def _evaluations(paths: RunPaths, stages: list[str], asked: AskedRecord, notes: 
         attempts = _attempts(file, notes)
         played = ((attempt.task, attempt.trajectory) for attempt in attempts)
         belonging = _belonging(paths, file.stem, notes)
-        summary = summarise(file.stem, played, belonging)
+        summary = summarise(file.stem, played, belonging, _once(notes))
         how = asked.evaluations.get(file.stem)
         evaluations.append(
             Evaluation(name=file.stem, summary=summary, attempts=attempts, asked=how, belonging=belonging)
@@ -226,15 +202,6 @@ def _rollouts(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Rol
             step = int(digits) if (digits := files[-1].stem.removeprefix("step-")).isdecimal() else 0
             rollouts.append(Rollouts(stage=directory.name, step=step, attempts=attempts))
     return tuple(rollouts)
-
-
-def _two_streams(paths: RunPaths, rollouts: Sequence[Rollouts], notes: list[str]) -> tuple[TwoStreamStage, ...]:
-    stages = [
-        read_two_streams(paths.root / "trajectories" / last.stage, notes)
-        for last in rollouts
-        if has_streams(last.attempts)
-    ]
-    return tuple(stage for stage in stages if stage is not None)
 
 
 def _attempts(file: Path, notes: list[str]) -> tuple[Attempt, ...]:

@@ -4,14 +4,17 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
 from saccade.evaluation.consistency import RubricCounts, TwoStreamStep, added, shares_of
-from saccade.evaluation.grounding import IouInterval, accuracy_by_iou, answers_with_iou, question_ious
+from saccade.evaluation.grounding import Grounding, IouInterval, accuracy_by_iou, answers_with_iou, question_ious
 from saccade.rewards.judges.consistency import RUBRIC
 from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.curves import CurveChart
-from saccade.viewer.evidence import Evaluation
-from saccade.viewer.two_streams import TwoStreamStage
+from saccade.viewer.evidence import Evaluation, Evidence
+from saccade.viewer.section import Section, Tell
+from saccade.viewer.templates import page_template
+from saccade.viewer.two_streams import TwoStreamStage, has_streams, read_two_streams
 from saccade.viewer.words import Bar, bar_of, number_text, percent_text, readable, visible
 
 Value = Callable[[TwoStreamStep], float | None]
@@ -173,7 +176,7 @@ def evaluations_by_iou(evaluations: Sequence[Evaluation]) -> list[ByIou]:
     the views which these boxes cut out."""
     found = []
     for place, evaluation in enumerate(evaluations):
-        grounding = evaluation.summary.grounding
+        grounding = _grounding(evaluation)
         if grounding is None or not grounding.intervals:
             continue
         ious = question_ious(evaluation.attempts)
@@ -191,6 +194,11 @@ def evaluations_by_iou(evaluations: Sequence[Evaluation]) -> list[ByIou]:
                 )
             )
     return found
+
+
+def _grounding(evaluation: Evaluation) -> Grounding | None:
+    measured = evaluation.summary.figures.get("grounding")
+    return measured.value if measured is not None and isinstance(measured.value, Grounding) else None
 
 
 def _sees_boxes_of(evaluation: Evaluation, boxes: Evaluation) -> bool:
@@ -234,8 +242,40 @@ def _nearest_in_words(evaluations: Sequence[Evaluation], place: int, tasks: Coll
     others = [
         (abs(index - place), index)
         for index, other in enumerate(evaluations)
-        if other.summary.grounding is None
+        if _grounding(other) is None
         and not (other.asked and other.asked.views)
         and any(attempt.task.id in tasks for attempt in other.attempts)
     ]
     return evaluations[min(others)[1]] if others else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BoxesAndWords:
+    """What a run has of the two streams."""
+
+    stages: tuple[TwoStreamStage, ...]
+    by_iou: tuple[ByIou, ...]
+
+
+def _read(evidence: Evidence, tell: Tell) -> BoxesAndWords:
+    read = [
+        read_two_streams(evidence.paths.root / "trajectories" / last.stage, tell)
+        for last in evidence.rollouts
+        if has_streams(last.attempts)
+    ]
+    stages = tuple(stage for stage in read if stage is not None)
+    training = [by_iou for stage in stages if (by_iou := training_by_iou(stage)) is not None]
+    return BoxesAndWords(stages=stages, by_iou=(*evaluations_by_iou(evidence.evaluations), *training))
+
+
+SECTION = Section(
+    read=_read,
+    rows=lambda found: {
+        "two_streams": [stage.as_json() for stage in found.stages],
+        "by_iou": [plain_json(by_iou) for by_iou in found.by_iou],
+    },
+    html=lambda found: page_template("streams.html.jinja").render(
+        streams=[stream_section(stage) for stage in found.stages],
+        by_iou=[iou_table(by_iou) for by_iou in found.by_iou],
+    ),
+)

@@ -1,14 +1,13 @@
-"""Points that a model's reasoning names, as a report shows them: on their pictures as hits and misses, and in words."""
+"""Points that a model's reasoning names, as a report shows them on their pictures: as hits and misses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.evaluation.pointing import Pointing
 from saccade.geometry import Point
-from saccade.rewards.argos.scores import frame_of
+from saccade.rewards.mentions import frame_of
 from saccade.types import Attempt, PointMention, Task
 from saccade.viewer.pictures import Overlay
-from saccade.viewer.words import percent_text, visible
+from saccade.viewer.words import visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,22 +55,6 @@ def point_overlays(points: Sequence[NamedPoint], image_index: int) -> list[Overl
 def point_words(named: NamedPoint) -> str:
     """``point 2: jeep, a hit``."""
     return f"point {named.number}: {named.fate}"
-
-
-def pointing_text(pointing: Pointing | None) -> str:
-    """``1.50 a trajectory, none in 5 %, 84 % grounded, 83 % of the targets``; nothing without points."""
-    if pointing is None:
-        return ""
-    parts = [f"{pointing.points_mean:.2f} a trajectory, none in {percent_text(pointing.without_points)}"]
-    if pointing.accuracy is not None:
-        parts.append(f"{percent_text(pointing.accuracy)} grounded")
-    if pointing.targets is not None:
-        parts.append(f"{percent_text(pointing.targets)} of the targets")
-    if pointing.agreement is not None:
-        parts.append(f"thought and answer agree in {percent_text(pointing.agreement)}")
-    if pointing.no_verdict:
-        parts.append(f"{pointing.no_verdict:.2f} without a verdict")
-    return ", ".join(parts)
 
 
 def _picture_of(mention: PointMention, task: Task) -> int | None:

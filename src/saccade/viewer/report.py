@@ -1,33 +1,28 @@
 """The report of a run: ``report.json`` for programs, ``report.html``, one file without any request, for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.atomic import write_json_atomic, write_text_atomic
 from saccade.characters import shell_words
 from saccade.codec.codecs import plain_json
-from saccade.evaluation.grounding import Grounding
 from saccade.evaluation.summary import FamilySummary
 from saccade.evaluation.tool_use import ACCURACY_BOUNDS, ToolUse
 from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.strict_json import finite_object
-from saccade.types import Json
+from saccade.types import Json, Turn
 from saccade.viewer.carried_report import LIST, carried, chosen_for
-from saccade.viewer.chain_words import chains_text
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.example_sections import example_sections, shown_attempts
 from saccade.viewer.exported import exported_page
 from saccade.viewer.figures_section import figures_rows, run_figures
-from saccade.viewer.ivgr_sections import ByIou, evaluations_by_iou, iou_table, stream_section, training_by_iou
-from saccade.viewer.named_points import pointing_text
 from saccade.viewer.pictures import Album
 from saccade.viewer.published_section import published_parts
 from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, story
 from saccade.viewer.templates import page_template
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
-from saccade.viewer.toolbox_section import toolbox_values, toolbox_view
 from saccade.viewer.why_record import searches_of
 from saccade.viewer.words import Bar, bar_of, percent_text, readable, visible
 
@@ -51,10 +46,8 @@ class Row:
     call_success: str = ""
     calls_by_accuracy: str = ""
     call_failures: str = ""
-    boxes: str = ""
-    points: str = ""
-    chains: str = ""
-    stars: str = ""
+    lines: tuple[str, ...] = ()
+    """Figures and what sections say of the evaluation."""
     format_rate: str = ""
     unfinished: str = ""
     comparisons: tuple[str, ...] = ()
@@ -69,18 +62,18 @@ def write_report(paths: RunPaths) -> None:
 
 def report_values(evidence: Evidence) -> dict[str, Json]:
     """``report.json``."""
-    return {
+    values: dict[str, Json] = {
         "title": evidence.info.title,
         "status": evidence.info.status,
         "story": story(evidence),
-        "stages": [plain_json(evaluation.summary) for evaluation in evidence.evaluations],
+        "stages": [evaluation.summary.as_json() for evaluation in evidence.evaluations],
         "asked": evidence.asked.as_json(),
         "comparisons": [plain_json(comparison) for comparison in comparisons_of(evidence.evaluations)],
         "tools": [plain_json(usage) for usage in tool_usages(evidence)],
-        "toolboxes": [toolbox_values(name, curated) for name, curated in evidence.toolboxes.items()],
-        "stars": {name: starred.report.as_json() for name, starred in evidence.stars.items()},
-        "two_streams": [stage.as_json() for stage in evidence.two_streams],
-        "by_iou": [plain_json(by_iou) for by_iou in _by_iou(evidence)],
+    }
+    for section in evidence.sections:
+        values |= {key: rows for key, rows in section.rows.items() if key not in values}
+    return values | {
         "figures": [one.as_json() for one in run_figures(evidence.paths.root)],
         "tool_times": [plain_json(row) for row in tool_times_of(evidence.curves)],
         "wall_s": evidence.wall_s,
@@ -118,11 +111,10 @@ def report_page(evidence: Evidence) -> str:
         ],
         tools=tool_usages(evidence),
         error_kinds=KINDS,
-        toolboxes=[toolbox_view(name, curated) for name, curated in evidence.toolboxes.items()],
+        parts=[section.html for section in evidence.sections if section.html is not None],
         has_calls=evidence.has_calls,
-        streams=[stream_section(stage) for stage in evidence.two_streams],
-        by_iou=[iou_table(by_iou) for by_iou in _by_iou(evidence)],
-        has_points=any(evaluation.summary.pointing is not None for evaluation in evidence.evaluations),
+        has_boxes=any(turn.boxes for turn in _turns(evidence)),
+        has_points=any(turn.points for turn in _turns(evidence)),
         sections=sections,
         explains=_why_hint(evidence),
         has_pictures=any(view.has_pictures for section in sections for view in section.examples),
@@ -146,9 +138,9 @@ def _why_hint(evidence: Evidence) -> str:
     return ""
 
 
-def _by_iou(evidence: Evidence) -> list[ByIou]:
-    training = [by_iou for stage in evidence.two_streams if (by_iou := training_by_iou(stage)) is not None]
-    return [*evaluations_by_iou(evidence.evaluations), *training]
+def _turns(evidence: Evidence) -> Iterator[Turn]:
+    shown = [one.attempts for one in evidence.evaluations] + [one.attempts for one in evidence.rollouts]
+    yield from (turn for attempts in shown for attempt in attempts for turn in attempt.trajectory.turns)
 
 
 def _is_held_out(evidence: Evidence, stage: str) -> bool:
@@ -163,9 +155,8 @@ def _rows(evidence: Evidence) -> list[Row]:
         compared.setdefault(comparison.after, []).append(comparison_text(comparison))
     rows = []
     for evaluation in evidence.evaluations:
-        starred = evidence.stars.get(evaluation.name)
-        stars = starred.describe() if starred else ""
-        rows.append(_evaluation_row(evaluation, tuple(compared.get(evaluation.name, ())), stars))
+        beside = [line for one in evidence.sections if (line := one.lines.get(evaluation.name))]
+        rows.append(_evaluation_row(evaluation, tuple(compared.get(evaluation.name, ())), beside))
         families = evaluation.summary.families
         if len(families) > 1:
             rows += [_family_row(name, family) for name, family in families.items()]
@@ -173,7 +164,7 @@ def _rows(evidence: Evidence) -> list[Row]:
     return rows
 
 
-def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...], stars: str) -> Row:
+def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...], beside: Sequence[str]) -> Row:
     summary = evaluation.summary
     return Row(
         name=readable(evaluation.name),
@@ -186,10 +177,7 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...], stars:
         call_success=percent_text(summary.tools.success_rate),
         calls_by_accuracy=_by_accuracy(summary.tools),
         call_failures=", ".join(f"{readable(kind)} {count:,}" for kind, count in summary.tools.failures.items()),
-        boxes=_boxes(summary.grounding),
-        points=pointing_text(summary.pointing),
-        chains=chains_text(summary.chains),
-        stars=stars,
+        lines=(*(figure.line for figure in summary.figures.values()), *(visible(line, 1000) for line in beside)),
         format_rate=percent_text(summary.format_rate),
         failed=f"{summary.unfinished.failed:,}",
         cut_off=f"{summary.unfinished.cut_off:,}",
@@ -216,16 +204,6 @@ def _family_row(name: str, family: FamilySummary) -> Row:
         failed=f"{family.unfinished.failed:,}",
         cut_off=f"{family.unfinished.cut_off:,}",
     )
-
-
-def _boxes(grounding: Grounding | None) -> str:
-    """``1.20 a question, none in 5 %, mIoU 0.41, IoU both ways 0.38``; nothing without boxes."""
-    if grounding is None:
-        return ""
-    written = f"{grounding.boxes_mean:.2f} a question, none in {percent_text(grounding.without_box)}"
-    if grounding.iou is None or grounding.dual_iou is None:
-        return written
-    return f"{written}, mIoU {grounding.iou:.3f}, IoU both ways {grounding.dual_iou:.3f}"
 
 
 def _by_accuracy(use: ToolUse) -> str:

@@ -12,6 +12,7 @@ from saccade.codec.wrong import BrokenRecordError
 from saccade.evaluation.stars import FEWEST, MOST, STAR_KINDS, StarReport, StarVerdict, star_report
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
+from saccade.viewer.section import Section
 from saccade.viewer.verdicts import read_judged, write_judged
 from saccade.viewer.words import visible
 
@@ -72,3 +73,10 @@ def _verdict(value: Json) -> StarVerdict:
         if len(stars) == len(STAR_KINDS):
             return stars[0], stars[1], stars[2]
     raise BrokenRecordError(f"{value!r} is no verdict in stars")
+
+
+SECTION = Section(
+    read=lambda evidence, _: read_star_record(evidence.paths),
+    rows=lambda stars: {"stars": {name: starred.report.as_json() for name, starred in stars.items()}},
+    lines=lambda stars: {name: f"stars: {starred.describe()}" for name, starred in stars.items()},
+)

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from saccade.curation.linguistic_tools.curated import FEW, CuratedTools
 from saccade.curation.linguistic_tools.grammar import Refusal
 from saccade.curation.linguistic_tools.sets import SetStatus, ToolOrigin, ToolSet
+from saccade.errors import UserError
 from saccade.protocols.tool_tags import written_tool
+from saccade.runs.runinfo import read_json_object
 from saccade.types import Json
 from saccade.viewer.charts import Line, line_chart
 from saccade.viewer.curves import CurveChart
+from saccade.viewer.evidence import Evidence
+from saccade.viewer.section import Section, Tell
+from saccade.viewer.templates import page_template
 from saccade.viewer.words import number_text, percent_text, readable, visible
 
 REFUSALS: Mapping[Refusal, str] = {
@@ -189,3 +194,29 @@ def _refused(sets: Sequence[ToolSet]) -> list[tuple[str, str, str]]:
         named = ", ".join(visible(name, 64) for name in names[:MAX_REFUSED_NAMES])
         rows.append((f"{len(cases):,}", REFUSALS[why], f"{named}{more}; first in {visible(cases[0][1], 80)}"))
     return rows
+
+
+def _toolboxes(evidence: Evidence, tell: Tell) -> dict[str, CuratedTools]:
+    """Curations of linguistic tools that stages of the run have made, by stage."""
+    found = {}
+    for file in sorted(evidence.paths.derived.glob("*.json")):
+        try:
+            value = read_json_object(file)
+            # Stages derive other things too.
+            if "curation" in value:
+                found[file.stem] = CuratedTools.from_json(value, str(file))
+        except UserError as error:
+            tell(str(error))
+    return found
+
+
+def _html(found: Mapping[str, CuratedTools]) -> str:
+    views = [toolbox_view(name, curated) for name, curated in found.items()]
+    return page_template("toolbox.html.jinja").render(toolboxes=views)
+
+
+SECTION = Section(
+    read=_toolboxes,
+    rows=lambda found: {"toolboxes": [toolbox_values(name, curated) for name, curated in found.items()]},
+    html=_html,
+)

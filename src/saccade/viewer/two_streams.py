@@ -1,7 +1,7 @@
 """Statistics of training in two streams, read from the records of a run's steps."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +52,10 @@ def has_streams(attempts: Sequence[Attempt]) -> bool:
     return any(attempt.trajectory.stream in (GROUNDED, TEXTUAL) for attempt in attempts)
 
 
-def read_two_streams(directory: Path, notes: list[str], *, max_bytes: int = MAX_READ_BYTES) -> TwoStreamStage | None:
-    """The stage whose steps' records are in ``directory``; None without any. A broken file goes into ``notes``."""
+def read_two_streams(
+    directory: Path, tell: Callable[[str], object], *, max_bytes: int = MAX_READ_BYTES
+) -> TwoStreamStage | None:
+    """The stage whose steps' records are in ``directory``; None without any. ``tell`` is told of a broken file."""
     every = sorted(directory.glob("step-*.jsonl"))
     chosen = _spaced(every, max_bytes)
     first_of_last = len(chosen) - math.ceil(len(chosen) / _LAST_SHARE)
@@ -65,8 +67,7 @@ def read_two_streams(directory: Path, notes: list[str], *, max_bytes: int = MAX_
         try:
             attempts = list(read_records(path))
         except UserError as error:
-            # The last step is read for its examples too.
-            notes += [str(error)] if str(error) not in notes else []
+            tell(str(error))
             continue
         step = int(digits) if (digits := path.stem.removeprefix("step-")).isdecimal() else 0
         steps.append(two_stream_step(step, attempts))

@@ -18,18 +18,12 @@ if TYPE_CHECKING:
     from saccade.rewards.argos.region_cache import CachedRegions
     from saccade.rewards.argos.regions import ExactRegions, NoisyRegions, RegionRequest, Regions
     from saccade.rewards.argos.reward import ArgosReward
-    from saccade.rewards.argos.scores import (
-        answer_probability,
-        frame_of,
-        gated,
-        relative_accuracy,
-        segment_of,
-        video_score,
-    )
+    from saccade.rewards.argos.scores import answer_probability, gated, relative_accuracy, video_score
     from saccade.rewards.argos.selection import ModelSelector, RuleSelector, Selection, Selector
     from saccade.rewards.argos.spatial import spatial_score
     from saccade.rewards.argos.verifier import Verifier, VerifierForms, VideoJudge
     from saccade.rewards.argos.video_judge import FramesJudge
+    from saccade.rewards.mentions import frame_of, segment_of
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from saccade.errors import MachineError
 from saccade.rewards.argos.regions import Masks
-from saccade.rewards.argos.scores import frame_of
 from saccade.rewards.argos.spatial import KnownMask, KnownRegions, PointForm, checked_mask, known_regions, plain_label
+from saccade.rewards.mentions import frame_of
 from saccade.types import ImageRef, PointMention, Task
 
 Hit = bool | None

@@ -11,7 +11,7 @@ from typing import Protocol
 from saccade.protocols.moments import ORDINALS, FoundMoments, find_moments
 from saccade.protocols.points import without_tags
 from saccade.quantities import NUMBER_WORDS
-from saccade.rewards.argos.scores import frame_of, segment_of
+from saccade.rewards.mentions import frame_of, segment_of
 from saccade.types import Task, Trajectory
 
 Statement = tuple[int | None, int | None, str]

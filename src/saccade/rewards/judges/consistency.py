@@ -13,7 +13,7 @@ from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.geometry import Box
-from saccade.rewards.grounding import readable_boxes
+from saccade.rewards.mentions import readable_boxes
 from saccade.types import Json, Score, Task, Trajectory
 
 TAU = 0.3

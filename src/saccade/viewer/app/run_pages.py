@@ -73,8 +73,13 @@ def run_links(run: str, evaluations: Sequence[EvaluationAccuracy]) -> list[Json]
     return links
 
 
-def accuracy_section(run: str, evaluations: Sequence[EvaluationAccuracy]) -> Json:
-    """Accuracy by evaluation and family, each with the way to its trajectories; None without any."""
+def accuracy_section(
+    run: str, evaluations: Sequence[EvaluationAccuracy], lines: Mapping[str, Sequence[str]] | None = None
+) -> Json:
+    """Accuracy by evaluation and family, each with the way to its trajectories; None without any.
+
+    ``lines`` are those of other figures, by evaluation.
+    """
     if not evaluations:
         return None
 
@@ -94,7 +99,9 @@ def accuracy_section(run: str, evaluations: Sequence[EvaluationAccuracy]) -> Jso
             heading = draw("th.family", readable(family), scope="row")
             rows.append([heading, share_line(answers), to("wrong", stage=one.name, family=family, right="0"), ""])
     heads = ["Evaluation", "Accuracy, 95 % interval", "Trajectories", "Why wrong"]
-    return draw("section", draw("h2", "Accuracy"), table("accuracy", heads, rows))
+    told = [f"{readable(name)}: {line}" for name, of in (lines or {}).items() for line in of]
+    words = [draw("p.small", line) for line in told]
+    return draw("section", draw("h2", "Accuracy"), table("accuracy", heads, rows), *words)
 
 
 def settings_card(command: str, settings: Mapping[str, str]) -> Json:

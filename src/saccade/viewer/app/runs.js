@@ -123,7 +123,7 @@ export async function runPage(id) {
   listen(notes, id, { step: soon, metrics: soon, index: soon, status: soon, gone: (data) => { announce(data.why); notes.replaceChildren(...notesOf([data.why])); } });
   return h("div.page.run", status, h("h1", run.title), story, notes, counts,
     h("p.row", run.drawn.links.map(built), !carried && h("a.button", { href: `#/run/${id}/marks` }, "Marks of readers")),
-    accuracy, drawn.element, built(run.drawn.settings));
+    accuracy, run.drawn.sections.map(built), drawn.element, built(run.drawn.settings));
 }
 
 /** @param {URLSearchParams} query */

@@ -10,6 +10,7 @@ import numpy as np
 from saccade import metric_names as metric
 from saccade.characters import shell_words
 from saccade.errors import UserError
+from saccade.evaluation.figure import recorded_lines
 from saccade.evaluation.statistics import Accuracy
 from saccade.plain_files import open_plain
 from saccade.runs.runinfo import RunInfo, read_info, read_json_object
@@ -25,6 +26,7 @@ from saccade.viewer.app.run_pages import (
     what_is_there,
 )
 from saccade.viewer.drawn import spark_line
+from saccade.viewer.section import Tell, drawn_sections
 from saccade.viewer.store.accuracies import evaluations_of
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.curves import Curves
@@ -99,20 +101,24 @@ def run_json(run: Run) -> dict[str, Json]:
     view = run.table.view()
     settings = settings_of(run)
     notes = [*run.notes.values(), *run.curves.notes, *run.annotations.read().notes]
+    report = _report(run)
     evaluations = evaluations_of(run)
+    lines = _figure_lines(report, notes.append)
+    sections = drawn_sections(report, notes.append)
     summary = summary_json(run)
     command = visible(shell_words(*info.command) if info else "", 2000)
     shown = {key: visible(str(value), 500) for key, value in settings.items()}
     return {
         **summary,
-        "story": _story(run),
+        "story": visible(story, 2000) if isinstance(story := report.get("story"), str) else "",
         "notes": [visible(note, 500) for note in notes][:50],
         "words": what_is_there(view.count, _named(run, view), summary["indexing"]),
         "progress": _progress(run) if summary["status"] == "running" else "",
         "drawn": {
             "status": status_words(str(summary["status"]), _age_s(run)),
             "links": run_links(run.id, evaluations),
-            "accuracy": accuracy_section(run.id, evaluations),
+            "accuracy": accuracy_section(run.id, evaluations, lines),
+            "sections": sections,
             "settings": settings_card(command, shown),
         },
     }
@@ -201,13 +207,19 @@ def _named(run: Run, view: RowsView) -> dict[str, int]:
     return {visible(name, 120): rows.get(name, 0) for name in dict.fromkeys([*run.stages, *rows])}
 
 
-def _story(run: Run) -> str:
-    """The two sentences of the run's report, where it has one."""
+def _report(run: Run) -> dict[str, Json]:
+    """The values of the run's report; none where it has none."""
     try:
-        told = read_json_object(run.paths.report_json).get("story")
+        return dict(read_json_object(run.paths.report_json))
     except UserError:
-        return ""
-    return visible(told, 2000) if isinstance(told, str) else ""
+        return {}
+
+
+def _figure_lines(report: Mapping[str, Json], tell: Tell) -> dict[str, list[str]]:
+    """By evaluation, the lines of its figures."""
+    stages = report.get("stages")
+    told = [one for one in stages if isinstance(one, Mapping)] if isinstance(stages, list) else []
+    return {visible(str(one.get("name")), 120): list(recorded_lines(one, tell).values()) for one in told}
 
 
 def settings_of(run: Run) -> dict[str, Json]:

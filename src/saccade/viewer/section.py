@@ -1,0 +1,93 @@
+"""Sections of a run's report and page that tell of one method: any installed package may add some.
+
+A package offers one as an entry point of the group ``saccade.sections`` that names a ``Section``. Nothing of it is
+imported before a report is written or a run's page is shown.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from saccade.entry_points import OWN, loaded
+from saccade.errors import UserError
+from saccade.types import Json
+
+if TYPE_CHECKING:
+    from saccade.viewer.evidence import Evidence
+
+GROUP = "saccade.sections"
+OWN_SECTIONS = {
+    "toolboxes": "saccade.viewer.toolbox_section:SECTION",
+    "stars": "saccade.viewer.star_record:SECTION",
+    "two_streams": "saccade.viewer.ivgr_sections:SECTION",
+}
+
+Tell = Callable[[str], object]
+"""Is given a sentence on what could not be read or shown."""
+Read = TypeVar("Read")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section(Generic[Read]):
+    """How a section is read of a run and shown."""
+
+    read: Callable[["Evidence", Tell], Read | None]
+    """What there is to show; None for nothing. UserError for a file that cannot be read."""
+    rows: Callable[[Read], Mapping[str, Json]]
+    """Keys and values of ``report.json``."""
+    html: Callable[[Read], str] | None = None
+    """Safe markup of ``report.html``, a ``<section>``; the page runs no script of it."""
+    lines: Callable[[Read], Mapping[str, str]] | None = None
+    """By evaluation, a line of text beside its accuracy."""
+    drawn: Callable[[Mapping[str, Json]], Json] | None = None
+    """The section on a run's page of the viewer, as ``viewer/drawn.py`` draws it, out of ``report.json``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadSection:
+    """A section of one run."""
+
+    rows: Mapping[str, Json]
+    html: str | None
+    lines: Mapping[str, str]
+
+
+def read_sections(evidence: "Evidence", tell: Tell) -> tuple[ReadSection, ...]:
+    """The sections that have something to show, those of Saccade first."""
+    return tuple(_of_each(lambda section: _read(section, evidence, tell), tell))
+
+
+def drawn_sections(report: Mapping[str, Json], tell: Tell) -> list[Json]:
+    """The drawings of a run's page, out of its ``report.json``."""
+    return list(_of_each(lambda section: section.drawn and section.drawn(report), tell))
+
+
+def _read(section: Section[Read], evidence: "Evidence", tell: Tell) -> ReadSection | None:
+    value = section.read(evidence, tell)
+    if value is None:
+        return None
+    return ReadSection(
+        rows=section.rows(value),
+        html=section.html and section.html(value),
+        lines=section.lines(value) if section.lines else {},
+    )
+
+
+def _of_each(do: Callable[[Section[object]], Result | None], tell: Tell) -> Iterable[Result]:
+    sections, unusable = loaded(GROUP, OWN_SECTIONS, Section)
+    for sentence in unusable:
+        tell(sentence)
+    for name, offer in sections.items():
+        try:
+            result = do(offer.value)
+        except UserError as error:
+            tell(str(error))
+        # A package of strangers may raise anything at all: the report is complete without its section.
+        except Exception as error:
+            if offer.package == OWN:
+                raise
+            tell(f"the section {name!r} of the package {offer.package} failed: {type(error).__name__}: {error}")
+        else:
+            if result is not None:
+                yield result
