@@ -5,17 +5,18 @@ from pathlib import Path
 
 import grimp
 from grimp import ImportGraph
+
 from packages import wrong_imports
 
 ROOT = Path(__file__).parents[1]
-LEFT = 94
+LEFT = 83
 """Imports that are left to turn round; this number only falls."""
 
 
 def test_every_module_is_in_a_package_and_the_imports_left_to_turn_round_are_those_of_the_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     [ignored] = [contract["ignore_imports"] for contract in contracts if contract["type"] == "packages"]
-    found = wrong_imports(grimp.build_graph("saccade"), ROOT / "tests" / "packages.toml")
+    found = wrong_imports(grimp.build_graph("saccade", cache_dir=None), ROOT / "tests" / "packages.toml")
     assert sorted(what for _, what in found) == sorted(ignored)
     assert len(ignored) <= LEFT
 

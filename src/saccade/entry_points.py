@@ -1,9 +1,11 @@
 """What installed packages add by entry points: objects by name, Saccade's own first."""
 
 import importlib
-from collections.abc import Mapping
+import pkgutil
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 
 from saccade.errors import UserError
 
@@ -55,6 +57,30 @@ def named(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
         if OWN != known.package != offer.package:
             offers[offer.name] = replace(known, rivals=(*known.rivals, offer.package))
     return offers
+
+
+def own_targets(group: str) -> dict[str, str]:
+    """Names that the parts of Saccade that are here offer for ``group``, with ``module:attribute`` of each."""
+    offers = importlib.import_module(f"{OWN}.offers")
+    modules = (importlib.import_module(f"{OWN}.offers.{one.name}") for one in pkgutil.iter_modules(offers.__path__))
+    tables: list[Mapping[str, Mapping[str, str]]] = [module.OFFERS for module in modules]
+    return {name: target for table in tables for name, target in table.get(group, {}).items()}
+
+
+def offers(group: str) -> Iterator[Offer]:
+    """Everything that is offered for ``group``, Saccade's own first; other packages are looked for once, if at all."""
+    yield from (Offer(group=group, name=name, target=target) for name, target in own_targets(group).items())
+    yield from _foreign_by_name(group, tuple(sys.path)).values()
+
+
+def offer_named(group: str, name: str) -> Offer | None:
+    """The offer of this name, Saccade's own before those of other packages; None where nobody has one."""
+    return next((offer for offer in offers(group) if offer.name == name), None)
+
+
+@cache
+def _foreign_by_name(group: str, path: tuple[str, ...]) -> Mapping[str, Offer]:
+    return named(group, {})
 
 
 def _foreign(group: str) -> list[Offer]:

@@ -1,0 +1,3 @@
+"""What the papers offer."""
+
+OFFERS = {"saccade.protocols": {"toolchain": "saccade.protocols.toolchain:named_toolchain"}}
