@@ -35,5 +35,5 @@ class Toolmaker(ToolBench):
         allowed = None if self.permission.is_own(name, origin) else self.permission.allowed
         try:
             return makers_of(name, origin)[0].make(name, Fields(origin, f"the origin of {name}"), self, allowed)
-        except BrokenRecordError as error:
+        except (BrokenRecordError, TypeError, LookupError) as error:
             raise UserError(f"the record of the tool {name} cannot be read: {error}") from error
