@@ -9,7 +9,7 @@ from grimp import ImportGraph
 from packages import wrong_imports
 
 ROOT = Path(__file__).parents[1]
-LEFT = 83
+LEFT = 81
 """Imports that are left to turn round; this number only falls."""
 
 
