@@ -1,5 +1,7 @@
 """The packages that Saccade becomes: which imports still go the wrong way, and that there are never more of them."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from grimp import ImportGraph
 from packages import wrong_imports
 
 ROOT = Path(__file__).parents[1]
-LEFT = 81
+LEFT = 75
 """Imports that are left to turn round; this number only falls."""
 
 
@@ -34,3 +36,10 @@ def test_a_wrong_import_and_a_module_without_a_package_are_found(tmp_path: Path)
         ("gym -> core", "saccade.gym -> saccade.train"),
         ("no package", "saccade.new is not in the table"),
     ]
+
+
+def test_training_loads_no_tool_with_a_machine_behind_it_before_it_is_named() -> None:
+    code = "import sys, saccade.train.run; print(*(name for name in sys.modules if name.startswith('saccade.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    rooms = ("catalogue", "code", "page_search", "sandbox", "services", "retrieval", "curation")
+    assert [name for name in loaded if set(name.split(".")) & set(rooms)] == []
