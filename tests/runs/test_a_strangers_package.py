@@ -13,7 +13,7 @@ from saccade.errors import UserError
 from saccade.models.checkpoint import base_checkpoint
 from saccade.protocols.named import known_name, name_of, package_of, protocol_named
 from saccade.rollout.episodes import RolloutSettings
-from saccade.runs.asking import AskingRecord, read_asked, read_asking
+from saccade.runs.asking import AskingRecord, ToolRecord, read_asked, read_asking
 from saccade.runs.reaches import Permission
 from saccade.runs.recorded_tools import Toolmaker
 from saccade.testing import TINY_VIEW
@@ -136,6 +136,10 @@ def test_what_a_record_says_to_a_maker_of_a_package_needs_the_user_s_yes_where_i
     assert (address.kind, address.value) == ("address", "http://127.0.0.1:1")
     assert Permission().lacking("grow", reaching) == (address,)
     assert Permission().lacking("grow", GROWS) == ()
+    # A word of the catalogue's options may be a path to somebody else.
+    assert Permission().lacking("grow", {"growing": {"engine": "/x.so"}, "package": "my-looks"}) != ()
+    with pytest.raises(UserError, match="the record of the tool grow cannot be read"):
+        Toolmaker().made([ToolRecord(spec=plain.spec, origin={"growing": {"size": 3}, "package": "my-looks"})])
 
 
 def test_a_protocol_of_a_file_of_one_s_own_is_named_by_its_place(

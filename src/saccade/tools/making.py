@@ -25,7 +25,7 @@ from typing import TypeVar
 from saccade.codec.fields import Fields
 from saccade.entry_points import OWN, Offer, offer_named, offers
 from saccade.errors import UserError
-from saccade.tools.reaches import Reach, option_reaches
+from saccade.tools.reaches import Reach, option_reach
 from saccade.tools.tool import EpisodeTool, Returned, Tool, tool_from
 from saccade.types import Json
 
@@ -79,9 +79,10 @@ class ToolMaker:
 
     def reaches(self, origin: Fields) -> Iterator[Reach]:
         """What tools of this origin reach outside: any text of their settings, unless a maker knows better."""
-        for name, value in origin.values.items():
-            if name != PACKAGE:
-                yield from option_reaches("", value if isinstance(value, Mapping) else {name: value}, Path())
+        for key, value in origin.values.items():
+            for name, text in value.items() if isinstance(value, Mapping) else ((key, value),):
+                if key != PACKAGE and (reach := option_reach(name, text, Path())) is not None:
+                    yield reach
 
     def wished(self, wish: str, bench: ToolBench) -> Sequence[Tool | EpisodeTool]:
         """Tools that a user's ``--tools`` means by this text; none where another maker is meant."""
@@ -105,10 +106,11 @@ class _FunctionMaker(ToolMaker):
 
 def origin_of(tool: Tool | EpisodeTool) -> dict[str, Json]:
     """Origin from which the tool is made again, by the table above."""
-    origin: Mapping[str, Json] | None = getattr(tool, "origin", None)
-    if origin is not None:
+    # A tool with a state is any class of anybody's, with an origin of whatever kind.
+    origin: object = getattr(tool, "origin", None)
+    if isinstance(origin, Mapping):
         offer = next((offer for offer in map(_offer, origin) if offer is not None), None)
-        return {**origin, **_package(offer)}
+        return {**origin, **_package(offer)} if offer is not None else {}
     place = _place_of(tool) if isinstance(tool, Tool) else ""
     if not isinstance(tool, Tool) or (found := _listed_function(place)) is None:
         return {}
@@ -155,8 +157,8 @@ def _offer(name: str) -> Offer | None:
     return None if name == PACKAGE else offer_named(GROUP, name)
 
 
-def _package(offer: Offer | None) -> dict[str, Json]:
-    return {} if offer is None or offer.package == OWN else {PACKAGE: offer.package}
+def _package(offer: Offer) -> dict[str, Json]:
+    return {} if offer.package == OWN else {PACKAGE: offer.package}
 
 
 def _listed_tools(offered: object) -> tuple[Tool, ...]:
