@@ -59,7 +59,8 @@ def named(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
     return offers
 
 
-def own_targets(group: str) -> dict[str, str]:
+@cache
+def own_targets(group: str) -> Mapping[str, str]:
     """Names that the parts of Saccade that are here offer for ``group``, with ``module:attribute`` of each."""
     offers = importlib.import_module(f"{OWN}.offers")
     modules = (importlib.import_module(f"{OWN}.offers.{one.name}") for one in pkgutil.iter_modules(offers.__path__))
