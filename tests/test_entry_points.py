@@ -1,14 +1,11 @@
 """What packages beside Saccade offer by their entry points."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from saccade.entry_points import named
 from saccade.errors import UserError
-from saccade.evaluation.figure import OWN_FIGURES
-from saccade.viewer.section import OWN_SECTIONS
 
 OWN = {"joined": "os.path:join", "module": "saccade.errors"}
 
@@ -63,9 +60,3 @@ def test_a_damaged_file_of_entry_points_names_its_package_and_leaves_the_others(
     assert offers["round"]() is __import__("os").path.join
     with pytest.raises(UserError, match=r"the package damaged-shapes offers .*a damaged entry_points.txt"):
         offers["?"]()
-
-
-def test_what_is_declared_for_installation_is_what_is_found_without() -> None:
-    declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]["entry-points"]
-    assert declared["saccade.figures"] == OWN_FIGURES
-    assert declared["saccade.sections"] == OWN_SECTIONS

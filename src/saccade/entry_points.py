@@ -1,8 +1,9 @@
 """What installed packages add by entry points: objects by name, Saccade's own first."""
 
 import importlib
+import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from pathlib import Path
@@ -70,14 +71,14 @@ class Loaded(Generic[T]):
     value: T
 
 
-def loaded(group: str, own: Mapping[str, str], kind: type[T]) -> tuple[dict[str, Loaded[T]], tuple[str, ...]]:
+def loaded(group: str, kind: type[T]) -> tuple[dict[str, Loaded[T]], tuple[str, ...]]:
     """All objects of ``kind`` that are offered for ``group``, by name, in the order of ``named``.
 
     And a sentence on each offer of another package that cannot be used: the others work without it.
     """
     found: dict[str, Loaded[T]] = {}
     unusable = []
-    for name, offer in named(group, own).items():
+    for name, offer in named(group, own_targets(group)).items():
         try:
             value = offer()
             if not isinstance(value, kind):
@@ -91,6 +92,26 @@ def loaded(group: str, own: Mapping[str, str], kind: type[T]) -> tuple[dict[str,
                 raise
             unusable.append(str(error))
     return found, tuple(unusable)
+
+
+@cache
+def own_targets(group: str) -> Mapping[str, str]:
+    """Names that the parts of Saccade that are here offer for ``group``, with ``module:attribute`` of each."""
+    offers = importlib.import_module(f"{OWN}.offers")
+    modules = (importlib.import_module(f"{OWN}.offers.{one.name}") for one in pkgutil.iter_modules(offers.__path__))
+    tables: list[Mapping[str, Mapping[str, str]]] = [module.OFFERS for module in modules]
+    return {name: target for table in tables for name, target in table.get(group, {}).items()}
+
+
+def offers(group: str) -> Iterator[Offer]:
+    """Everything that is offered for ``group``, Saccade's own first; other packages are looked for once, if at all."""
+    yield from (Offer(group=group, name=name, target=target) for name, target in own_targets(group).items())
+    yield from named(group, {}).values()
+
+
+def offer_named(group: str, name: str) -> Offer | None:
+    """The offer of this name, Saccade's own before those of other packages; None where nobody has one."""
+    return next((offer for offer in offers(group) if offer.name == name), None)
 
 
 def _path() -> tuple[tuple[str, int], ...]:

@@ -47,6 +47,12 @@ def file_of_own(value: object) -> Path | None:
     return Path(file) if isinstance(file, str) else None
 
 
+def own_file(name: str) -> Path | None:
+    """The file of ``FILE.py:NAME`` or ``FILE.py``; None for any other text."""
+    place = name if name.endswith(".py") else name.rpartition(":")[0]
+    return Path(place) if place.endswith(".py") else None
+
+
 def named_in(module: ModuleType, name: str, place: str, *, what: str, parameters: int) -> object:
     """The object that the module at ``place`` calls so.
 

@@ -2,17 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from saccade.cli import run_command
-from saccade.cli.evaluate_options import PROTOCOLS
+from saccade.cli.options import PROTOCOL
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.evaluation.views import CropSettings, Views
 from saccade.models.checkpoint import base_checkpoint
-from saccade.protocols.named import ProtocolName
+from saccade.protocols.named import PROTOCOLS, ProtocolName
 from saccade.recipes.evaluation import ViewWord, evaluation, view_words
 from saccade.train.plan import Evaluate, Plan
 
@@ -59,7 +58,7 @@ def test_each_protocol_is_an_evaluation_of_its_name() -> None:
 
 
 def test_the_command_offers_every_protocol() -> None:
-    assert get_args(ProtocolName) == PROTOCOLS
+    assert tuple(PROTOCOL.choices) == PROTOCOLS
 
 
 def test_second_looks_are_named_by_what_they_show_and_follow_the_protocols() -> None:

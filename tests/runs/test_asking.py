@@ -25,7 +25,7 @@ from saccade.rewards.reward import OutcomeReward
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.asking import read_asked, read_asking
 from saccade.runs.progress import Progress
-from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError, origin_of
+from saccade.runs.recorded_tools import Toolmaker
 from saccade.runs.trained_on import Novelty, read_trained_on
 from saccade.sandbox.sandbox import Sandbox
 from saccade.testing.tasks import tiny_example
@@ -33,6 +33,7 @@ from saccade.tools.catalogue.catalogue import build_tool
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.code import PythonTool, python_tool
 from saccade.tools.images import crop, zoom
+from saccade.tools.making import UnknownOriginError, origin_of
 from saccade.tools.remembered import RememberedSessions
 from saccade.tools.tool import tool_from
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage

@@ -14,10 +14,11 @@ from saccade.media.store import MediaStore
 from saccade.retrieval.layout import IndexHeader, IndexSettings
 from saccade.runs.asking import read_asking
 from saccade.runs.reaches import Permission, remember_own
-from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
+from saccade.runs.recorded_tools import Toolmaker
 from saccade.sandbox.sandbox import Sandbox
-from saccade.tools.catalogue.reaches import ReachError
 from saccade.tools.code import PythonTool
+from saccade.tools.making import UnknownOriginError, wished_tools
+from saccade.tools.reaches import ReachError
 from saccade.types import Json
 from stranger_records import CROP, Listener, recorded, stranger_checkpoint, watched
 
@@ -222,7 +223,7 @@ def test_a_token_goes_where_the_user_s_word_or_run_sends_it(listener: Listener) 
     record, url = recorded("zoom", {"service": listener.url}), listener.url
     Toolmaker(permission=Permission(allowed=frozenset({url}))).made([record])
     Toolmaker(permission=Permission(allowed=frozenset({url, "env:SACCADE_TOKEN"}))).made([record])
-    Toolmaker().service(url)
+    wished_tools(url, Toolmaker())
     remember_own([("zoom", record.origin)])
     Toolmaker().made([record])
     assert listener.authorizations == [None, *[f"Bearer {SECRET}"] * 3]

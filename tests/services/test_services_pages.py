@@ -9,10 +9,10 @@ from served import Served
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, ToolError
 from saccade.media.store import MediaStore
-from saccade.runs.recorded_tools import origin_of
 from saccade.services.client.remote_tools import RemoteTools
 from saccade.testing import TINY_VIEW
 from saccade.testing.tiny_specialists import write_tools_file
+from saccade.tools.making import origin_of
 from saccade.types import Task
 
 QUESTION = Task(id="one", family="pages", question="?", answer="x", answer_kind="text", images=(), document="page2.png")

@@ -49,8 +49,9 @@ def _plans(path: Path, _: Path) -> None:
 
 def _asking(path: Path, _: Path) -> None:
     from saccade.runs.asking import read_asking
-    from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
+    from saccade.runs.recorded_tools import Toolmaker
     from saccade.runs.trained_on import read_trained_on
+    from saccade.tools.making import UnknownOriginError
 
     read_trained_on(path)
     record = read_asking(path)

@@ -14,10 +14,8 @@ from saccade.cli.machine import existing, open_in_browser
 from saccade.cli.options import PATH
 from saccade.cli.shown import shown
 from saccade.errors import UserError
-from saccade.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
-    from saccade.protocols import ProtocolName
     from saccade.recipes.evaluation_settings import ServedModel
 
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--picture", "pictures", type=PATH, multiple=True, help="A picture to begin with, beside uploads. Repeatable."
 )
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol to begin with, by default the recorded one.")
+@click.option("--protocol", type=options.PROTOCOL, help="Protocol to begin with, by default the recorded one.")
 @options.agent_tools
 @options.allow
 @click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
@@ -46,7 +44,7 @@ def chat(
     model: str,
     server_model: str | None,
     pictures: tuple[Path, ...],
-    protocol: "ProtocolName | None",
+    protocol: str | None,
     tools: tuple[str, ...],
     allowed: tuple[str, ...],
     turns: int | None,

@@ -197,6 +197,7 @@ def _plan(
 def _identity(given: EvaluateOptions) -> dict[str, object]:
     """What shapes the run beside its settings: a run that is resumed must have the same."""
     from saccade.config.sources import recipe_source
+    from saccade.own_code import own_file
     from saccade.protocols import read_toolbox
     from saccade.recipes.evaluation import view_words
     from saccade.rewards.reward import own_reward, reward_file
@@ -204,6 +205,8 @@ def _identity(given: EvaluateOptions) -> dict[str, object]:
     reward, toolbox = given["reward"], given["toolbox"]
     if reward is not None:
         own_reward(reward)
+    files = {f"{name}_sha256": own_file(name) for name in given["protocols"]}
+    own_protocols = {name: recipe_source(name, file).sha256 for name, file in files.items() if file}
     served = served_or_none(given["model"], given["server"], given["server_model"])
     return {
         "family": given["family"],
@@ -212,6 +215,7 @@ def _identity(given: EvaluateOptions) -> dict[str, object]:
         "n": given["count"],
         "temperature": given["temperature"],
         "protocol": ",".join(given["protocols"]) or None,
+        **own_protocols,
         "tools": ",".join(_tools(given)) or None,
         "turns": given["turns"],
         **({} if toolbox is None else {"toolbox": json.dumps(read_toolbox(toolbox).to_json())}),

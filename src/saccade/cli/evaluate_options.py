@@ -11,30 +11,10 @@ from saccade.cli.running import RunOptions
 
 if TYPE_CHECKING:
     from saccade.evaluation.probes import ProbeName
-    from saccade.protocols.named import ProtocolName
     from saccade.recipes.evaluation_benchmarks import Prompts
     from saccade.recipes.evaluation_pixels import Pixels
     from saccade.types import AnswerKind
 
-# Written out, since the help must not wait for the recipes to be imported.
-PROTOCOLS = (
-    "tagged",
-    "direct",
-    "bare",
-    "code",
-    "grounded",
-    "textual",
-    "grounded_with_crop",
-    "pointed",
-    "pointed_with_tools",
-    "described",
-    "toolchain",
-    "vanilla",
-    "structured",
-    "tree_of_thoughts",
-    "graph_of_thoughts",
-    "evidence_first",
-)
 PROBES = ("blank", "other-image", "withheld-results", "shuffled", "cycled", "no-question")
 
 
@@ -55,7 +35,7 @@ class EvaluateOptions(RunOptions):
     judge: str | None
     judge_model: str | None
     count: int | None
-    protocols: "tuple[ProtocolName, ...]"
+    protocols: tuple[str, ...]
     tools: tuple[str, ...]
     allowed: tuple[str, ...]
     turns: int | None
@@ -145,10 +125,10 @@ _OPTIONS = (
     click.option(
         "--protocol",
         "protocols",
-        type=click.Choice(PROTOCOLS),
+        type=options.PROTOCOL,
         multiple=True,
-        help="How questions are asked; repeatable. By default the checkpoint's recorded protocol. Without a record "
-        "it is asked with all image tools (tagged) and without (direct).",
+        help="How questions are asked, one of these names or FILE.py:NAME; repeatable. By default the checkpoint's "
+        "recorded protocol. Without a record it is asked with all image tools (tagged) and without (direct).",
     ),
     options.agent_tools,
     options.allow,

@@ -8,11 +8,25 @@ import click
 
 from saccade.cli import completion
 from saccade.cli.machine import log_to_stderr, prepare_machine
+from saccade.entry_points import own_targets
+from saccade.own_code import own_file
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
 PATH = click.Path(path_type=Path)
 PORT = click.IntRange(0, 65_535)
+
+
+class ProtocolType(click.Choice[str]):
+    """One of Saccade's protocols, one that an installed package offers, or ``FILE.py:NAME``."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from saccade.protocols.named import known_name
+
+        return value if own_file(value) or known_name(value) else super().convert(value, param, ctx)
+
+
+PROTOCOL = ProtocolType(tuple(own_targets("saccade.protocols")))
 
 
 def threads_option(*, is_passed: bool = False, of: str = "") -> Callable[[Command], Command]:

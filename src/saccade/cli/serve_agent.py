@@ -12,19 +12,16 @@ from saccade.cli.evaluate import served_or_none
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH
 from saccade.cli.shown import shown
-from saccade.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from typing import Literal
-
-    from saccade.protocols import ProtocolName
 
 
 @click.command("serve-agent")
 @click.option("--model", type=PATH, help="Checkpoint directory of the policy.")
 @click.option("--server", metavar="URL", help="Or: a server of the policy alone (vLLM, SGLang, a cloud).")
 @options.server_model
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="Protocol, by default the recorded one.")
+@click.option("--protocol", type=options.PROTOCOL, help="Protocol, by default the recorded one.")
 @options.agent_tools
 @options.allow
 @click.option("--turns", type=click.IntRange(min=1), help="Override the number of turns.")
@@ -60,7 +57,7 @@ def serve_agent(
     model: Path | None,
     server: str | None,
     server_model: str | None,
-    protocol: "ProtocolName | None",
+    protocol: str | None,
     tools: tuple[str, ...],
     allowed: tuple[str, ...],
     turns: int | None,

@@ -21,11 +21,6 @@ logger = logging.getLogger(__name__)
 
 GROUP = "saccade.figures"
 MAX_LINE = 1000
-OWN_FIGURES = {
-    "grounding": "saccade.evaluation.grounding:FIGURE",
-    "pointing": "saccade.evaluation.pointing:FIGURE",
-    "chains": "saccade.evaluation.chains:FIGURE",
-}
 
 
 class FigureValue(Protocol):
@@ -93,7 +88,7 @@ def _codec_of(_: type[FigureValue]) -> Codec:
 
 
 def _of_each(do: Callable[[str, StageFigure], Result | None], tell: Callable[[str], object]) -> dict[str, Result]:
-    figures, unusable = loaded(GROUP, OWN_FIGURES, StageFigure)
+    figures, unusable = loaded(GROUP, StageFigure)
     for sentence in unusable:
         tell(sentence)
     found = {}

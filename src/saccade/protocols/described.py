@@ -20,14 +20,13 @@ A turn's thought is the think block's text and then the description with its tag
 same way (``described_thought``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.media.resize import ViewRule
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
-from saccade.protocols.linguistic_tools import ToolboxSource
 from saccade.protocols.markup import Block, find_blocks, names_tags, outside, tag_pattern, unreadable
-from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, Prompt, check_written
+from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, Prompt, ToolboxOfWords, check_written
 from saccade.types import Answer, ExpertTurn, Malformed, Message, Task, ToolCall, ToolSpec
 
 DESCRIBED = "described"
@@ -84,7 +83,12 @@ def described_protocol(*, style: Style = "full") -> ChatProtocol:
 
 
 def blocks_protocol(
-    *, name: str, prompt: Prompt, parse: Parse, style: Style, toolbox: ToolboxSource | None = None
+    *,
+    name: str,
+    prompt: Prompt,
+    parse: Parse,
+    style: Style,
+    toolbox: ToolboxOfWords | Callable[[], ToolboxOfWords] | None = None,
 ) -> ChatProtocol:
     """A protocol of a single turn in the three blocks."""
 

@@ -1,41 +1,25 @@
 """The protocols by name: for the command line, and for checkpoints that say how they are asked."""
 
-from typing import Literal, get_args
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
+from saccade.entry_points import OWN, Offer, offer_named, own_targets
 from saccade.errors import UserError
-from saccade.protocols.bare import bare_protocol
-from saccade.protocols.baselines import baseline_protocol
+from saccade.own_code import module_of_file, named_in, own_file
 from saccade.protocols.box_text import BoxForm
-from saccade.protocols.code import code_protocol
-from saccade.protocols.described import described_protocol
 from saccade.protocols.instructions import Style
-from saccade.protocols.linguistic_tools import ToolboxSource
-from saccade.protocols.pointed import pointed_protocol, pointed_with_tools_protocol
-from saccade.protocols.protocol import ChatProtocol
-from saccade.protocols.tagged import direct_protocol, tagged_protocol
-from saccade.protocols.toolchain import toolchain_protocol
-from saccade.protocols.two_streams import grounded_protocol, grounded_with_crop_protocol, textual_protocol
+from saccade.protocols.protocol import ChatProtocol, ToolboxOfWords
+from saccade.types import Json
 
-ProtocolName = Literal[
-    "tagged",
-    "direct",
-    "bare",
-    "code",
-    "grounded",
-    "textual",
-    "grounded_with_crop",
-    "pointed",
-    "pointed_with_tools",
-    "described",
-    "toolchain",
-    "vanilla",
-    "structured",
-    "tree_of_thoughts",
-    "graph_of_thoughts",
-    "evidence_first",
-]
+_GROUP = "saccade.protocols"
 
-PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
+ProtocolName = str
+"""One of ``PROTOCOLS``, a name that an installed package offers, or ``FILE.py:NAME``."""
+
+PROTOCOLS: tuple[str, ...] = tuple(own_targets(_GROUP))
 
 
 def protocol_named(
@@ -44,55 +28,61 @@ def protocol_named(
     style: Style,
     max_turns: int | None,
     box_form: BoxForm = "lenient",
-    toolbox: ToolboxSource | None = None,
+    toolbox: ToolboxOfWords | Mapping[str, Json] | None = None,
 ) -> ChatProtocol:
-    """The protocol of this name; ``box_form`` matters where boxes are read, ``toolbox`` to chains, which need one.
+    """The protocol of this name, whose maker takes of ``name``, ``style``, ``max_turns``, ``form`` (of boxes) and
+    ``toolbox`` those that its parameters name.
 
-    UserError for chains without a toolbox.
+    UserError for a name that nobody offers, for what is no protocol, and for chains without a toolbox.
     """
-    match name:
-        case "tagged":
-            return tagged_protocol(style=style, max_turns=max_turns)
-        case "direct":
-            return direct_protocol(style=style, max_turns=max_turns)
-        case "bare":
-            return bare_protocol(style=style)
-        case "code":
-            return code_protocol(style=style, max_turns=max_turns)
-        case "textual":
-            return textual_protocol(style=style, max_turns=max_turns)
-        case "grounded":
-            return grounded_protocol(style=style, max_turns=max_turns, form=box_form)
-        case "grounded_with_crop":
-            return grounded_with_crop_protocol(style=style, max_turns=max_turns, form=box_form)
-        case "pointed":
-            return pointed_protocol(style=style, max_turns=max_turns)
-        case "pointed_with_tools":
-            return pointed_with_tools_protocol(style=style, max_turns=max_turns)
-        case "described":
-            return described_protocol(style=style)
-        case "toolchain":
-            if toolbox is None:
-                raise UserError(
-                    "the protocol toolchain needs a toolbox of linguistic tools, but none is given; give its file "
-                    "(--toolbox FILE), which saccade curate tools writes"
-                )
-            return toolchain_protocol(toolbox=toolbox, style=style)
-        case "vanilla" | "structured" | "tree_of_thoughts" | "graph_of_thoughts" | "evidence_first":
-            return baseline_protocol(name, style=style)
+    file, offer = own_file(name), offer_named(_GROUP, name)
+    found = offer() if offer else file and _in_file(file, name)
+    if found is None:
+        raise UserError(f"there is no protocol {name!r}; the protocols are {', '.join(PROTOCOLS)}, or FILE.py:NAME")
+    if callable(found):
+        values = {"name": name, "style": style, "max_turns": max_turns, "form": box_form, "toolbox": toolbox}
+        wanted = inspect.signature(found).parameters
+        found = found(**{key: value for key, value in values.items() if key in wanted})
+    if not isinstance(found, ChatProtocol):
+        raise UserError(
+            f"the protocol {name} is a {type(found).__name__}; it must be a ChatProtocol or a function that returns it"
+        )
+    # Records know it by the name that it was found by.
+    return found if offer is None or found.name == name else replace(found, name=name)
+
+
+@cache
+def _in_file(file: Path, name: str) -> object:
+    return named_in(
+        module_of_file(file, what="protocol"), name.partition(".py:")[2], name, what="protocol", parameters=0
+    )
 
 
 def name_of(protocol: ChatProtocol) -> ProtocolName | None:
     """The name by which ``protocol_named`` gives the same protocol; None for one of somebody's own.
 
-    One that was made from ours and asks, reads or shows otherwise is somebody's own too.
+    One that was made from a named one and asks, reads or shows otherwise is somebody's own too.
     """
     parts = (protocol.prompt, protocol.parse, protocol.observe)
-    if not all(getattr(part, "__module__", "").startswith("saccade.protocols.") for part in parts):
-        return None
-    return known_name(protocol.name)
+    modules = [f"{getattr(part, '__module__', '')}." for part in parts]
+    if all(module.startswith("saccade.protocols.") for module in modules) and protocol.name in PROTOCOLS:
+        return protocol.name
+    offer = _foreign_offer(protocol.name)
+    homes = ("saccade.protocols.", f"{offer.target.partition(':')[0].partition('.')[0]}.") if offer else ()
+    return protocol.name if offer and all(module.startswith(homes) for module in modules) else None
+
+
+def package_of(name: ProtocolName) -> str | None:
+    """The package beside Saccade that offers the protocol of this name; None for one of Saccade's own."""
+    offer = _foreign_offer(name)
+    return offer.package if offer else None
 
 
 def known_name(text: str) -> ProtocolName | None:
     """The text as the name of a protocol; None for an unknown one."""
-    return next((name for name in PROTOCOLS if name == text), None)
+    return text if text in PROTOCOLS or _foreign_offer(text) else None
+
+
+def _foreign_offer(name: str) -> Offer | None:
+    offer = None if name in PROTOCOLS else offer_named(_GROUP, name)
+    return None if offer is None or offer.package == OWN else offer

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
-from saccade.protocols.linguistic_tools import ToolboxSource
 from saccade.types import (
     Action,
     BoxMention,
     ExpertTurn,
+    Json,
     Malformed,
     Message,
     Observation,
@@ -40,6 +41,12 @@ Prompt = Callable[[Task, Sequence[ToolSpec], ViewRule], tuple[Message, ...]]
 Parse = Callable[[str], ParsedTurn]
 Write = Callable[[ExpertTurn], str]
 Observe = Callable[[ToolResult | Malformed, int], Observation]
+
+
+class ToolboxOfWords(Protocol):
+    """Linguistic tools that a prompt names, as records keep them."""
+
+    def to_json(self) -> dict[str, Json]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,8 +78,9 @@ class ChatProtocol:
     """Style of the instructions."""
     box_form: BoxForm = "lenient"
     """How boxes of the thought are read, where the protocol asks for them."""
-    toolbox: ToolboxSource | None = None
-    """Linguistic tools that the protocol asks for; None where it asks for none."""
+    toolbox: ToolboxOfWords | Callable[[], ToolboxOfWords] | None = None
+    """Linguistic tools that the protocol asks for, or a function that returns them once they are there; None where it
+    asks for none."""
 
 
 def check_written(text: str, parsed: ParsedTurn) -> None:

@@ -18,10 +18,11 @@ indicator speaks of the chain alone, and what it pays cannot grow with the numbe
 has options that pay less. An answer block counts in whatever chain it stands, unless the block itself is in doubt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.described import (
     OPENING,
@@ -37,7 +38,7 @@ from saccade.protocols.instructions import ANSWER, Style, asked_messages
 from saccade.protocols.linguistic_tools import LinguisticToolbox, ToolboxSource, opened_toolbox
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tool_tags import ChainCall, FoundCalls, find_calls, has_tool_tag, thought_pages, written_tool
-from saccade.types import Message, Task, ToolSpec
+from saccade.types import Json, Message, Task, ToolSpec
 
 TOOLCHAIN = "toolchain"
 
@@ -70,6 +71,17 @@ class Chain:
     def is_valid(self) -> bool:
         """Whether format, tools and pages are in order: r_tool of equation 13."""
         return self.error is None
+
+
+def named_toolchain(*, style: Style, toolbox: ToolboxSource | Mapping[str, Json] | None) -> ChatProtocol:
+    """The protocol by its name, with a toolbox or the record of one; UserError without."""
+    if toolbox is None:
+        raise UserError(
+            "the protocol toolchain needs a toolbox of linguistic tools, but none is given; give its file "
+            "(--toolbox FILE), which saccade curate tools writes"
+        )
+    given = LinguisticToolbox.from_json(toolbox) if isinstance(toolbox, Mapping) else toolbox
+    return toolchain_protocol(toolbox=given, style=style)
 
 
 def toolchain_protocol(*, toolbox: ToolboxSource, style: Style = "full") -> ChatProtocol:

@@ -13,15 +13,15 @@ from saccade.protocols import (
     PROTOCOLS,
     PYTHON_TOOL,
     ChatProtocol,
-    LinguisticToolbox,
     ProtocolName,
     Style,
     known_name,
     protocol_named,
 )
+from saccade.protocols.protocol import ToolboxOfWords
 from saccade.runs import AskingRecord, Toolmaker, ToolRecord, UnknownOriginError, Way, words_for
 from saccade.tools import IMAGE_TOOLS, EpisodeTool, Tool, crop, tool_from
-from saccade.tools.catalogue import ToolSettings, build_tool, read_tools_file, toolset
+from saccade.tools.making import wished_tools
 from saccade.train import EpisodeSpec
 from saccade.types import Message, Task, ToolSpec
 
@@ -40,7 +40,7 @@ class Wishes:
     tools: tuple[str, ...] = ()
     """Names of the catalogue, ``tools.toml`` files and addresses of tool services."""
     turns: int | None = None
-    toolbox: LinguisticToolbox | None = None
+    toolbox: ToolboxOfWords | None = None
     """Linguistic tools, for chains of them."""
 
 
@@ -83,9 +83,10 @@ class Ways:
                 made[f"{self.name_of(name, way)}_{count + 1}" if count else self.name_of(name, way)] = name, way
             else:
                 part = f"the tool {foreign[0]}" if foreign and name else f"the environment or protocol {way.protocol!r}"
+                of = f"of the package {way.package}, which is not installed," if way.package else "its recipe's own"
                 self.remarks.append(
-                    f"{self.checkpoint} was trained to be asked by {way.describe()}; {part} is its recipe's own and "
-                    "cannot be made again here."
+                    f"{self.checkpoint} was trained to be asked by {way.describe()}; {part} is {of} and cannot be made "
+                    "again here."
                 )
         if not made and has_none:
             raise self._no_tool_left()
@@ -99,7 +100,8 @@ class Ways:
 
     def name_of(self, protocol: ProtocolName, way: Way | None) -> str:
         """The name of an evaluation: another one where it has fewer tools than the checkpoint was trained with."""
-        return f"{protocol}{FEWER_TOOLS}" if way is not None and self._held_back(way) else protocol
+        named = protocol.rpartition(":")[2]
+        return f"{named}{FEWER_TOOLS}" if way is not None and self._held_back(way) else named
 
     @property
     def notice(self) -> str:
@@ -184,7 +186,7 @@ class Ways:
         return EpisodeSpec(protocol=asked, tools=tools, rollout=defaults.rollout, max_turns=turns)
 
     def _turns(self, way: Way | None, defaults: EpisodeSpec, protocol: ProtocolName) -> int:
-        looks_again = protocol in ("tagged", "code", "grounded_with_crop")
+        looks_again = protocol in ("tagged", "code", "grounded_with_crop") or protocol not in PROTOCOLS
         if self.wishes.turns is not None and looks_again:
             return self.wishes.turns
         return defaults.max_turns if way is not None or looks_again else 1
@@ -193,7 +195,7 @@ class Ways:
         if self.wishes.tools:
             given = self._wished_tools()
             has_python = any(tool.spec.name == PYTHON_TOOL for tool in given)
-            return given if protocol != "code" or has_python else (self.maker.python(), *given)
+            return given if protocol != "code" or has_python else (*wished_tools(PYTHON_TOOL, self.maker), *given)
         if way is not None:
             if self._has_no_tool_left(way):
                 raise self._no_tool_left()
@@ -206,24 +208,11 @@ class Ways:
                     "--tools"
                 ) from error
         if protocol == "code":
-            return (self.maker.python(),)
+            return tuple(wished_tools(PYTHON_TOOL, self.maker))
         return IMAGE_TOOLS if protocol == "tagged" else (tool_from(crop),)
 
     def _wished_tools(self) -> Tools:
-        made: list[Tool | EpisodeTool] = []
-        for wish in self.wishes.tools:
-            if wish.startswith(("http://", "https://")):
-                made += self.maker.service(wish).tools
-            elif wish.endswith(".toml"):
-                configured = toolset(read_tools_file(Path(wish)))
-                for name, why in configured.left_out.items():
-                    raise UserError(f"--tools {wish}: {name} cannot be made: {why}")
-                made += configured.ready
-            elif wish == PYTHON_TOOL:
-                made.append(self.maker.python())
-            else:
-                made.append(build_tool(ToolSettings(name=wish)))
-        return tuple(made)
+        return tuple(tool for wish in self.wishes.tools for tool in wished_tools(wish, self.maker))
 
     def _in_recorded_words(self, protocol: ChatProtocol, way: Way, tools: Tools) -> ChatProtocol:
         """With the instructions that the policy was trained with, should those of today be others."""

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from saccade.runs.position import Position
     from saccade.runs.progress import Progress
     from saccade.runs.reaches import Permission
-    from saccade.runs.recorded_tools import Toolmaker, UnknownOriginError
+    from saccade.runs.recorded_tools import Toolmaker
     from saccade.runs.records import read_records, write_records
     from saccade.runs.runinfo import RunInfo, RunPaths, read_info
+    from saccade.tools.making import UnknownOriginError
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 

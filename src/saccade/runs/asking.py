@@ -25,7 +25,6 @@ from saccade.models.loading import ASKING_RECORD
 from saccade.plain_files import plain_text
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
-from saccade.protocols.linguistic_tools import LinguisticToolbox
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.runinfo import read_json_object
 from saccade.runs.trained_on import Novelty
@@ -42,7 +41,7 @@ class ToolRecord:
 
     spec: ToolSpec
     origin: Mapping[str, Json]
-    """Origin that the tool is made from (``saccade.runs.recorded_tools``); empty for one of the recipe's own."""
+    """Origin that the tool is made from (``saccade.tools.making``); empty for one of the recipe's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +50,7 @@ class Way:
 
     protocol: str
     is_known: bool
-    """Whether the protocol is one of Saccade's own, by this name."""
+    """Whether the protocol is one that Saccade or ``package`` offers, by this name."""
     style: Style
     box_form: BoxForm
     tools: tuple[ToolRecord, ...]
@@ -61,8 +60,10 @@ class Way:
     rollout: RolloutSettings
     system: str | None
     """The instructions, word by word; None where they are not known without a question."""
-    toolbox: LinguisticToolbox | None = None
+    toolbox: Mapping[str, Json] | None = None
     """Linguistic tools that the instructions name; None where they name none, or a stage has yet to make them."""
+    package: str | None = None
+    """The package beside Saccade that offers the protocol; None for others."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -122,7 +123,7 @@ def read_asking(checkpoint: Path) -> AskingRecord | None:
                 f"{path} is of version {version}, and this Saccade reads version {_VERSION}; update Saccade"
             )
         record = ASKING.reader(AskingRecord).from_json(fields.values, "the record")
-        for name in (name for way in record.all_ways for name in (way.protocol, *(spec.name for spec in way.specs))):
+        for name in (name for way in record.all_ways for name in _names(way)):
             if not name.isprintable():
                 raise ValueError(f"the name {ascii(name)[:100]} has characters that cannot be shown")
         return record
@@ -131,6 +132,10 @@ def read_asking(checkpoint: Path) -> AskingRecord | None:
             f"{path}, which records how this checkpoint is prompted, cannot be read: {error}; delete it and "
             "give --protocol, --tools and --turns"
         ) from error
+
+
+def _names(way: Way) -> tuple[str, ...]:
+    return (way.protocol, way.package or "", *(spec.name for spec in way.specs))
 
 
 _ASKED = 1
@@ -217,7 +222,7 @@ ASKING = Codec(
     {
         RolloutSettings: Form(apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")),
         ToolRecord: Form(flat=("spec",)),
-        Way: Form(flat=("rollout",), sparse=("toolbox",)),
+        Way: Form(flat=("rollout",), sparse=("toolbox", "package")),
         AskingRecord: Form(tag=("version", _VERSION), last=("evaluated", "trained")),
         AskedRecord: Form(tag=("version", _ASKED)),
     }

@@ -7,17 +7,17 @@ command (``--allow``), or a run of his own that wrote the same tool (``saccade.r
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from saccade.chat.chat_model import API_KEY_VARIABLE
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.runs.asking import ToolRecord
 from saccade.runs.own_origins import origin_key, own_origins, remember
-from saccade.services.client.configured import TOKEN_VARIABLE
-from saccade.tools.catalogue.reaches import Reach, option_reaches
+from saccade.tools.making import UnknownOriginError, makers_of
+from saccade.tools.reaches import Reach
 from saccade.types import Json
 
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-~]*)?")
@@ -37,9 +37,6 @@ class Permission:
     def is_own(self, name: str, origin: Mapping[str, Json]) -> bool:
         return origin_key(name, origin) in self.own
 
-    def allows(self, variable: str) -> bool:
-        return f"env:{variable}" in self.allowed
-
     def lacking(self, name: str, origin: Mapping[str, Json]) -> tuple[Reach, ...]:
         """What a tool reaches without the user's yes. UserError for a reach that cannot be shown as it is."""
         if self.is_own(name, origin):
@@ -57,7 +54,7 @@ class Permission:
             reach.option
             for one in held_back
             for reach in reaches_of(one.spec.name, one.origin)
-            if not reach.is_needed and reach.value in os.environ and not self.allows(reach.value)
+            if not reach.is_needed and reach.value in os.environ and f"env:{reach.value}" not in self.allowed
         )
         return "\n".join(
             [
@@ -73,21 +70,15 @@ def reaches_of(name: str, origin: Mapping[str, Json]) -> Iterator[Reach]:
     """What a tool, or an environment, of this origin reaches, needed or not. UserError for one that cannot be read."""
     fields = Fields(origin, f"the origin of {name}")
     try:
-        if fields.has("service"):
-            yield Reach(kind="address", value=fields.text("service"))
-            yield Reach(kind="variable", value=TOKEN_VARIABLE, is_needed=False)
         if fields.has("environment"):
             opened = fields.fields("environment")
             if opened.has("python"):
                 yield Reach(kind="path", value=opened.text("python"))
             if opened.text("arguments"):
                 yield Reach(kind="text", value=opened.text("arguments"))
-        if fields.has("catalogue"):
-            made = fields.fields("catalogue")
-            backend, options = made.text("backend"), made.mapping("options")
-            yield from option_reaches(backend, options, Path(made.text("folder") if made.has("folder") else "."))
-            if backend == "openai" and "api_key_env" not in options:
-                yield Reach(kind="variable", value=API_KEY_VARIABLE, is_needed=False)
+        with suppress(UnknownOriginError):
+            for maker in makers_of(name, origin):
+                yield from maker.reaches(fields)
     except BrokenRecordError as error:
         raise UserError(f"the record of the tool {name} cannot be read: {error}") from error
 

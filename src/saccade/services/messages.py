@@ -3,12 +3,12 @@
 The server reads and writes them, the client reads and writes them, and the OpenAPI document is made of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from saccade.codec.bounds import Bounds
-from saccade.codec.codecs import PLAIN_CODEC, Codec
+from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.schema import Parameter
@@ -61,26 +61,6 @@ class ResultBody:
     text: str
     data: Mapping[str, Json]
     images: tuple[PictureBody, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ErrorAbout:
-    """What went wrong."""
-
-    kind: str = ""
-    """Kind of error, for programs"""
-    message: str = ""
-    missing: tuple[str, ...] = ()
-    """Hashes of the images that must be sent first"""
-    retry_after_s: Annotated[float, Bounds(least=0, most=86_400)] | None = None
-    """As Retry-After, but not in whole seconds"""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ErrorBody:
-    """An answer that is no result."""
-
-    error: ErrorAbout
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,9 +166,3 @@ class WorkerReplies:
 
 MESSAGES = Codec({CallBody: Form(is_closed=True)}, is_lenient=True)
 """Reads all of them; they are written with all their fields, by ``PLAIN_CODEC`` or as ``asdict`` gives them."""
-
-
-def error_bytes(kind: str, message: str, missing: Sequence[str] = (), *, retry_after_s: float | None = None) -> bytes:
-    """The body of an answer that is no result."""
-    error = ErrorAbout(kind=kind, message=message, missing=tuple(missing), retry_after_s=retry_after_s)
-    return PLAIN_CODEC.text(ErrorBody(error=error)).encode("ascii")

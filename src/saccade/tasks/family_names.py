@@ -13,7 +13,7 @@ from pathlib import Path
 
 from saccade.entry_points import Offer, named
 from saccade.errors import UserError
-from saccade.own_code import module_of_file, named_in
+from saccade.own_code import module_of_file, named_in, own_file
 from saccade.tasks.scene import FamilyFunction, HasParts
 
 GROUP = "saccade.families"
@@ -74,10 +74,7 @@ def family_of_name(name: str) -> FamilyFunction:
     return draw if whole == name else _part(draw, name)
 
 
-def own_family_file(name: str) -> Path | None:
-    """The file of ``FILE.py:NAME`` or ``FILE.py``; None for any other text."""
-    place = name if name.endswith(".py") else name.rpartition(":")[0]
-    return Path(place) if place.endswith(".py") else None
+own_family_file = own_file
 
 
 def own_family(name: str) -> FamilyFunction:

@@ -126,6 +126,20 @@ class PythonTool:
         }
         return ToolSpec(name=PYTHON_TOOL, description=description, parameters=parameters)
 
+    @property
+    def origin(self) -> dict[str, Json]:
+        """What makes it again (``saccade.tools.making``)."""
+        return {
+            "python": {
+                "timeout_s": self.timeout_s,
+                "shows": self.shows,
+                "min_side_px": self.min_side_px,
+                "max_images": self.max_images,
+                "max_output_chars": self.max_output_chars,
+                "isolation": getattr(self.sandbox, "isolation", "full"),
+            }
+        }
+
     def open(self, episode: Episode) -> OpenTool:
         """The tool of one episode; a session begins with the first run only."""
         python = _EpisodePython(self, episode)

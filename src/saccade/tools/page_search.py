@@ -145,7 +145,12 @@ def finding_tool(find: Find, *, max_pages: int = MAX_PAGES, deadline_s: float = 
 def bounded_search(tool: Tool) -> SearchTool:
     """A remote search for pages, limited in episodes like a local one."""
     return SearchTool(
-        spec=tool.spec, parameters=tool.parameters, function=tool.function, deadline_s=tool.deadline_s, search=tool
+        spec=tool.spec,
+        parameters=tool.parameters,
+        function=tool.function,
+        deadline_s=tool.deadline_s,
+        origin=tool.origin,
+        search=tool,
     )
 
 

@@ -47,9 +47,9 @@ class RememberedSessions:
         self._lock = threading.Lock()
 
     @property
-    def sessions(self) -> Sessions:
-        """Sessions that run code which is not in the cache."""
-        return self._sessions
+    def isolation(self) -> str:
+        """Isolation of the sessions that run code which is not in the cache."""
+        return getattr(self._sessions, "isolation", "full")
 
     def session(self, *, images: Mapping[str, Image.Image], seed: int) -> "RememberedSession":
         """A session that starts only when code must run."""

@@ -98,7 +98,8 @@ class Tool:
     function: Callable[..., Returned]
     deadline_s: float
     origin: Mapping[str, Json] | None = None
-    """Settings from which the catalogue made it, so that another process can make the same; None for other tools."""
+    """Its maker's name with settings, by which another process makes the same (``saccade.tools.making``); None for a
+    plain function."""
 
     @property
     def name(self) -> str:

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from saccade.media.resize import ResizeRule, ViewRule
-from saccade.protocols.linguistic_tools import LinguisticToolbox, opened_toolbox
-from saccade.protocols.named import name_of
+from saccade.protocols.named import name_of, package_of
 from saccade.protocols.protocol import ChatProtocol
 from saccade.runs.asking import AskingRecord, ToolRecord, Way
-from saccade.runs.recorded_tools import origin_of
+from saccade.tools.making import origin_of
 from saccade.train.artefacts import Derive, NotDerivedError
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage
 from saccade.types import ImageRef, Json, Task
@@ -152,6 +151,7 @@ def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
     protocol, name = episodes.protocol, name_of(episodes.protocol)
     if (own := episodes.environment_name) is not None:
         name = None
+    package = name and package_of(name)
     return Way(
         protocol=own or protocol.name,
         is_known=name is not None,
@@ -161,15 +161,17 @@ def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
         max_turns=episodes.max_turns,
         states_turns=protocol.max_turns is not None,
         rollout=episodes.rollout,
-        system=None if name is None else system_text(episodes, view),
+        system=None if name is None or package else system_text(episodes, view),
         toolbox=_toolbox_of(protocol),
+        package=package,
     )
 
 
-def _toolbox_of(protocol: ChatProtocol) -> LinguisticToolbox | None:
+def _toolbox_of(protocol: ChatProtocol) -> Mapping[str, Json] | None:
     """The linguistic tools of a protocol; None where a stage of the run has yet to make them."""
+    source = protocol.toolbox
     try:
-        return None if protocol.toolbox is None else opened_toolbox(protocol.toolbox)
+        return None if source is None else (source() if callable(source) else source).to_json()
     except NotDerivedError:
         return None
 

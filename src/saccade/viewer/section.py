@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from saccade.viewer.evidence import Evidence
 
 GROUP = "saccade.sections"
-OWN_SECTIONS = {
-    "toolboxes": "saccade.viewer.toolbox_section:SECTION",
-    "stars": "saccade.viewer.star_record:SECTION",
-    "two_streams": "saccade.viewer.ivgr_sections:SECTION",
-}
 
 Tell = Callable[[str], object]
 """Is given a sentence on what could not be read or shown."""
@@ -75,7 +70,7 @@ def _read(section: Section[Read], evidence: "Evidence", tell: Tell) -> ReadSecti
 
 
 def _of_each(do: Callable[[Section[object]], Result | None], tell: Tell) -> Iterable[Result]:
-    sections, unusable = loaded(GROUP, OWN_SECTIONS, Section)
+    sections, unusable = loaded(GROUP, Section)
     for sentence in unusable:
         tell(sentence)
     for name, offer in sections.items():

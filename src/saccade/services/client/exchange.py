@@ -18,7 +18,8 @@ from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore
 from saccade.retries import CircuitBreaker, TryAgainError, asked_wait_s, back_off_s
 from saccade.services.client.connection_pool import CONNECTION_ERRORS, ConnectionPool, HttpAnswer
-from saccade.services.messages import MESSAGES, CallBody, ErrorAbout, ErrorBody
+from saccade.services.messages import MESSAGES, CallBody
+from saccade.services.refusals import ErrorAbout, ErrorBody
 from saccade.types import ImageRef, Json
 
 logger = logging.getLogger(__name__)

@@ -98,6 +98,7 @@ class RemoteTools:
                 function=_never_called,
                 deadline_s=patience_s + MARGIN_S,
                 exchange=self._exchange,
+                origin={"service": self._exchange.url},
             )
             for one in served
             if names is None or one.name in names

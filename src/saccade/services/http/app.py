@@ -28,8 +28,8 @@ from saccade.services.messages import (
     ResultBody,
     StoredBody,
     ToolsBody,
-    error_bytes,
 )
+from saccade.services.refusals import error_bytes
 from saccade.services.settings import ToolServerSettings
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]

@@ -29,7 +29,7 @@ ErrorForm = Callable[[int, str, str], bytes]
 def service_error(status: int, kind: str, message: str) -> bytes:
     """As tool services write refusals."""
     # Loaded with the first of them: the viewer starts without.
-    from saccade.services.messages import error_bytes
+    from saccade.services.refusals import error_bytes
 
     return error_bytes(kind, message, retry_after_s=1.0 if status == 503 else None)
 

@@ -8,16 +8,8 @@ from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.docs import field_docs
 from saccade.services import messages
 from saccade.services.http.guards import OPEN_PATHS
-from saccade.services.messages import (
-    MESSAGES,
-    CallBody,
-    ErrorBody,
-    HealthBody,
-    ReadyBody,
-    ResultBody,
-    StoredBody,
-    ToolsBody,
-)
+from saccade.services.messages import MESSAGES, CallBody, HealthBody, ReadyBody, ResultBody, StoredBody, ToolsBody
+from saccade.services.refusals import ErrorBody
 
 JSON = "application/json"
 

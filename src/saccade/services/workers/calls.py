@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from saccade.services.messages import CallRequest, ServedTool, error_bytes
+from saccade.services.messages import CallRequest, ServedTool
+from saccade.services.refusals import error_bytes
 from saccade.services.workers.running import CallReply
 from saccade.types import Json
 

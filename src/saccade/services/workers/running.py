@@ -16,7 +16,8 @@ from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.decode import decode_image, to_rgb
 from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore, image_hash
-from saccade.services.messages import CallRequest, PictureBody, ResultBody, ServedTool, error_bytes
+from saccade.services.messages import CallRequest, PictureBody, ResultBody, ServedTool
+from saccade.services.refusals import error_bytes
 from saccade.tools.catalogue.settings import ToolSettings
 from saccade.tools.tool import BoundCall, Returned, Tool, check_names, cut
 from saccade.types import ImageRef, ToolResult

@@ -64,7 +64,7 @@ class Entry:
         if settings.options:
             # Options may hold relative paths.
             origin["folder"] = str(folder.resolve())
-        return replace(tool, origin=origin)
+        return replace(tool, origin={"catalogue": origin})
 
 
 def ready(tool: Tool) -> Prepare:

@@ -26,7 +26,7 @@ from saccade.chat.chat_model import API_KEY_VARIABLE
 from saccade.errors import UserError, install_command
 from saccade.parsing import toml_table
 from saccade.plain_files import plain_text
-from saccade.tools.catalogue.reaches import Reach, ReachError, is_harmless, option_reach, placed
+from saccade.tools.reaches import Reach, ReachError, is_harmless, option_reach, placed
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
 
