@@ -6,22 +6,31 @@ runs it, ``slots`` holds keys and values, ``scoring`` gives log-probabilities of
 engine in a process of its own, ``vllm`` asks servers of vLLM. What answers in texts is in ``saccade.chat``.
 """
 
-from saccade.engines.engine import (
-    Completion,
-    Engine,
-    EngineContext,
-    EngineLostError,
-    Sampling,
-    ScoreRequest,
-    SequenceSlot,
-    WeightSource,
-)
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.engines.engine import (
+        Completion,
+        Engine,
+        EngineContext,
+        EngineLostError,
+        Sampling,
+        ScoreRequest,
+        SequenceSlot,
+        WeightSource,
+    )
+    from saccade.engines.local import LocalEngine
+else:
+    __getattr__, __dir__ = names_on_use(__name__)
 
 __all__ = [
     "Completion",
     "Engine",
     "EngineContext",
     "EngineLostError",
+    "LocalEngine",
     "Sampling",
     "ScoreRequest",
     "SequenceSlot",

@@ -11,7 +11,7 @@ from saccade.faces import names_on_use
 if TYPE_CHECKING:
     from saccade.learner.learner import Learner
     from saccade.learner.optimizer import OptimizerSettings
-    from saccade.learner.sequences import TrainingSequence, training_sequence, training_sequences
+    from saccade.learner.sequences import TrainingSequence, training_sequence, training_sequences, weighted
 else:
     __getattr__, __dir__ = names_on_use(__name__)
 
@@ -21,4 +21,5 @@ __all__ = [
     "TrainingSequence",
     "training_sequence",
     "training_sequences",
+    "weighted",
 ]

@@ -115,8 +115,8 @@ class Learner:
         sequences: Sequence[TrainingSequence],
         loss: PolicyLoss,
         *,
-        temperature: float,
-        learning_rate: float,
+        temperature: float = 1.0,
+        learning_rate: float | None = None,
         entropy_gradient: bool = False,
         is_stale: bool = False,
     ) -> Mapping[str, float]:
@@ -124,8 +124,10 @@ class Learner:
 
         A loss or gradient that is not finite changes nothing: the step is skipped, ``skipped`` is 1, and there are no
         means. Raises UserError when a micro-batch is smaller than an image, MachineError when memory runs out.
-        ``is_stale`` is for a learner of several ranks, whose others are not sent the loss.
+        A ``learning_rate`` of None is that of the settings. ``is_stale`` is for a learner of several ranks, whose
+        others are not sent the loss.
         """
+        learning_rate = self.settings.learning_rate if learning_rate is None else learning_rate
         check_images_fit(self.model, sequences, max_tokens=self.settings.micro_batch_tokens)
         self.optimizer.zero_grad()
         before = self.work.tokens

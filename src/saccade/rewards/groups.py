@@ -9,6 +9,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from saccade.errors import MachineError
@@ -25,7 +26,7 @@ Found = TypeVar("Found")
 
 
 def score_questions(
-    questions: Sequence[Sequence[Group]], reward: AnyReward, memory: Mapping[str, Json]
+    questions: Sequence[Sequence[Group]], reward: AnyReward, memory: Mapping[str, Json] = MappingProxyType({})
 ) -> tuple[list[tuple[Group, ...]], dict[str, Json]]:
     """Groups of each question with their scores, and the reward's memory of each task, by its id.
 

@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from saccade.engines.engine import Engine, EngineLostError
 from saccade.envs.environment import MakeEnvironment
 from saccade.errors import MachineError
 from saccade.models.chat import Chat
+from saccade.rollout.episodes import PlayedAs as PlayedAs
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
@@ -20,14 +20,6 @@ ENGINE_RESTARTS = 2
 """How often a batch is played anew because its engine ended."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlayedAs:
-    """Settings by which the trajectories of a stream are played."""
-
-    make_env: MakeEnvironment
-    settings: RolloutSettings
 
 
 def ignore_trajectory(_: Trajectory) -> None:

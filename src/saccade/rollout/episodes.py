@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from saccade.envs.calls import ToolLatencies
-from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory
+from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory, MakeEnvironment
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
@@ -68,6 +68,14 @@ class RolloutSettings:
             )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayedAs:
+    """Settings by which the trajectories of a stream are played."""
+
+    make_env: MakeEnvironment
+    settings: RolloutSettings
+
+
 TAGGED = tagged_protocol()
 
 
@@ -125,6 +133,11 @@ class EpisodeSpec:
                 latencies=self.latencies if is_timed else None,
             )
         )
+
+    def played_as(self, media: MediaStore, view: ViewRule, *, temperature: float | None = None) -> PlayedAs:
+        """Its environments and limits for a model with this view; None samples at the ``rollout``'s temperature."""
+        settings = self.rollout if temperature is None else replace(self.rollout, temperature=temperature)
+        return PlayedAs(make_env=partial(self.environment, media, view), settings=settings)
 
     def with_tools(self, *tools: Tool | EpisodeTool) -> "EpisodeSpec":
         """The same with further tools; one of the same name is replaced in its place."""

@@ -6,8 +6,7 @@ groups to workers. Learners have a door of their own, ``PolicyLearner``.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +14,7 @@ from saccade.config.fleet import FleetSettings
 from saccade.engines.engine import Engine, SamplesBeside, TakesInFlight, TellsRestarts
 from saccade.learner.processes import Company
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.batch import PlayedAs, rollout_streams
+from saccade.rollout.batch import rollout_streams
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import SampleCost, SamplePlayer
 from saccade.train.coming_weights import ComingWeights
@@ -113,10 +112,7 @@ def play_here(
         engine=engine,
         chat=model.chat,
         streams={
-            stream.name: PlayedAs(
-                make_env=partial(stream.episodes.environment, model.media, model.view),
-                settings=replace(stream.episodes.rollout, temperature=stage.settings.temperature),
-            )
+            stream.name: stream.episodes.played_as(model.media, model.view, temperature=stage.settings.temperature)
             for stream in stage.streams
         },
     )

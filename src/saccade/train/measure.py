@@ -196,10 +196,7 @@ def _asked_in(run: MeasuringState, stage: Evaluate, tasks: Sequence[Task], *, bo
 
 
 def _pass(run: MeasuringState, stage: Evaluate, episodes: EpisodeSpec) -> PlayedAs:
-    return PlayedAs(
-        make_env=lambda: episodes.environment(run.media, run.player.view),
-        settings=replace(episodes.rollout, temperature=stage.temperature),
-    )
+    return episodes.played_as(run.media, run.player.view, temperature=stage.temperature)
 
 
 def _read_summaries(run: MeasuringState, stage: Evaluate) -> None:

@@ -2,8 +2,6 @@
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from saccade.engines.engine import EngineContext
@@ -12,7 +10,6 @@ from saccade.errors import MachineError
 from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.media.packed import add_packed, packed_pictures
 from saccade.media.store import MediaStore
-from saccade.rollout.batch import PlayedAs
 from saccade.rollout.players import SampleCost, TokenPlayer
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
@@ -110,10 +107,7 @@ class RolloutWorker:
         stream = shard.requests[0].stream
         episodes = evaluation.first_pass if stream == FIRST_PASS else evaluation.episodes
         assert episodes is not None
-        how = PlayedAs(
-            make_env=partial(episodes.environment, self._media, self._model.view),
-            settings=replace(episodes.rollout, temperature=evaluation.temperature),
-        )
+        how = episodes.played_as(self._media, self._model.view, temperature=evaluation.temperature)
         player = TokenPlayer(engine=self._engine, chat=self._model.chat, view=self._model.view)
         played = player.play(shard.requests, how, lambda _, __: None)
         took = {stream: tuple(episodes.latencies.take())}
