@@ -1,6 +1,6 @@
 """GRPO by hand: the training loop in public pieces of Saccade; a small model learns to look before it answers.
 
-python examples/grpo_by_hand.py [SEED] [STEPS]      # a minute on one core
+python examples/grpo_by_hand.py [SEED] [STEPS] [HELD_OUT]      # a minute on one core
 """
 
 import sys
@@ -77,21 +77,21 @@ class Loop:
         self.engine.update_weights(self.model, number + 1)
         return groups, metrics
 
-    def right(self, count: int = 300) -> list[float]:
+    def right(self, count: int) -> list[float]:
         """Of each held-out question, 1.0 where the greedy answer is right."""
         groups = self.groups([self.task("held_out", i) for i in range(count)], 1, "held out", temperature=0.0)
         return [float(counts_as_right(group.task, trajectory)) for group in groups for trajectory in group.trajectories]
 
 
-def main(seed: int = 0, steps: int = 50) -> None:
+def main(seed: int = 0, steps: int = 50, held_out: int = 300) -> None:
     loop = Loop(seed=seed)
-    before = loop.right()
+    before = loop.right(held_out)
     for number in range(steps):
         groups, metrics = loop.step(number)
         rewards = [one.score.total for group in groups for one in group.trajectories if one.score is not None]
         norm = metrics.get("gradient_norm", 0.0)
         print(f"step {number + 1:2}: reward {sum(rewards) / len(rewards):.2f}, gradient norm {norm:.2f}", flush=True)
-    after = loop.right()
+    after = loop.right(held_out)
     gain = paired_difference(before, after, seed=0)
     low, high = (100 * end for end in gain.ci95)
     print(f"held-out questions right: {sum(before):.0f} of {gain.n} before, {sum(after):.0f} after", end="; ")
@@ -99,4 +99,4 @@ def main(seed: int = 0, steps: int = 50) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    main(*map(int, sys.argv[1:4]))
