@@ -10,13 +10,12 @@ from saccade.errors import MachineError, UserError
 from saccade.geometry import Mask
 from saccade.rewards.argos.scores import (
     answer_probability,
-    frame_of,
     gated,
     relative_accuracy,
-    segment_of,
     video_score,
 )
 from saccade.rewards.argos.spatial import PointForm, spatial_score
+from saccade.rewards.mentions import frame_of, segment_of
 
 SIZE = (100, 50)
 
