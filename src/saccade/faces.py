@@ -1,27 +1,33 @@
 """Faces of rooms: a package offers names of its modules and imports each on its first use (PEP 562).
 
 A room's ``__init__`` writes its imports once, below ``if TYPE_CHECKING``: type checkers and import-linter read them
-there, and so does ``names_on_use``. A face therefore costs nothing until a name is used, and loads torch only with a
-name that needs it.
+there, and ``names_on_use`` reads them in the compiled module, where they stand though they never run. A face therefore
+costs nothing until a name is used, and loads torch only with a name that needs it.
 """
 
-import ast
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from types import CodeType
 
 
 def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of the package ``room``.
+    """``__getattr__`` (which also gives ``__all__``) and ``__dir__`` of the package ``room``.
 
     A name must differ from those of the room's modules: Python sets a module that was imported as an attribute of its
     package, and a name like it would then mean the module.
     """
+    written = sys._getframe(1).f_code
+
+    @cache
+    def homes() -> dict[str, str]:
+        return _imported(written)
 
     def get(name: str) -> object:
-        home = _homes(room).get(name)
+        if name == "__all__":
+            return sorted(homes())
+        home = homes().get(name)
         if home is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         found: object = getattr(import_module(home), name)
@@ -29,20 +35,20 @@ def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[
         return found
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[room]), *_homes(room)})
+        return sorted({*vars(sys.modules[room]), *homes()})
 
     return get, names
 
 
-@cache
-def _homes(room: str) -> dict[str, str]:
-    """The module of each name that the room's ``if TYPE_CHECKING`` block imports."""
-    source = Path(sys.modules[room].__path__[0], "__init__.py").read_text(encoding="utf-8")
-    return {
-        alias.name: imported.module
-        for block in ast.parse(source).body
-        if isinstance(block, ast.If)
-        for imported in block.body
-        if isinstance(imported, ast.ImportFrom) and imported.module is not None
-        for alias in imported.names
-    }
+def _imported(written: CodeType) -> dict[str, str]:
+    """The module of each name that the module imports from another, of those that never ran too."""
+    from dis import get_instructions
+
+    homes: dict[str, str] = {}
+    home = ""
+    for step in get_instructions(written):
+        if step.opname == "IMPORT_NAME":
+            home = step.argval
+        elif step.opname == "IMPORT_FROM" and home not in ("typing", __name__):
+            homes[step.argval] = home
+    return homes

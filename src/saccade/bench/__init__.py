@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.bench.checkpoint import SIZES, write_checkpoint
-    from saccade.bench.results import BenchResult, write_figures
-    from saccade.bench.workload import WORKLOADS, BenchSpec, Workload
+    from saccade.bench.checkpoint import SIZES as SIZES
+    from saccade.bench.checkpoint import write_checkpoint as write_checkpoint
+    from saccade.bench.results import BenchResult as BenchResult
+    from saccade.bench.results import write_figures as write_figures
+    from saccade.bench.workload import WORKLOADS as WORKLOADS
+    from saccade.bench.workload import BenchSpec as BenchSpec
+    from saccade.bench.workload import Workload as Workload
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "SIZES",
-    "WORKLOADS",
-    "BenchResult",
-    "BenchSpec",
-    "Workload",
-    "write_checkpoint",
-    "write_figures",
-]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.codec.codecs import Codec, Reader
-    from saccade.codec.fields import Fields
-    from saccade.codec.forms import Form
-    from saccade.codec.wrong import BrokenRecordError
-
-__all__ = ["BrokenRecordError", "Codec", "Fields", "Form", "Reader"]
-
-__getattr__, __dir__ = names_on_use(__name__)
+    from saccade.codec.codecs import Codec as Codec
+    from saccade.codec.codecs import Reader as Reader
+    from saccade.codec.fields import Fields as Fields
+    from saccade.codec.forms import Form as Form
+    from saccade.codec.wrong import BrokenRecordError as BrokenRecordError
+else:
+    __getattr__, __dir__ = names_on_use(__name__)

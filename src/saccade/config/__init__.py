@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.config.context import RecipeContext, read_own_tasks, warn_of_bad_rows
-    from saccade.config.held_out import split_held_out, without_held_out
-    from saccade.config.settings import apply_overrides, check_settings, setting_keys
+    from saccade.config.context import RecipeContext as RecipeContext
+    from saccade.config.context import read_own_tasks as read_own_tasks
+    from saccade.config.context import warn_of_bad_rows as warn_of_bad_rows
+    from saccade.config.held_out import split_held_out as split_held_out
+    from saccade.config.held_out import without_held_out as without_held_out
+    from saccade.config.settings import apply_overrides as apply_overrides
+    from saccade.config.settings import check_settings as check_settings
+    from saccade.config.settings import setting_keys as setting_keys
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "RecipeContext",
-    "apply_overrides",
-    "check_settings",
-    "read_own_tasks",
-    "setting_keys",
-    "split_held_out",
-    "warn_of_bad_rows",
-    "without_held_out",
-]

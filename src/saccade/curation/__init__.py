@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.curation.examples import read_examples
-    from saccade.curation.journal import Journal
-    from saccade.curation.rows import PassRates, read_pass_rates
-    from saccade.rollout.conversation import play
+    from saccade.curation.examples import read_examples as read_examples
+    from saccade.curation.journal import Journal as Journal
+    from saccade.curation.rows import PassRates as PassRates
+    from saccade.curation.rows import read_pass_rates as read_pass_rates
+    from saccade.rollout.conversation import play as play
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Journal",
-    "PassRates",
-    "play",
-    "read_examples",
-    "read_pass_rates",
-]

@@ -11,28 +11,14 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.engines.engine import (
-        Completion,
-        Engine,
-        EngineContext,
-        EngineLostError,
-        Sampling,
-        ScoreRequest,
-        SequenceSlot,
-        WeightSource,
-    )
-    from saccade.engines.local import LocalEngine
+    from saccade.engines.engine import Completion as Completion
+    from saccade.engines.engine import Engine as Engine
+    from saccade.engines.engine import EngineContext as EngineContext
+    from saccade.engines.engine import EngineLostError as EngineLostError
+    from saccade.engines.engine import Sampling as Sampling
+    from saccade.engines.engine import ScoreRequest as ScoreRequest
+    from saccade.engines.engine import SequenceSlot as SequenceSlot
+    from saccade.engines.engine import WeightSource as WeightSource
+    from saccade.engines.local import LocalEngine as LocalEngine
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Completion",
-    "Engine",
-    "EngineContext",
-    "EngineLostError",
-    "LocalEngine",
-    "Sampling",
-    "ScoreRequest",
-    "SequenceSlot",
-    "WeightSource",
-]

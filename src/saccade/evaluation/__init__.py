@@ -10,30 +10,20 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.evaluation.error_judge import ErrorJudge
-    from saccade.evaluation.evaluate import play, play_with_views
-    from saccade.evaluation.one_image import SecondLook, answer_one
-    from saccade.evaluation.perception import Perception, measured_perception
-    from saccade.evaluation.statistics import Accuracy, Difference, paired_difference, wilson_interval
-    from saccade.evaluation.summary import StageSummary, summarise
-    from saccade.evaluation.views import CropSettings, Views
+    from saccade.evaluation.error_judge import ErrorJudge as ErrorJudge
+    from saccade.evaluation.evaluate import play as play
+    from saccade.evaluation.evaluate import play_with_views as play_with_views
+    from saccade.evaluation.one_image import SecondLook as SecondLook
+    from saccade.evaluation.one_image import answer_one as answer_one
+    from saccade.evaluation.perception import Perception as Perception
+    from saccade.evaluation.perception import measured_perception as measured_perception
+    from saccade.evaluation.statistics import Accuracy as Accuracy
+    from saccade.evaluation.statistics import Difference as Difference
+    from saccade.evaluation.statistics import paired_difference as paired_difference
+    from saccade.evaluation.statistics import wilson_interval as wilson_interval
+    from saccade.evaluation.summary import StageSummary as StageSummary
+    from saccade.evaluation.summary import summarise as summarise
+    from saccade.evaluation.views import CropSettings as CropSettings
+    from saccade.evaluation.views import Views as Views
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Accuracy",
-    "CropSettings",
-    "Difference",
-    "ErrorJudge",
-    "Perception",
-    "SecondLook",
-    "StageSummary",
-    "Views",
-    "answer_one",
-    "measured_perception",
-    "paired_difference",
-    "play",
-    "play_with_views",
-    "summarise",
-    "wilson_interval",
-]

@@ -9,35 +9,24 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.gym.family import Grammar, GymFamily, NamedDraw
-    from saccade.gym.levels import Levels
-    from saccade.gym.painter import Painter
-    from saccade.gym.program import Asking, Program, ProgramQuestion
-    from saccade.gym.registry import DOMAINS, find_draw, gym_families
-    from saccade.gym.rendering import Renderer, Rendering, SeenRegion
-    from saccade.gym.sample import GymSample
-    from saccade.gym.state import Element, Link, SceneState, as_state
+    from saccade.gym.family import Grammar as Grammar
+    from saccade.gym.family import GymFamily as GymFamily
+    from saccade.gym.family import NamedDraw as NamedDraw
+    from saccade.gym.levels import Levels as Levels
+    from saccade.gym.painter import Painter as Painter
+    from saccade.gym.program import Asking as Asking
+    from saccade.gym.program import Program as Program
+    from saccade.gym.program import ProgramQuestion as ProgramQuestion
+    from saccade.gym.registry import DOMAINS as DOMAINS
+    from saccade.gym.registry import find_draw as find_draw
+    from saccade.gym.registry import gym_families as gym_families
+    from saccade.gym.rendering import Renderer as Renderer
+    from saccade.gym.rendering import Rendering as Rendering
+    from saccade.gym.rendering import SeenRegion as SeenRegion
+    from saccade.gym.sample import GymSample as GymSample
+    from saccade.gym.state import Element as Element
+    from saccade.gym.state import Link as Link
+    from saccade.gym.state import SceneState as SceneState
+    from saccade.gym.state import as_state as as_state
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "DOMAINS",
-    "Asking",
-    "Element",
-    "Grammar",
-    "GymFamily",
-    "GymSample",
-    "Levels",
-    "Link",
-    "NamedDraw",
-    "Painter",
-    "Program",
-    "ProgramQuestion",
-    "Renderer",
-    "Rendering",
-    "SceneState",
-    "SeenRegion",
-    "as_state",
-    "find_draw",
-    "gym_families",
-]

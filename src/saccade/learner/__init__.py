@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.learner.learner import Learner
-    from saccade.learner.optimizer import OptimizerSettings
-    from saccade.learner.sequences import TrainingSequence, training_sequence, training_sequences, weighted
+    from saccade.learner.learner import Learner as Learner
+    from saccade.learner.optimizer import OptimizerSettings as OptimizerSettings
+    from saccade.learner.sequences import TrainingSequence as TrainingSequence
+    from saccade.learner.sequences import training_sequence as training_sequence
+    from saccade.learner.sequences import training_sequences as training_sequences
+    from saccade.learner.sequences import weighted as weighted
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Learner",
-    "OptimizerSettings",
-    "TrainingSequence",
-    "training_sequence",
-    "training_sequences",
-    "weighted",
-]

@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.media.decode import ImageLimits, MediaError, decode_image
-    from saccade.media.encode import png_bytes
-    from saccade.media.resize import ResizeRule, TileRule, ViewRule
-    from saccade.media.store import MediaStore, image_hash
+    from saccade.media.decode import ImageLimits as ImageLimits
+    from saccade.media.decode import MediaError as MediaError
+    from saccade.media.decode import decode_image as decode_image
+    from saccade.media.encode import png_bytes as png_bytes
+    from saccade.media.resize import ResizeRule as ResizeRule
+    from saccade.media.resize import TileRule as TileRule
+    from saccade.media.resize import ViewRule as ViewRule
+    from saccade.media.store import MediaStore as MediaStore
+    from saccade.media.store import image_hash as image_hash
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "ImageLimits",
-    "MediaError",
-    "MediaStore",
-    "ResizeRule",
-    "TileRule",
-    "ViewRule",
-    "decode_image",
-    "image_hash",
-    "png_bytes",
-]

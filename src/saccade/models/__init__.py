@@ -9,22 +9,15 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.models.checkpoint import base_checkpoint, instruction_style
-    from saccade.models.loading import LoadSettings, load_chat, load_model, write_merged
-    from saccade.models.lora import LoraSettings
-    from saccade.models.vlm import VisionLanguageModel, load_weights, named_weights
+    from saccade.models.checkpoint import base_checkpoint as base_checkpoint
+    from saccade.models.checkpoint import instruction_style as instruction_style
+    from saccade.models.loading import LoadSettings as LoadSettings
+    from saccade.models.loading import load_chat as load_chat
+    from saccade.models.loading import load_model as load_model
+    from saccade.models.loading import write_merged as write_merged
+    from saccade.models.lora import LoraSettings as LoraSettings
+    from saccade.models.vlm import VisionLanguageModel as VisionLanguageModel
+    from saccade.models.vlm import load_weights as load_weights
+    from saccade.models.vlm import named_weights as named_weights
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "LoadSettings",
-    "LoraSettings",
-    "VisionLanguageModel",
-    "base_checkpoint",
-    "instruction_style",
-    "load_chat",
-    "load_model",
-    "load_weights",
-    "named_weights",
-    "write_merged",
-]

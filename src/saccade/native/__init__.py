@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.native.decoding import NewTokens, SlotAttention
-    from saccade.native.forwards import Accelerated, CachedForward, accelerated, sampler
-    from saccade.native.kernels import Kernels
-    from saccade.native.late_interaction import native_page_scores
-    from saccade.native.vision import FeatureCache, encode_images
+    from saccade.native.decoding import NewTokens as NewTokens
+    from saccade.native.decoding import SlotAttention as SlotAttention
+    from saccade.native.forwards import Accelerated as Accelerated
+    from saccade.native.forwards import CachedForward as CachedForward
+    from saccade.native.forwards import accelerated as accelerated
+    from saccade.native.forwards import sampler as sampler
+    from saccade.native.kernels import Kernels as Kernels
+    from saccade.native.late_interaction import native_page_scores as native_page_scores
+    from saccade.native.vision import FeatureCache as FeatureCache
+    from saccade.native.vision import encode_images as encode_images
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Accelerated",
-    "CachedForward",
-    "FeatureCache",
-    "Kernels",
-    "NewTokens",
-    "SlotAttention",
-    "accelerated",
-    "encode_images",
-    "native_page_scores",
-    "sampler",
-]

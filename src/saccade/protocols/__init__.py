@@ -11,68 +11,44 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.protocols.baselines import BASELINES, BaselineName, baseline_protocol
-    from saccade.protocols.box_text import BoxForm
-    from saccade.protocols.code import EVALUATION_TURNS, TRAINING_TURNS, code_protocol
-    from saccade.protocols.code_words import PYTHON_TOOL
-    from saccade.protocols.described import DESCRIBED, described_protocol
-    from saccade.protocols.instructions import Style
-    from saccade.protocols.linguistic_tools import LinguisticTool, LinguisticToolbox, ToolboxSource, read_toolbox
-    from saccade.protocols.named import PROTOCOLS, ProtocolName, known_name, protocol_named
-    from saccade.protocols.pointed import POINTED, pointed_protocol, pointed_with_tools_protocol
-    from saccade.protocols.points import find_points
-    from saccade.protocols.protocol import ChatProtocol, ParsedTurn
-    from saccade.protocols.tagged import direct_protocol, tagged_protocol
-    from saccade.protocols.tool_tags import ChainCall
-    from saccade.protocols.toolchain import TOOLCHAIN, Chain, ChainError, chain_thought, read_chain, toolchain_protocol
-    from saccade.protocols.two_streams import (
-        GROUNDED,
-        TEXTUAL,
-        grounded_protocol,
-        grounded_with_crop_protocol,
-        textual_protocol,
-    )
+    from saccade.protocols.baselines import BASELINES as BASELINES
+    from saccade.protocols.baselines import BaselineName as BaselineName
+    from saccade.protocols.baselines import baseline_protocol as baseline_protocol
+    from saccade.protocols.box_text import BoxForm as BoxForm
+    from saccade.protocols.code import EVALUATION_TURNS as EVALUATION_TURNS
+    from saccade.protocols.code import TRAINING_TURNS as TRAINING_TURNS
+    from saccade.protocols.code import code_protocol as code_protocol
+    from saccade.protocols.code_words import PYTHON_TOOL as PYTHON_TOOL
+    from saccade.protocols.described import DESCRIBED as DESCRIBED
+    from saccade.protocols.described import described_protocol as described_protocol
+    from saccade.protocols.instructions import Style as Style
+    from saccade.protocols.linguistic_tools import LinguisticTool as LinguisticTool
+    from saccade.protocols.linguistic_tools import LinguisticToolbox as LinguisticToolbox
+    from saccade.protocols.linguistic_tools import ToolboxSource as ToolboxSource
+    from saccade.protocols.linguistic_tools import read_toolbox as read_toolbox
+    from saccade.protocols.named import PROTOCOLS as PROTOCOLS
+    from saccade.protocols.named import ProtocolName as ProtocolName
+    from saccade.protocols.named import known_name as known_name
+    from saccade.protocols.named import protocol_named as protocol_named
+    from saccade.protocols.pointed import POINTED as POINTED
+    from saccade.protocols.pointed import pointed_protocol as pointed_protocol
+    from saccade.protocols.pointed import pointed_with_tools_protocol as pointed_with_tools_protocol
+    from saccade.protocols.points import find_points as find_points
+    from saccade.protocols.protocol import ChatProtocol as ChatProtocol
+    from saccade.protocols.protocol import ParsedTurn as ParsedTurn
+    from saccade.protocols.tagged import direct_protocol as direct_protocol
+    from saccade.protocols.tagged import tagged_protocol as tagged_protocol
+    from saccade.protocols.tool_tags import ChainCall as ChainCall
+    from saccade.protocols.toolchain import TOOLCHAIN as TOOLCHAIN
+    from saccade.protocols.toolchain import Chain as Chain
+    from saccade.protocols.toolchain import ChainError as ChainError
+    from saccade.protocols.toolchain import chain_thought as chain_thought
+    from saccade.protocols.toolchain import read_chain as read_chain
+    from saccade.protocols.toolchain import toolchain_protocol as toolchain_protocol
+    from saccade.protocols.two_streams import GROUNDED as GROUNDED
+    from saccade.protocols.two_streams import TEXTUAL as TEXTUAL
+    from saccade.protocols.two_streams import grounded_protocol as grounded_protocol
+    from saccade.protocols.two_streams import grounded_with_crop_protocol as grounded_with_crop_protocol
+    from saccade.protocols.two_streams import textual_protocol as textual_protocol
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "BASELINES",
-    "DESCRIBED",
-    "EVALUATION_TURNS",
-    "GROUNDED",
-    "POINTED",
-    "PROTOCOLS",
-    "PYTHON_TOOL",
-    "TEXTUAL",
-    "TOOLCHAIN",
-    "TRAINING_TURNS",
-    "BaselineName",
-    "BoxForm",
-    "Chain",
-    "ChainCall",
-    "ChainError",
-    "ChatProtocol",
-    "LinguisticTool",
-    "LinguisticToolbox",
-    "ParsedTurn",
-    "ProtocolName",
-    "Style",
-    "ToolboxSource",
-    "baseline_protocol",
-    "chain_thought",
-    "code_protocol",
-    "described_protocol",
-    "direct_protocol",
-    "find_points",
-    "grounded_protocol",
-    "grounded_with_crop_protocol",
-    "known_name",
-    "pointed_protocol",
-    "pointed_with_tools_protocol",
-    "protocol_named",
-    "read_chain",
-    "read_toolbox",
-    "tagged_protocol",
-    "textual_protocol",
-    "toolchain_protocol",
-]

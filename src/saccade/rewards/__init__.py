@@ -11,53 +11,30 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.rewards.grounding import GroundingReward
-    from saccade.rewards.groups import score_attempts, score_question, score_questions
-    from saccade.rewards.hack_check import check_verifier
-    from saccade.rewards.ivgr import IvgrReward
-    from saccade.rewards.lang2act import Lang2ActReward, lang2act_reward
-    from saccade.rewards.reward import (
-        AnyReward,
-        GroupReward,
-        GroupScores,
-        OutcomeReward,
-        Reward,
-        RuleReward,
-        check_scorable,
-        counts_as_right,
-        is_correct,
-        keeps_format,
-    )
-    from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward, execution_returns
-    from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
-    from saccade.types import Score, Term
+    from saccade.rewards.grounding import GroundingReward as GroundingReward
+    from saccade.rewards.groups import score_attempts as score_attempts
+    from saccade.rewards.groups import score_question as score_question
+    from saccade.rewards.groups import score_questions as score_questions
+    from saccade.rewards.hack_check import check_verifier as check_verifier
+    from saccade.rewards.ivgr import IvgrReward as IvgrReward
+    from saccade.rewards.lang2act import Lang2ActReward as Lang2ActReward
+    from saccade.rewards.lang2act import lang2act_reward as lang2act_reward
+    from saccade.rewards.reward import AnyReward as AnyReward
+    from saccade.rewards.reward import GroupReward as GroupReward
+    from saccade.rewards.reward import GroupScores as GroupScores
+    from saccade.rewards.reward import OutcomeReward as OutcomeReward
+    from saccade.rewards.reward import Reward as Reward
+    from saccade.rewards.reward import RuleReward as RuleReward
+    from saccade.rewards.reward import check_scorable as check_scorable
+    from saccade.rewards.reward import counts_as_right as counts_as_right
+    from saccade.rewards.reward import is_correct as is_correct
+    from saccade.rewards.reward import keeps_format as keeps_format
+    from saccade.rewards.tool_use import CodeDanceReward as CodeDanceReward
+    from saccade.rewards.tool_use import DeepEyesReward as DeepEyesReward
+    from saccade.rewards.tool_use import execution_returns as execution_returns
+    from saccade.rewards.vista import DifficultyAdaptiveReward as DifficultyAdaptiveReward
+    from saccade.rewards.vista import VistaReward as VistaReward
+    from saccade.types import Score as Score
+    from saccade.types import Term as Term
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "AnyReward",
-    "CodeDanceReward",
-    "DeepEyesReward",
-    "DifficultyAdaptiveReward",
-    "GroundingReward",
-    "GroupReward",
-    "GroupScores",
-    "IvgrReward",
-    "Lang2ActReward",
-    "OutcomeReward",
-    "Reward",
-    "RuleReward",
-    "Score",
-    "Term",
-    "VistaReward",
-    "check_scorable",
-    "check_verifier",
-    "counts_as_right",
-    "execution_returns",
-    "is_correct",
-    "keeps_format",
-    "lang2act_reward",
-    "score_attempts",
-    "score_question",
-    "score_questions",
-]

@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.sandbox.results import ErrorKind, Isolation, Layers, Limits, RunError, RunResult
-    from saccade.sandbox.sandbox import NoIsolationWarning, Sandbox
-    from saccade.sandbox.session import Session
+    from saccade.sandbox.results import ErrorKind as ErrorKind
+    from saccade.sandbox.results import Isolation as Isolation
+    from saccade.sandbox.results import Layers as Layers
+    from saccade.sandbox.results import Limits as Limits
+    from saccade.sandbox.results import RunError as RunError
+    from saccade.sandbox.results import RunResult as RunResult
+    from saccade.sandbox.sandbox import NoIsolationWarning as NoIsolationWarning
+    from saccade.sandbox.sandbox import Sandbox as Sandbox
+    from saccade.sandbox.session import Session as Session
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "ErrorKind",
-    "Isolation",
-    "Layers",
-    "Limits",
-    "NoIsolationWarning",
-    "RunError",
-    "RunResult",
-    "Sandbox",
-    "Session",
-]

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.services.http.server import serve
-    from saccade.services.settings import GroupSettings, Serving, ToolServerSettings, serving_of
+    from saccade.services.http.server import serve as serve
+    from saccade.services.settings import GroupSettings as GroupSettings
+    from saccade.services.settings import Serving as Serving
+    from saccade.services.settings import ToolServerSettings as ToolServerSettings
+    from saccade.services.settings import serving_of as serving_of
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "GroupSettings",
-    "Serving",
-    "ToolServerSettings",
-    "serve",
-    "serving_of",
-]

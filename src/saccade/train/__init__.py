@@ -12,36 +12,26 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.rollout import EpisodeSpec
-    from saccade.train.artefacts import Derive, DeriveContext, Derived
-    from saccade.train.material import Asked, ExampleSource, Material
-    from saccade.train.plan import Demonstration, DemonstrationSource, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
-    from saccade.train.recipe_loading import load_recipe
-    from saccade.train.run import run_plan
-    from saccade.train.stage_settings import AlgorithmSettings, ImitationSettings, RLSettings, SFTSettings
+    from saccade.rollout import EpisodeSpec as EpisodeSpec
+    from saccade.train.artefacts import Derive as Derive
+    from saccade.train.artefacts import DeriveContext as DeriveContext
+    from saccade.train.artefacts import Derived as Derived
+    from saccade.train.material import Asked as Asked
+    from saccade.train.material import ExampleSource as ExampleSource
+    from saccade.train.material import Material as Material
+    from saccade.train.plan import Demonstration as Demonstration
+    from saccade.train.plan import DemonstrationSource as DemonstrationSource
+    from saccade.train.plan import Evaluate as Evaluate
+    from saccade.train.plan import Plan as Plan
+    from saccade.train.plan import RLStage as RLStage
+    from saccade.train.plan import SFTStage as SFTStage
+    from saccade.train.plan import Stage as Stage
+    from saccade.train.plan import Stream as Stream
+    from saccade.train.recipe_loading import load_recipe as load_recipe
+    from saccade.train.run import run_plan as run_plan
+    from saccade.train.stage_settings import AlgorithmSettings as AlgorithmSettings
+    from saccade.train.stage_settings import ImitationSettings as ImitationSettings
+    from saccade.train.stage_settings import RLSettings as RLSettings
+    from saccade.train.stage_settings import SFTSettings as SFTSettings
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "AlgorithmSettings",
-    "Asked",
-    "Demonstration",
-    "DemonstrationSource",
-    "Derive",
-    "DeriveContext",
-    "Derived",
-    "EpisodeSpec",
-    "Evaluate",
-    "ExampleSource",
-    "ImitationSettings",
-    "Material",
-    "Plan",
-    "RLSettings",
-    "RLStage",
-    "SFTSettings",
-    "SFTStage",
-    "Stage",
-    "Stream",
-    "load_recipe",
-    "run_plan",
-]

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.viewer.evidence import Evidence, collect
-    from saccade.viewer.report import report_values, write_report
+    from saccade.viewer.evidence import Evidence as Evidence
+    from saccade.viewer.evidence import collect as collect
+    from saccade.viewer.report import report_values as report_values
+    from saccade.viewer.report import write_report as write_report
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Evidence",
-    "collect",
-    "report_values",
-    "write_report",
-]

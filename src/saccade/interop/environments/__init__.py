@@ -9,36 +9,19 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.interop.environments.bridge import BridgedSource
-    from saccade.interop.environments.gymnasium_world import GymnasiumSource
-    from saccade.interop.environments.own_worlds import world_of
-    from saccade.interop.environments.sources import WorldNames, source_of
-    from saccade.interop.environments.world import (
-        NumberedEpisode,
-        StepResult,
-        World,
-        WorldObservation,
-        WorldSource,
-        episode_of_task,
-        episode_task,
-    )
-    from saccade.interop.environments.world_env import WorldEnv, WorldSettings
+    from saccade.interop.environments.bridge import BridgedSource as BridgedSource
+    from saccade.interop.environments.gymnasium_world import GymnasiumSource as GymnasiumSource
+    from saccade.interop.environments.own_worlds import world_of as world_of
+    from saccade.interop.environments.sources import WorldNames as WorldNames
+    from saccade.interop.environments.sources import source_of as source_of
+    from saccade.interop.environments.world import NumberedEpisode as NumberedEpisode
+    from saccade.interop.environments.world import StepResult as StepResult
+    from saccade.interop.environments.world import World as World
+    from saccade.interop.environments.world import WorldObservation as WorldObservation
+    from saccade.interop.environments.world import WorldSource as WorldSource
+    from saccade.interop.environments.world import episode_of_task as episode_of_task
+    from saccade.interop.environments.world import episode_task as episode_task
+    from saccade.interop.environments.world_env import WorldEnv as WorldEnv
+    from saccade.interop.environments.world_env import WorldSettings as WorldSettings
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "BridgedSource",
-    "GymnasiumSource",
-    "NumberedEpisode",
-    "StepResult",
-    "World",
-    "WorldEnv",
-    "WorldNames",
-    "WorldObservation",
-    "WorldSettings",
-    "WorldSource",
-    "episode_of_task",
-    "episode_task",
-    "source_of",
-    "world_of",
-]

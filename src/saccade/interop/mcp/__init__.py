@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.interop.mcp.client import McpTools
-    from saccade.interop.mcp.server import mcp_server
-    from saccade.interop.mcp.serving import serve_http, serve_stdio
+    from saccade.interop.mcp.client import McpTools as McpTools
+    from saccade.interop.mcp.server import mcp_server as mcp_server
+    from saccade.interop.mcp.serving import serve_http as serve_http
+    from saccade.interop.mcp.serving import serve_stdio as serve_stdio
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "McpTools",
-    "mcp_server",
-    "serve_http",
-    "serve_stdio",
-]

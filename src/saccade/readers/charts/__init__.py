@@ -9,28 +9,19 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.readers.charts.chart import Axis, Chart, ChartKind, ChartReader, Series
-    from saccade.readers.charts.classical import ClassicalReader
-    from saccade.readers.charts.descriptions import analysis_of, caption_of, scene_graph_of
-    from saccade.readers.charts.questions import answer
-    from saccade.readers.charts.svg import svg_of
-    from saccade.readers.charts.table import csv_of, data_of, markdown_of
+    from saccade.readers.charts.chart import Axis as Axis
+    from saccade.readers.charts.chart import Chart as Chart
+    from saccade.readers.charts.chart import ChartKind as ChartKind
+    from saccade.readers.charts.chart import ChartReader as ChartReader
+    from saccade.readers.charts.chart import Series as Series
+    from saccade.readers.charts.classical import ClassicalReader as ClassicalReader
+    from saccade.readers.charts.descriptions import analysis_of as analysis_of
+    from saccade.readers.charts.descriptions import caption_of as caption_of
+    from saccade.readers.charts.descriptions import scene_graph_of as scene_graph_of
+    from saccade.readers.charts.questions import answer as answer
+    from saccade.readers.charts.svg import svg_of as svg_of
+    from saccade.readers.charts.table import csv_of as csv_of
+    from saccade.readers.charts.table import data_of as data_of
+    from saccade.readers.charts.table import markdown_of as markdown_of
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "Axis",
-    "Chart",
-    "ChartKind",
-    "ChartReader",
-    "ClassicalReader",
-    "Series",
-    "analysis_of",
-    "answer",
-    "caption_of",
-    "csv_of",
-    "data_of",
-    "markdown_of",
-    "scene_graph_of",
-    "svg_of",
-]

@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.readers.geometry.cdl import cdl_of, statements_of
-    from saccade.readers.geometry.language import parse_statements
-    from saccade.readers.geometry.solver import SolverAnswer, solve
-    from saccade.readers.geometry.terms import LanguageError, written
+    from saccade.readers.geometry.cdl import cdl_of as cdl_of
+    from saccade.readers.geometry.cdl import statements_of as statements_of
+    from saccade.readers.geometry.language import parse_statements as parse_statements
+    from saccade.readers.geometry.solver import SolverAnswer as SolverAnswer
+    from saccade.readers.geometry.solver import solve as solve
+    from saccade.readers.geometry.terms import LanguageError as LanguageError
+    from saccade.readers.geometry.terms import written as written
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "LanguageError",
-    "SolverAnswer",
-    "cdl_of",
-    "parse_statements",
-    "solve",
-    "statements_of",
-    "written",
-]

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.readers.text.lines import TextLine, TextReader
-    from saccade.readers.text.optional import EasyReader, TesseractReader
-    from saccade.readers.text.rapid import RapidReader
+    from saccade.readers.text.lines import TextLine as TextLine
+    from saccade.readers.text.lines import TextReader as TextReader
+    from saccade.readers.text.optional import EasyReader as EasyReader
+    from saccade.readers.text.optional import TesseractReader as TesseractReader
+    from saccade.readers.text.rapid import RapidReader as RapidReader
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "EasyReader",
-    "RapidReader",
-    "TesseractReader",
-    "TextLine",
-    "TextReader",
-]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.runs.trackers.following import Trackers, open_trackers, send_report
-    from saccade.runs.trackers.tracker import TrackedPicture, Tracker
+    from saccade.runs.trackers.following import Trackers as Trackers
+    from saccade.runs.trackers.following import open_trackers as open_trackers
+    from saccade.runs.trackers.following import send_report as send_report
+    from saccade.runs.trackers.tracker import TrackedPicture as TrackedPicture
+    from saccade.runs.trackers.tracker import Tracker as Tracker
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = ["TrackedPicture", "Tracker", "Trackers", "open_trackers", "send_report"]

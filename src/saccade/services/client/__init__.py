@@ -8,26 +8,13 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.services.client.configured import (
-        NO_TOOLS,
-        Tools,
-        ToolsOfRun,
-        configured_tools,
-        of_families,
-        tools_of_run,
-    )
-    from saccade.services.client.remote_regions import RemoteRegions
-    from saccade.services.client.remote_tools import RemoteTools
+    from saccade.services.client.configured import NO_TOOLS as NO_TOOLS
+    from saccade.services.client.configured import Tools as Tools
+    from saccade.services.client.configured import ToolsOfRun as ToolsOfRun
+    from saccade.services.client.configured import configured_tools as configured_tools
+    from saccade.services.client.configured import of_families as of_families
+    from saccade.services.client.configured import tools_of_run as tools_of_run
+    from saccade.services.client.remote_regions import RemoteRegions as RemoteRegions
+    from saccade.services.client.remote_tools import RemoteTools as RemoteTools
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "NO_TOOLS",
-    "RemoteRegions",
-    "RemoteTools",
-    "Tools",
-    "ToolsOfRun",
-    "configured_tools",
-    "of_families",
-    "tools_of_run",
-]

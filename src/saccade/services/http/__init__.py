@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.services.http.app import create_app
-    from saccade.services.http.server import serve
-    from saccade.services.http.service import ToolService
+    from saccade.services.http.app import create_app as create_app
+    from saccade.services.http.server import serve as serve
+    from saccade.services.http.service import ToolService as ToolService
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "ToolService",
-    "create_app",
-    "serve",
-]

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.services.workers.calls import CallBook, QueueFullError, ToolWorker, WorkerCrew
-    from saccade.services.workers.pool import Pool
+    from saccade.services.workers.calls import CallBook as CallBook
+    from saccade.services.workers.calls import QueueFullError as QueueFullError
+    from saccade.services.workers.calls import ToolWorker as ToolWorker
+    from saccade.services.workers.calls import WorkerCrew as WorkerCrew
+    from saccade.services.workers.pool import Pool as Pool
 else:
     __getattr__, __dir__ = names_on_use(__name__)
-
-__all__ = [
-    "CallBook",
-    "Pool",
-    "QueueFullError",
-    "ToolWorker",
-    "WorkerCrew",
-]
