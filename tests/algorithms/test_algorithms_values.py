@@ -9,7 +9,7 @@ from algorithm_samples import group, policy_tokens, rewarded, trajectory
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.dapo import MeanWithin, SoftOverlong, dapo, is_truncated, teaches
+from saccade.algorithms.dapo import SoftOverlong, dapo, is_truncated, teaches
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.errors import UserError
@@ -173,20 +173,6 @@ def test_a_group_teaches_when_its_scored_rewards_differ_at_all() -> None:
     assert teaches(rewarded(0.1, 0.1, 0.1 + 1e-12))
     assert not teaches(rewarded(1.0))
     assert not teaches(group(trajectory(1.0), trajectory(None, status="failed")))
-
-
-def test_mean_filter_keeps_what_lies_strictly_between_its_bounds() -> None:
-    keep = MeanWithin(low=0.25, high=0.75)
-    assert [keep(rewarded(*values)) for values in ((1, 0), (0.25, 0.25), (1, 0.5), (1, 1))] == [
-        True,
-        False,
-        False,
-        False,
-    ]
-    assert not keep(group(trajectory(None, status="failed")))
-    assert keep(group(trajectory(0.5), trajectory(None, status="failed")))
-    with pytest.raises(UserError, match="keep no group"):
-        MeanWithin(low=0.9, high=0.1)
 
 
 def test_truncated_are_those_that_a_limit_ended() -> None:

@@ -8,7 +8,7 @@ from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.media import MediaStore
 from saccade.miniature.judges import ExactJudge
-from saccade.miniature.video_facts import DrawnVideos, ErringVideoJudge
+from saccade.miniature.video_facts import DrawnVideos
 from saccade.protocols.points import find_points
 from saccade.rewards.argos import ExactRegions, Selection, Verifier
 from saccade.rewards.argos.verifier import MeasuredPoints
@@ -200,15 +200,3 @@ def test_a_task_without_known_frames_is_refused() -> None:
 def test_the_judge_of_pictures_refuses_videos() -> None:
     with pytest.raises(UserError, match="is about a video, whose things change"):
         asyncio.run(ExactJudge()(turning(), Reference(text="the circle", boxes=(), box_reward=0.0), "the circle"))
-
-
-def test_errors_are_drawn_from_the_seed_and_the_question_alone() -> None:
-    async def verdicts(judge: ErringVideoJudge) -> list[float | None]:
-        return [await judge(turning(), 2, 2, f"{number} times the circle is blue") for number in range(400)]
-
-    assert asyncio.run(verdicts(ErringVideoJudge(judge=JUDGE))) == [1.0] * 400
-    judge = ErringVideoJudge(judge=JUDGE, wrong_share=0.25, no_verdict_share=0.1, seed=1)
-    first, again = asyncio.run(verdicts(judge)), asyncio.run(verdicts(judge))
-    assert first == again
-    assert 20 < first.count(None) < 60
-    assert 60 < first.count(0.0) < 120

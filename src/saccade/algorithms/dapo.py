@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import fsum
 
-from saccade.algorithms.advantages import group_relative, is_constant, reward_of
+from saccade.algorithms.advantages import group_relative, is_constant
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
@@ -19,22 +18,6 @@ def teaches(group: Group) -> bool:
     this has two different rewards, which is the same for rewards of 0 and 1.
     """
     return not is_constant(group)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MeanWithin:
-    """Keeps groups whose mean reward lies strictly between two bounds, as Lang2Act's code does with 0.1 and 0.9."""
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise UserError(f"low={self.low} and high={self.high} keep no group; low must be below high")
-
-    def __call__(self, group: Group) -> bool:
-        rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
-        return bool(rewards) and self.low < fsum(rewards) / len(rewards) < self.high
 
 
 def is_truncated(trajectory: Trajectory) -> bool:

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from saccade.errors import UserError
-from saccade.rewards.argos import VideoJudge
-from saccade.seeding import generator_for
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES
 from saccade.tasks.scene import PLACE_NAMES
 from saccade.types import Task
@@ -68,27 +66,6 @@ class DrawnVideos:
         video = _Video(task, first, last, self.tolerance_s)
         verdicts = [verdict for said in _statements(description) for verdict in video.verdicts(said)]
         return bool(verdicts) and all(verdicts)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ErringVideoJudge:
-    """Another judge of videos that says the opposite in a share of its verdicts, and nothing in another.
-
-    Whether it errs depends on the seed and on what it is asked alone.
-    """
-
-    judge: VideoJudge
-    wrong_share: float = 0.0
-    no_verdict_share: float = 0.0
-    seed: int = 0
-
-    async def __call__(self, task: Task, first: int, last: int, description: str, /) -> float | None:
-        verdict = await self.judge(task, first, last, description)
-        chance = generator_for(self.seed, "video errors", task.id, first, last, description)
-        silent, wrong = chance.random(2).tolist()
-        if verdict is None or silent < self.no_verdict_share:
-            return None
-        return 1.0 - verdict if wrong < self.wrong_share else verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.errors import ToolError
-from saccade.readers.diagrams.words import as_texts, read_words
+from saccade.readers.diagrams.words import read_words
+from saccade.readers.geometry.terms import written
 from saccade.tools.diagram_tools import goal_cdl, text_cdl
 from saccade.tools.geometry_tools import solve_cdl
 
@@ -87,8 +88,8 @@ from saccade.tools.geometry_tools import solve_cdl
 )
 def test_a_question_is_understood_whole(question: str, said: list[str], goals: list[str]) -> None:
     words = read_words(question)
-    assert sorted(as_texts(words.said)) == sorted(said)
-    assert list(as_texts(words.goals)) == goals
+    assert sorted(map(written, words.said)) == sorted(said)
+    assert list(map(written, words.goals)) == goals
     assert words.left_out == ()
 
 
@@ -183,9 +184,9 @@ def test_cdl_says_no_direction_that_the_words_leave_open() -> None:
 
 def test_the_end_of_a_phrase_is_not_read_alone() -> None:
     words = read_words("The bisector of AB meets CD at E. AB : CD : EF = 2 : 3 : x. Find AB.")
-    assert as_texts(words.said) == ()
+    assert words.said == ()
     assert "the bisector of AB meets CD at E" in words.left_out
 
 
 def test_a_colon_before_a_sentence_makes_no_ratio() -> None:
-    assert as_texts(read_words("Given: AB = 5. Find: BC.").said) == ("Equals(LengthOf(Line(A,B)),5)",)
+    assert tuple(map(written, read_words("Given: AB = 5. Find: BC.").said)) == ("Equals(LengthOf(Line(A,B)),5)",)

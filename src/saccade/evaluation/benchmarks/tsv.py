@@ -5,7 +5,6 @@ whose pictures it shares. Files reach gigabytes: no picture is held, and the fil
 """
 
 import ast
-import binascii
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -210,12 +209,6 @@ def _spans(record: _Record, start: int, end: int, path: Path) -> tuple[FileSpan,
             raise UserError(f"{path}, line {record.line}, column 'image': the list of pictures is damaged")
         spans.append(FileSpan(record.offset + opening + len(mark), closing - opening - len(mark)))
         place = closing + len(mark)
-
-
-def read_span(file: BinaryIO, span: FileSpan) -> bytes:
-    """The bytes that the base64 text says; ``binascii.Error`` where it is none."""
-    file.seek(span.start)
-    return binascii.a2b_base64(file.read(span.length))
 
 
 def listed_paths(text: str) -> tuple[str, ...]:

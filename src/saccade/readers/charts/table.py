@@ -4,15 +4,12 @@ DePlot's rows end in ``<0x0A>``, UniChart's in ``&&``:
 
     DePlot    TITLE | Goods sold <0x0A> Item | 2020 | 2021 <0x0A> tea | 5 | 7
     UniChart  Item | 2020 | 2021 && tea | 5 | 7
-
-Printing and parsing are each other's inverse for charts of kind ``table`` whose texts hold no separators.
 """
 
 import csv
 import io
 import re
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.errors import ToolError
@@ -23,11 +20,8 @@ from saccade.types import Json
 MAX_ROWS = 512
 MAX_COLUMNS = 64
 
-_DEPLOT_ROW = "<0x0A>"
-_UNICHART_ROW = "&&"
 _CELL = "|"
 _TITLE = "TITLE"
-_SEPARATORS = re.compile(r"\s*(?:<0x0A>|&&|\||[\r\n\t])\s*")
 _EMPTY = {"", "-", "–", "—", "n/a", "na", "nan", "none", "null"}
 
 
@@ -36,20 +30,9 @@ def parse_deplot(text: str) -> Chart:
     return _chart(_rows(text, re.compile(r"<0x0A>|\n")))
 
 
-def print_deplot(chart: Chart) -> str:
-    """A chart as DePlot would write it, its title first."""
-    title = [[_TITLE, chart.title]]
-    return f" {_DEPLOT_ROW} ".join(_line(row) for row in [*title, *table_rows(chart)])
-
-
 def parse_unichart(text: str) -> Chart:
     """The table of UniChart's output; task tokens are left out. ``ToolError`` when it is none."""
     return _chart(_rows(re.sub(r"</?s(?:_answer)?>|<extract_data_table>|<pad>", " ", text), re.compile(r"&&|\n")))
-
-
-def print_unichart(chart: Chart) -> str:
-    """A chart as UniChart would write it; its title is lost."""
-    return f" {_UNICHART_ROW} ".join(_line(row) for row in table_rows(chart))
 
 
 def table_rows(chart: Chart) -> list[list[str]]:
@@ -77,10 +60,6 @@ def written(value: float | None) -> str:
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(int(rounded)) if rounded.is_integer() and abs(rounded) < 1e15 else f"{rounded:.12g}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f" {_CELL} ".join(_SEPARATORS.sub(" / ", cell).strip() for cell in cells)
 
 
 def _rows(text: str, row_end: re.Pattern[str]) -> list[list[str]]:

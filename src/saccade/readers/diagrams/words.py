@@ -14,7 +14,7 @@ from saccade.readers.diagrams.quantities import SUM, in_logic_form
 from saccade.readers.diagrams.word_measures import MEASURES
 from saccade.readers.diagrams.word_patterns import RELATIONS, SHAPES, Meaning
 from saccade.readers.geometry.language import parse_statements
-from saccade.readers.geometry.terms import Call, written
+from saccade.readers.geometry.terms import Call
 from saccade.readers.geometry.values import names_of
 from saccade.readers.geometry.vocabulary import check_statement
 
@@ -228,8 +228,3 @@ def _roles_left_out(text: str, said: Sequence[Call]) -> list[str]:
     """Phrases that call a line a chord or a median, where no statement says so."""
     known = {tuple(sorted(names_of(node.args[0]))) for node in said if _ROLE_WORDS.match(node.name)}
     return [f"that {names} is a {role}" for role, names in _ROLE.findall(text) if tuple(sorted(names)) not in known]
-
-
-def as_texts(statements: tuple[Call, ...]) -> tuple[str, ...]:
-    """Logic forms as texts."""
-    return tuple(written(said) for said in statements)
