@@ -9,7 +9,6 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Self
 
 from PIL import Image, ImageStat
@@ -84,9 +83,7 @@ class ServedTools:
                     self.url = f"http://127.0.0.1:{line['port']}"
                     found.set()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.send_signal(signal.SIGTERM)
         assert self._process.wait(60) == 0
         self._tools_file.unlink()

@@ -83,11 +83,7 @@ def test_mistakes_say_what_to_do(
 
 
 def test_questions_get_their_pages_in_a_file_that_is_read_like_any_other(
-    folder: Path,
-    encoder: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    folder: Path, encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     index, out = str(tmp_path / "index"), tmp_path / "out"
     assert run_command(["index", str(folder), "--encoder", encoder, "--out", index, "--quiet"]) == 0

@@ -130,12 +130,7 @@ def test_a_published_model_is_planned_measured_and_its_adapter_opened_by_name(da
         [(planned, said)] = told_by(hub, tmp_path, ["plan-memory", "--model", name])
         assert planned == 0, said
         assert not any("safetensors" in one or "/blobs/" in one for one in hub.asked)
-        done = told_by(
-            hub,
-            tmp_path,
-            [*train, *small("rl.optimizer.lora.rank=2")],
-            ["push", "runs/lora", "me/lora"],
-        )
+        done = told_by(hub, tmp_path, [*train, *small("rl.optimizer.lora.rank=2")], ["push", "runs/lora", "me/lora"])
         assert [status for status, _ in done] == [0, 0], done
         assert json.loads(hub.state.files("model", "me/lora")["adapter_config.json"])["base_model_name_or_path"] == name
         # Elsewhere nothing of it is there, and the base is found by the name that the adapter has for it.

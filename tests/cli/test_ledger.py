@@ -20,10 +20,7 @@ def test_counts_of_earlier_processes_are_added_and_roles_stay(tmp_path: Path) ->
     second = Ledger(path)
     second.of("teacher")(ChatCounts(requests=3))
     none = ChatCounts().as_counts()
-    expected = {
-        "teacher": {**none, "requests": 5, "prompt_tokens": 7},
-        "checker": {**none, "cache_hits": 1},
-    }
+    expected = {"teacher": {**none, "requests": 5, "prompt_tokens": 7}, "checker": {**none, "cache_hits": 1}}
     assert second.counts() == expected
     assert Ledger(path).counts() == expected
 

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.curation.ivgr.plain_words import (
-    MAX_REPLY_CHARS,
-    coordinates_in,
-    lost_objects,
-    named_objects,
-    plain_reply,
-)
+from saccade.curation.ivgr.plain_words import MAX_REPLY_CHARS, coordinates_in, lost_objects, named_objects, plain_reply
 from saccade.geometry import Box
 
 BOXES = [Box(10, 20, 60, 70), Box(70.4, 30, 110, 75)]

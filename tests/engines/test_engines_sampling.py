@@ -92,8 +92,7 @@ def tokenizer():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["the answer is rows", 'a {"name": "crop" 250\n\t', "größe 图像 🙂 \x00\x7f\xad", "<think>é</think>", ""],
+    "text", ["the answer is rows", 'a {"name": "crop" 250\n\t', "größe 图像 🙂 \x00\x7f\xad", "<think>é</think>", ""]
 )
 def test_the_bytes_of_the_tokens_are_the_bytes_of_the_text(tokenizer, text):
     table = TokenBytes(tokenizer)

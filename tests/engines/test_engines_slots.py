@@ -23,12 +23,7 @@ PAGED = False
 
 def empty_cache():
     return SlotCache(
-        layer_count=LAYERS,
-        kv_heads=HEADS,
-        head_dim=DIM,
-        dtype=torch.float32,
-        device=torch.device("cpu"),
-        paged=PAGED,
+        layer_count=LAYERS, kv_heads=HEADS, head_dim=DIM, dtype=torch.float32, device=torch.device("cpu"), paged=PAGED
     )
 
 
@@ -65,10 +60,7 @@ def test_each_row_is_written_at_its_own_length():
 
 def test_a_new_token_looks_at_its_own_row_up_to_itself():
     window = empty_cache_with_two_rows().window(0, [3, 0], 2)
-    assert window.mask[:, 0].int().tolist() == [
-        [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]],
-        [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]],
-    ]
+    assert window.mask[:, 0].int().tolist() == [[[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]]
 
 
 def empty_cache_with_two_rows():

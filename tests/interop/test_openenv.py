@@ -255,11 +255,7 @@ def test_openenvs_own_client_gets_large_pictures_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"task_id": "none"}, "the server has no such task"),
-        ({"sed": 1}, "reset knows no 'sed'"),
-    ],
+    ("options", "message"), [({"task_id": "none"}, "the server has no such task"), ({"sed": 1}, "reset knows no 'sed'")]
 )
 def test_wrong_options_are_told_and_the_session_goes_on(url: str, options: dict[str, object], message: str) -> None:
     with SaccadeEnvClient(url) as client:

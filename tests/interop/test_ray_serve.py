@@ -22,8 +22,7 @@ from saccade.tools.tool import tool_from
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        importlib.util.find_spec("ray") is None,
-        reason="Ray is not here; make ray installs it and runs this file",
+        importlib.util.find_spec("ray") is None, reason="Ray is not here; make ray installs it and runs this file"
     ),
 ]
 

@@ -72,12 +72,7 @@ def test_values_and_gradients_are_those_of_log_softmax(
     ours = gradients(
         model,
         lambda given: chosen_logprobs(
-            model,
-            given,
-            targets,
-            temperature=temperature,
-            entropy_gradient=entropy,
-            max_logits=rows * model.vocab_size,
+            model, given, targets, temperature=temperature, entropy_gradient=entropy, max_logits=rows * model.vocab_size
         ),
         entropy=entropy,
     )

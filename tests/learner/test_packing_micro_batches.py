@@ -30,13 +30,7 @@ def named(sequences: list[TrainingSequence], *, max_tokens: int) -> list[list[in
 
 def test_groups_stay_together_and_fill_micro_batches_the_largest_first() -> None:
     """Tokens with the prompt once: a 4 + 3 + 2 = 9, b 2 + 6 = 8, c 2 + 2 = 4, d 1 + 1 = 2."""
-    sequences = [
-        sequence("c?", 2),
-        sequence("aaaa", 3),
-        sequence("bb", 6),
-        sequence("d", 1),
-        sequence("aaaa", 2),
-    ]
+    sequences = [sequence("c?", 2), sequence("aaaa", 3), sequence("bb", 6), sequence("d", 1), sequence("aaaa", 2)]
     assert named(sequences, max_tokens=12) == [[1, 3, 4], [0, 2]]
     assert named(sequences, max_tokens=9) == [[1, 4], [2], [0, 3]]
 

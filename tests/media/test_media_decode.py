@@ -189,8 +189,7 @@ def test_zero_width_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw",
-    [b"", b"hello", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"RIFF1234WAVE"],
+    "raw", [b"", b"hello", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"RIFF1234WAVE"]
 )
 def test_what_is_no_image_is_an_error_that_names_the_place(raw: bytes) -> None:
     with pytest.raises(MediaError, match=r"^row 3 of x\.jsonl: "):

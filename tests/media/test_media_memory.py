@@ -91,8 +91,7 @@ def test_strips_have_the_pixels_of_a_conversion_in_one_piece(mode: str, file_for
 
 @pytest.mark.filterwarnings("ignore:'mode' parameter is deprecated")
 @pytest.mark.parametrize(
-    ("mode", "transparency"),
-    [("L", 77), ("P", 77), ("P", bytes(range(256))), ("RGB", (1, 2, 3)), ("1", 1)],
+    ("mode", "transparency"), [("L", 77), ("P", 77), ("P", bytes(range(256))), ("RGB", (1, 2, 3)), ("1", 1)]
 )
 def test_strips_lay_transparent_colours_of_a_png_on_white(mode: str, transparency: object) -> None:
     assert_as_in_one_piece(encoded(picture(mode), "PNG", transparency=transparency))

@@ -28,11 +28,7 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc
 def fewest_pages(**settings: str) -> tuple[str, int]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
     done = subprocess.run(
-        [sys.executable, "-c", PAGES_OF_BLOCKS],
-        env=environment | settings,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", PAGES_OF_BLOCKS], env=environment | settings, capture_output=True, text=True, check=True
     )
     keeps, pages = done.stdout.split()
     return keeps, int(pages)

@@ -134,13 +134,7 @@ def test_published_settings_give_the_published_counts() -> None:
     """By hand: 448 x 448 px in patches of 14 is 32 x 32, the shuffle leaves 16 x 16 = 256; a square above 12 tiles
     takes 3 x 3 of them, since 9 is the largest square grid, and a thumbnail."""
     rule = TileRule(tile_px=448, tokens_per_tile=256, min_tiles=1, max_tiles=12, convention="relative_1000")
-    counts = {
-        (448, 448): 256,
-        (1344, 1344): 10 * 256,
-        (896, 448): 3 * 256,
-        (5376, 448): 13 * 256,
-        (100, 100): 256,
-    }
+    counts = {(448, 448): 256, (1344, 1344): 10 * 256, (896, 448): 3 * 256, (5376, 448): 13 * 256, (100, 100): 256}
     processor = GotOcr2ImageProcessorPil(size={"height": 448, "width": 448}, min_patches=1, max_patches=12)
     assert family_of("internvl").view_rule(processor, InternVLConfig()) == rule
     assert {shape: rule.token_count(ImageRef(hash="0" * 64, width=shape[0], height=shape[1])) for shape in counts} == (

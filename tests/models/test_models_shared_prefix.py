@@ -60,13 +60,7 @@ def test_the_shortest_prompt_decides_how_much_is_shared() -> None:
 
 
 @pytest.mark.parametrize(
-    "prompts",
-    [
-        [],
-        [("a", 90), ("b", 90), ("c", 90)],
-        [("a", 90), ("a", 90), None],
-        [("a", 8), ("a", 8), ("a", 8)],
-    ],
+    "prompts", [[], [("a", 90), ("b", 90), ("c", 90)], [("a", 90), ("a", 90), None], [("a", 8), ("a", 8), ("a", 8)]]
 )
 def test_nothing_is_shared_where_it_would_not_pay(prompts: list[tuple[str, int] | None]) -> None:
     assert shared_prefix(prompts) is None

@@ -9,18 +9,7 @@ from saccade.protocols.two_streams import grounded_protocol, textual_protocol
 from saccade.rewards.groups import score_question
 from saccade.rewards.judges.consistency import NO_VERDICT, Reference, Verdict
 from saccade.rewards.reward import GroupReward
-from saccade.types import (
-    Answer,
-    Group,
-    ImageRef,
-    Json,
-    SceneObject,
-    Score,
-    Target,
-    Task,
-    Trajectory,
-    Turn,
-)
+from saccade.types import Answer, Group, ImageRef, Json, SceneObject, Score, Target, Task, Trajectory, Turn
 
 RED, BLUE = Box(8, 8, 56, 56), Box(200, 200, 248, 248)
 HALF_RED = Box(8, 8, 56, 32)

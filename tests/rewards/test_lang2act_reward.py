@@ -28,10 +28,7 @@ from saccade.rewards.lang2act import Lang2ActForm, Lang2ActReward, graded_tools,
 from saccade.types import Group, Observation, Task, Trajectory, Turn
 
 
-@pytest.mark.parametrize(
-    ("form", "values"),
-    [("paper", [1.0, 0.8, 0.2, 0.0]), ("graded", [1.0, 0.0, 0.2, 0.0])],
-)
+@pytest.mark.parametrize(("form", "values"), [("paper", [1.0, 0.8, 0.2, 0.0]), ("graded", [1.0, 0.0, 0.2, 0.0])])
 def test_every_value_of_both_forms(form: Lang2ActForm, values: list[float]) -> None:
     cases = [(True, True), (True, False), (False, True), (False, False)]
     assert [lang2act_reward(is_right=right, is_valid=valid, form=form) for right, valid in cases] == values

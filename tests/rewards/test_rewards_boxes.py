@@ -70,12 +70,7 @@ def test_one_box_around_everything_earns_little() -> None:
 
 
 def test_inverted_empty_and_endless_boxes_count_as_misses() -> None:
-    bad = [
-        Box(10, 10, 0, 0),
-        Box(5, 5, 5, 5),
-        Box(math.nan, 0, 10, 10),
-        Box(-math.inf, -math.inf, math.inf, math.inf),
-    ]
+    bad = [Box(10, 10, 0, 0), Box(5, 5, 5, 5), Box(math.nan, 0, 10, 10), Box(-math.inf, -math.inf, math.inf, math.inf)]
     for box in bad:
         assert dual_iou([box], [A]) == 0.0
         assert dual_iou([A, box], [A]) == 0.75

@@ -84,11 +84,7 @@ class SayingSlot:
 
 def run(model, requests, make_env, settings=SETTINGS, **engine_settings):
     return rollout_batch(
-        requests,
-        engine=LocalEngine(model, **engine_settings),
-        chat=model.chat,
-        make_env=make_env,
-        settings=settings,
+        requests, engine=LocalEngine(model, **engine_settings), chat=model.chat, make_env=make_env, settings=settings
     )
 
 
@@ -271,11 +267,7 @@ def test_every_trajectory_is_the_same_alone(model, requests_for, looking):
 def test_a_group_costs_one_prompt_and_each_turn_only_what_is_new(model, requests_for, looking):
     engine = LocalEngine(model)
     done = rollout_batch(
-        requests_for("ab", samples=4),
-        engine=engine,
-        chat=model.chat,
-        make_env=looking(),
-        settings=SETTINGS,
+        requests_for("ab", samples=4), engine=engine, chat=model.chat, make_env=looking(), settings=SETTINGS
     )
     prompts = sum(len(done[index].segments[0].ids) for index in (0, 4))
     observations = [s.ids for t in done for s in t.segments if s.role == "observation"]

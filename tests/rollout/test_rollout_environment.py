@@ -74,11 +74,7 @@ def test_the_experts_own_tokens_roll_out_to_its_demonstration(vlm, media):
 
     shown = [demonstrate(example, env=make_env(), chat=vlm.chat) for example in examples]
     played = rollout_batch(
-        requests_of(examples, 1),
-        engine=ReplayingEngine(shown),
-        chat=vlm.chat,
-        make_env=make_env,
-        settings=SETTINGS,
+        requests_of(examples, 1), engine=ReplayingEngine(shown), chat=vlm.chat, make_env=make_env, settings=SETTINGS
     )
     for trajectory, demonstration, example in zip(played, shown, examples):
         assert trajectory.status == "answered"

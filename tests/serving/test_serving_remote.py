@@ -143,10 +143,7 @@ async def loopback(host: str, port: int) -> str:
 
 def fetcher_of(host: PictureHost, within_s: float = 60.0, **settings: int) -> PictureFetcher:
     return PictureFetcher(
-        AgentServerSettings(allows_https=True, **settings),
-        address_of=loopback,
-        trusted=host.trusted,
-        within_s=within_s,
+        AgentServerSettings(allows_https=True, **settings), address_of=loopback, trusted=host.trusted, within_s=within_s
     )
 
 
@@ -216,8 +213,7 @@ def test_a_certificate_of_another_name_is_refused(host: PictureHost) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["https://", "https://u:p@pictures.example/", "https://a\x01b/", "https://x:99999/", "https:///"],
+    "url", ["https://", "https://u:p@pictures.example/", "https://a\x01b/", "https://x:99999/", "https:///"]
 )
 def test_an_address_that_is_none_is_refused(host: PictureHost, url: str) -> None:
     with pytest.raises(AskedWrongError, match="no address of a picture"):

@@ -106,13 +106,7 @@ def test_a_stop_text_ends_the_reply(agent):
 
 
 def test_pictures_between_words_are_shown_where_they_stand(agent):
-    content = [
-        said("Compare"),
-        shown(picture(1)),
-        said("with"),
-        shown(picture(2, kind="JPEG")),
-        said("please"),
-    ]
+    content = [said("Compare"), shown(picture(1)), said("with"), shown(picture(2, kind="JPEG")), said("please")]
     trace = agent.get(agent.ask(content).json()["saccade"]["trace"]).json()
     assert trace["task"]["question"] == "Compare<image 1>with<image 2>please"
     assert trace["task"]["interleaved"] is True

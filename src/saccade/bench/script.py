@@ -87,11 +87,7 @@ def _length(tokenizer: PreTrainedTokenizerFast, text: str) -> int:
 
 
 def _filled(
-    tokenizer: PreTrainedTokenizerFast,
-    fillers: Sequence[int],
-    wanted: int,
-    length: Callable[[str], int],
-    name: str,
+    tokenizer: PreTrainedTokenizerFast, fillers: Sequence[int], wanted: int, length: Callable[[str], int], name: str
 ) -> str:
     """A text of whole words with which ``length`` is exactly ``wanted``."""
     words = [tokenizer.decode([token]) for token in fillers]

@@ -282,11 +282,7 @@ def serve(spec: BenchSpec, channel: Channel) -> None:
         trainer.trained = []
         trainer.remove_callback(PrinterCallback)
         steps.take_fingerprint = trainer.take_fingerprint
-        versions = {
-            "trl": trl.__version__,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        }
+        versions = {"trl": trl.__version__, "torch": torch.__version__, "transformers": transformers.__version__}
         channel.send(Ready(versions=versions, resident_mb=peak_mb("cpu")))
         try:
             trainer.train()

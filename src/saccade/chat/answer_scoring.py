@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from saccade.chat.local_chat import LoadedEngine, loaded_engine
@@ -101,9 +100,7 @@ class CheckpointTeacher:
         self._loaded = loaded_engine(self.path, self.media, self.load)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loaded = None
 
 
@@ -160,7 +157,5 @@ class ServerTeacher:
         run_to_end(probe())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Each call closes its own connections."""

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from saccade.chat.chat_model import ChatCounts, ChatModel
@@ -128,9 +127,7 @@ class LocalChat:
         self._model = self._make()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._model = None
         logger.info("calls to %s: requests %s", self._name, f"{self._asked:,}")
 

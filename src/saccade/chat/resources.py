@@ -10,7 +10,6 @@ A recipe, or a reward with a model behind it, needs three lines:
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self, TypedDict, Unpack
 
 from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, connect
@@ -113,7 +112,5 @@ class Resources:
             self._open = opening.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open.close()

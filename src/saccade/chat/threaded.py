@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 from weakref import finalize
 
@@ -150,9 +149,7 @@ class ChatThread:
         self._running = LoopThread("saccade-chat"), asyncio.Semaphore(self._at_once)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self._running is not None
         thread, _ = self._running
         self._running = None

@@ -30,12 +30,7 @@ GROUPS = {
         "judge-agreement": "judge_agreement:judge_agreement",
         "reread": "benchmarks:reread",
     },
-    "Look": {
-        "view": "view:view",
-        "show": "show:show",
-        "report": "report:report",
-        "check": "check:check",
-    },
+    "Look": {"view": "view:view", "show": "show:show", "report": "report:report", "check": "check:check"},
     "Data": {
         "check-data": "check_data:check_data",
         "families": "families:families",

@@ -62,9 +62,7 @@ def argos(
             family=family,
             count=count,
             finders=FinderNames(
-                detector=existing("--detector", detector),
-                segmenter=existing("--segmenter", segmenter),
-                service=service,
+                detector=existing("--detector", detector), segmenter=existing("--segmenter", segmenter), service=service
             ),
             exact_video=None if family is None else DrawnVideos(),
             skip_bad_rows=skip_bad_rows,

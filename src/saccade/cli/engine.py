@@ -25,18 +25,10 @@ def engine() -> None:
 @options.listening_options(8000, host_help="Address to listen on; every client that reaches it can change the weights.")
 @click.option("--dtype", type=click.Choice(["auto", "float32", "bfloat16"]), default="auto", show_default=True)
 @click.option(
-    "--max-model-len",
-    type=click.IntRange(min=2),
-    default=8200,
-    show_default=True,
-    help="Maximum tokens of a sequence.",
+    "--max-model-len", type=click.IntRange(min=2), default=8200, show_default=True, help="Maximum tokens of a sequence."
 )
 @click.option(
-    "--kv-cache-mib",
-    type=click.IntRange(min=1),
-    default=256,
-    show_default=True,
-    help="KV-cache memory on a CPU.",
+    "--kv-cache-mib", type=click.IntRange(min=1), default=256, show_default=True, help="KV-cache memory on a CPU."
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads, if vLLM runs on a CPU."

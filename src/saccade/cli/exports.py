@@ -83,15 +83,7 @@ def export(
         return
     if family is not None:
         export_family(
-            family,
-            form,
-            out,
-            count=count,
-            test=test,
-            seed=seed,
-            difficulty=difficulty,
-            licence=licence,
-            name=set_name,
+            family, form, out, count=count, test=test, seed=seed, difficulty=difficulty, licence=licence, name=set_name
         )
         return
     assert run is not None

@@ -45,14 +45,7 @@ ENCODER_HELP = "Directory of ColPali, ColQwen2, ColModernVBERT or a sentence-tra
 @options.threads
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def index(
-    folder: Path,
-    where: str,
-    out: Path,
-    precision: str,
-    dpi: int,
-    max_pixels: int,
-    first_stage: str | None,
-    quiet: bool,
+    folder: Path, where: str, out: Path, precision: str, dpi: int, max_pixels: int, first_stage: str | None, quiet: bool
 ) -> None:
     """Index the PDFs and pictures of FOLDER, or add new and changed ones to the index.
 

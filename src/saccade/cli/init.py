@@ -36,10 +36,7 @@ def init(directory: Path, count: int) -> None:
     from saccade.atomic import disk_errors, write_text_atomic
 
     pages = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
     with disk_errors(directory):
         (directory / "data" / "images").mkdir(parents=True, exist_ok=True)

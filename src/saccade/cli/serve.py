@@ -68,14 +68,7 @@ PORT = click.IntRange(1, 65_535)
     "--images", "folders", type=PATH, multiple=True, help="Folder from which pictures may be named by path. Repeatable."
 )
 @options.threads
-def mcp(
-    tools_file: Path | None,
-    http: bool,
-    host: str,
-    port: int,
-    token_env: str,
-    folders: tuple[Path, ...],
-) -> None:
+def mcp(tools_file: Path | None, http: bool, host: str, port: int, token_env: str, folders: tuple[Path, ...]) -> None:
     """Offer tools to any client of the Model Context Protocol: those of a configuration, or the image tools."""
     tools = _tools(tools_file)
     from saccade.interop.mcp.images import ReceivedImages

@@ -105,11 +105,4 @@ def serve_agent(
         click.echo(shown(f"saccade: {policy.in_words}"), err=True)
         for resource in policy.resources:
             entered.enter_context(resource)
-        serve(
-            policy.agent,
-            settings,
-            media=policy.media,
-            tool_names=policy.tool_names,
-            token=token,
-            listener=listener,
-        )
+        serve(policy.agent, settings, media=policy.media, tool_names=policy.tool_names, token=token, listener=listener)

@@ -16,11 +16,7 @@ _Tree = dict[str, "SettingDoc | _Tree"]
 
 
 def settings_file(
-    found: "Sequence[SettingDoc]",
-    run: "Mapping[str, Json]",
-    *,
-    papers: Mapping[str, str],
-    larger: "Mapping[str, Json]",
+    found: "Sequence[SettingDoc]", run: "Mapping[str, Json]", *, papers: Mapping[str, str], larger: "Mapping[str, Json]"
 ) -> str:
     """All settings at their defaults below their meanings; ``run`` are the options of ``saccade train``.
 

@@ -33,12 +33,7 @@ def verifier() -> None:
 @options.seed
 @options.threads
 def hacks(
-    reward: str | None,
-    data: Path | None,
-    image_root: Path | None,
-    skip_bad_rows: bool,
-    count: int,
-    seed: int,
+    reward: str | None, data: Path | None, image_root: Path | None, skip_bad_rows: bool, count: int, seed: int
 ) -> int:
     """Test a reward, by default Argos' with exact regions and Lang2Act's, against the known hacks; exit status 1 if any
     pays."""

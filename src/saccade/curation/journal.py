@@ -11,7 +11,6 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from saccade.atomic import check_in_place, refuse_link, write_text_atomic
@@ -62,12 +61,7 @@ class Journal(Generic[Outcome]):
     """A folder with what the curation was started with and its outcomes; this process alone may write it while open."""
 
     def __init__(
-        self,
-        directory: Path,
-        started_with: Mapping[str, Json],
-        outcome_from: Callable[[Row], Outcome],
-        *,
-        resume: bool,
+        self, directory: Path, started_with: Mapping[str, Json], outcome_from: Callable[[Row], Outcome], *, resume: bool
     ) -> None:
         """UserError when the folder holds something else, was started otherwise, or ``resume`` is not given for it.
 
@@ -123,9 +117,7 @@ class Journal(Generic[Outcome]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _locked(self) -> IO[bytes]:

@@ -205,10 +205,7 @@ class SelectionReport:
 
     def describe(self) -> str:
         """The counts as lines of text."""
-        counted = (
-            ("questions left out", self.dropped),
-            ("questions by pass rate", self.pass_rates),
-        )
+        counted = (("questions left out", self.dropped), ("questions by pass rate", self.pass_rates))
         return report_lines(
             [f"{self.kept} of {self.questions} questions kept", failed_line(self.failed, "questions")],
             counted,

@@ -20,14 +20,7 @@ import torch
 from safetensors.torch import save_file
 
 from saccade.codec.codecs import PLAIN_CODEC
-from saccade.engines.engine import (
-    Completion,
-    EngineContext,
-    EngineLostError,
-    Sampling,
-    ScoreRequest,
-    WeightSource,
-)
+from saccade.engines.engine import Completion, EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
 from saccade.engines.process_connection import ProcessConnection
 from saccade.engines.process_values import (
     MODEL,

@@ -79,12 +79,7 @@ class ProcessConnection:
             environment["PYTHONPATH"] = str(Path(saccade.__file__).parent.parent)
         with theirs:
             process = Popen(
-                command,
-                stdin=DEVNULL,
-                stdout=STDERR,
-                pass_fds=(theirs.fileno(),),
-                close_fds=True,
-                env=environment,
+                command, stdin=DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(),), close_fds=True, env=environment
             )
         return cls(process, ours, what=what, lost_error=lost_error)
 

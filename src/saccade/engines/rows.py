@@ -142,9 +142,7 @@ class Rows:
         if not rows:
             return ()
         hidden = self._forwards.decode(
-            [row.sequence.ids[-1] for row in rows],
-            [row.position for row in rows],
-            [row.slot.length for row in rows],
+            [row.sequence.ids[-1] for row in rows], [row.position for row in rows], [row.slot.length for row in rows]
         )
         for row in rows:
             row.follow(row.position + 1)

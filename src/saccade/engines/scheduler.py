@@ -77,9 +77,7 @@ class LocalSequence:
         """
         self._accept(ids, images, sampling)
         self.turn = OpenTurn(
-            sampling=sampling,
-            answer=asyncio.get_running_loop().create_future(),
-            stops=StopFinder(sampling.stop),
+            sampling=sampling, answer=asyncio.get_running_loop().create_future(), stops=StopFinder(sampling.stop)
         )
         self._scheduler.report()
         try:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from saccade.errors import MachineError, missing_extra
@@ -40,9 +39,7 @@ class MathVerify:
             raise missing_extra("math", "math-verify", needed_for="a second verdict on answers in mathematics")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end()
 
     def __call__(self, gold: str, answer: str) -> bool | str:

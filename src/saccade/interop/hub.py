@@ -81,12 +81,7 @@ def fetched_data(name: HubName) -> Path:
 
 
 def publish(
-    repo: str,
-    files: Mapping[str, Path | bytes],
-    *,
-    message: str,
-    branch: str | None = None,
-    is_private: bool = False,
+    repo: str, files: Mapping[str, Path | bytes], *, message: str, branch: str | None = None, is_private: bool = False
 ) -> str:
     """Puts files into a model's repository in one commit, and makes it where it is not there; the commit's address.
 

@@ -85,10 +85,7 @@ class Learner:
         with memory_errors(settings):
             choose_trained(model, settings)
             self._root = PackForward(
-                model,
-                value_head=value_head,
-                values_train_trunk=values_train_trunk,
-                frozen_images=_frozen_images(model),
+                model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=_frozen_images(model)
             )
             has_masters = sharding is not None and sharding.apply(self._root)
             if sharding is not None:

@@ -22,13 +22,7 @@ def muon(weights: Sequence[nn.Parameter], learning_rate: float, weight_decay: fl
     """Muon on AdamW's scale: one learning rate serves both, as an orthogonal update times 0.2 sqrt(longer side) changes
     a weight about as much as AdamW's does."""
     kind = MuonOnCPU if all(weight.device.type == "cpu" for weight in weights) else torch.optim.Muon
-    return kind(
-        weights,
-        lr=learning_rate,
-        momentum=MOMENTUM,
-        weight_decay=weight_decay,
-        adjust_lr_fn="match_rms_adamw",
-    )
+    return kind(weights, lr=learning_rate, momentum=MOMENTUM, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
 
 
 class MuonOnCPU(torch.optim.Muon):

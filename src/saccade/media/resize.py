@@ -84,11 +84,7 @@ def smart_resize(width: int, height: int, *, factor: int, min_pixels: int, max_p
 def frame_of_view(image: ImageRef, view_size: tuple[int, int], convention: CoordinateConvention) -> Frame:
     """The frame of an image whose view has this (width, height)."""
     return Frame(
-        width=image.width,
-        height=image.height,
-        view_width=view_size[0],
-        view_height=view_size[1],
-        convention=convention,
+        width=image.width, height=image.height, view_width=view_size[0], view_height=view_size[1], convention=convention
     )
 
 

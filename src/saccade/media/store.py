@@ -80,11 +80,7 @@ class MediaStore:
     """
 
     def __init__(
-        self,
-        directory: Path | None = None,
-        *,
-        cache_bytes: int = 256 << 20,
-        limits: ImageLimits = DEFAULT_LIMITS,
+        self, directory: Path | None = None, *, cache_bytes: int = 256 << 20, limits: ImageLimits = DEFAULT_LIMITS
     ) -> None:
         self._directory = directory
         self._limits = limits

@@ -30,11 +30,7 @@ MOST_FRAMES_READ = 250_000
 """All frames of a file are decoded on the way to those that are taken: over two hours at 30 a second."""
 _FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,ogg,asf,gif"
 _TIME_SLACK_S = 1e-6
-_QUARTER_TURNS = {
-    90: Image.Transpose.ROTATE_90,
-    180: Image.Transpose.ROTATE_180,
-    270: Image.Transpose.ROTATE_270,
-}
+_QUARTER_TURNS = {90: Image.Transpose.ROTATE_90, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_270}
 """Counterclockwise, as FFmpeg says how a frame is to be shown."""
 
 

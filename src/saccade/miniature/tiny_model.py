@@ -67,11 +67,7 @@ def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **rope: obj
         "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": None,
         "eos_token_id": tokenizer.eos_token_id,
-        "rope_parameters": {
-            "rope_type": "default",
-            "rope_theta": 10_000.0,
-            **rope,
-        },
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, **rope},
     }
 
 
@@ -130,10 +126,7 @@ def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VL
     config = Qwen2_5_VLConfig(
         text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size)),
         vision_config=_vision_config(size)
-        | {
-            "window_size": size.view_px,
-            "fullatt_block_indexes": [size.vision_depth - 1],
-        },
+        | {"window_size": size.view_px, "fullatt_block_indexes": [size.vision_depth - 1]},
         tie_word_embeddings=True,
         **_special_ids(tokenizer),
     )

@@ -109,9 +109,7 @@ def mean_attention(shares: Sequence[AttentionShare | None]) -> MeanAttention | N
     inside, outside, area = (math.fsum(values) / len(values) for values in zip(*parts)) if parts else (None,) * 3
     image = math.fsum(share.image for share in given) / len(given)
     return MeanAttention(
-        share=AttentionShare(image=image, inside=inside, outside=outside, area=area),
-        n=len(given),
-        n_targets=len(parts),
+        share=AttentionShare(image=image, inside=inside, outside=outside, area=area), n=len(given), n_targets=len(parts)
     )
 
 

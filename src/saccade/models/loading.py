@@ -327,12 +327,7 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     try:
         _bound_views(path, model.config, image_processor, settings)
         loaded = VisionLanguageModel(
-            model,
-            tokenizer,
-            image_processor,
-            media,
-            observation_role=_role(settings),
-            device=settings.torch_device,
+            model, tokenizer, image_processor, media, observation_role=_role(settings), device=settings.torch_device
         )
     except UserError as error:
         raise UserError(f"{path}: {error}") from error

@@ -15,10 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
-from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import (
-    Qwen2_5_VLVisionAttention,
-    apply_rotary_pos_emb_vision,
-)
+from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionAttention, apply_rotary_pos_emb_vision
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLVisionAttention
 
 _KINDS = (Qwen2_5_VLVisionAttention, Qwen3VLVisionAttention)

@@ -212,10 +212,7 @@ class VisionLanguageModel:
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
-            extra = {
-                "visual_pos_masks": embedded.is_image,
-                "deepstack_visual_embeds": list(embedded.deepstack),
-            }
+            extra = {"visual_pos_masks": embedded.is_image, "deepstack_visual_embeds": list(embedded.deepstack)}
         if prefix is not None:
             extra["prefix"] = prefix
         if watch is not None:

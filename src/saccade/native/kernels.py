@@ -13,15 +13,7 @@ from torch import Tensor
 
 from saccade.models.plain_layers import Angles
 from saccade.native.block_mask import BlockMask, KeyValues
-from saccade.native.interface import (
-    ARGUMENTS,
-    AttentionGradient,
-    Decoding,
-    Product,
-    Rotation,
-    address,
-    attention_of,
-)
+from saccade.native.interface import ARGUMENTS, AttentionGradient, Decoding, Product, Rotation, address, attention_of
 from saccade.native.library import native_library
 
 _BLOCK_ROWS = 256

@@ -84,9 +84,7 @@ class OpenedRegions:
             self._entered = entering.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._regions = None
         if self._entered is not None:
             self._entered.close()

@@ -21,11 +21,7 @@ CANDIDATE_VECTORS = 300_000
 
 
 def open_two_stage(
-    path: Path,
-    stage: FirstStage = FirstStage(),
-    *,
-    candidates: int | None = None,
-    threads: int | None = None,
+    path: Path, stage: FirstStage = FirstStage(), *, candidates: int | None = None, threads: int | None = None
 ) -> "TwoStageIndex":
     """The index in a directory with its first stage; UserError where it is not built, or behind the index."""
     return TwoStageIndex(open_index(path, threads=threads), stage, candidates=candidates)

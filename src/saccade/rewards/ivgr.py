@@ -89,11 +89,7 @@ class IvgrReward:
         reference = updated(kept, found)
         if self.textual in groups:
             scores[self.textual] = await self._textual(
-                task,
-                groups[self.textual],
-                right[self.textual],
-                reference,
-                is_from_archive=reference is kept,
+                task, groups[self.textual], right[self.textual], reference, is_from_archive=reference is kept
             )
         archived = reference if self.use_archive else None
         return GroupScores(scores=scores, memory=None if archived is None else reference_to_json(archived))
@@ -190,8 +186,5 @@ def _consistencies(verdicts: Sequence[Verdict | None], weight: float) -> list[tu
 def _noted_verdict(verdict: Verdict | None) -> dict[str, float]:
     if verdict is None:
         return {}
-    asked = {
-        "no_verdict": float(verdict.value is None),
-        "unjudgeable": float(verdict.is_unjudgeable),
-    }
+    asked = {"no_verdict": float(verdict.value is None), "unjudgeable": float(verdict.is_unjudgeable)}
     return {"judge_attack": float(verdict.is_attack), **({} if verdict.is_attack else asked)}

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.repetition import (
-    DEFAULT_LIMITS,
-    RULES,
-    Level,
-    Repetition,
-    RepetitionLimits,
-    repetition,
-    worst,
-)
+from saccade.rewards.repetition import DEFAULT_LIMITS, RULES, Level, Repetition, RepetitionLimits, repetition, worst
 from saccade.rewards.reward import GroupScores, RuleReward, check_scorable, keeps_format
 from saccade.types import Json, Score, Task, Term, Trajectory
 
@@ -74,10 +66,7 @@ class VistaReward:
         is_right = answer is not None and self.is_right(task, answer)
         return Score(
             terms=vista_terms(
-                penalty=PENALTIES[found.level],
-                is_formatted=keeps_format(trajectory),
-                is_right=is_right,
-                form=self.form,
+                penalty=PENALTIES[found.level], is_formatted=keeps_format(trajectory), is_right=is_right, form=self.form
             ),
             is_right=is_right,
             notes={f"repeats_{rule}": float(rule == found.rule) for rule in RULES},

@@ -225,12 +225,7 @@ def install(gallery: Gallery) -> Callable[..., None]:
     replaced: dict[object, dict[str, object]] = {
         plt: {"show": show_figures},
         Figure: {"show": show_figure},
-        cv2: {
-            "imshow": imshow,
-            "waitKey": no_key,
-            "waitKeyEx": no_key,
-            **dict.fromkeys(_WINDOWS, nothing),
-        },
+        cv2: {"imshow": imshow, "waitKey": no_key, "waitKeyEx": no_key, **dict.fromkeys(_WINDOWS, nothing)},
     }
     for owner, functions in replaced.items():
         for name, function in functions.items():

@@ -74,11 +74,7 @@ def resize_session(*, mib: int, files: int) -> None:
 def _unshare_as(proc: int, flags: int, *, inside: int) -> None:
     user, group = os.geteuid(), os.getegid()
     linux.unshare(flags)
-    for name, line in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{inside} {user} 1"),
-        ("gid_map", f"{inside} {group} 1"),
-    ):
+    for name, line in (("setgroups", "deny"), ("uid_map", f"{inside} {user} 1"), ("gid_map", f"{inside} {group} 1")):
         file = os.open(f"self/{name}", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
         try:
             os.write(file, line.encode())

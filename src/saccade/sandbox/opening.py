@@ -85,10 +85,7 @@ def _serve(trainer: socket.socket, setting: SandboxSetting, folder: str) -> NoRe
     memories = Memories(**{name: _memory_file(name) for name in ("out", "err", "inbox", "images")})
     near, far = packet_pair()
     place = state.Place(
-        folder=folder,
-        limits=setting.limits,
-        is_in_pid_namespace=not setting.base,
-        has_gate=bool(setting.program),
+        folder=folder, limits=setting.limits, is_in_pid_namespace=not setting.base, has_gate=bool(setting.program)
     )
     pid = os.fork()
     if pid == 0:
@@ -216,9 +213,7 @@ def _gate(near: socket.socket, memories: Memories, setting: SandboxSetting) -> s
         raise RuntimeError("the session's first process did not confine itself" + said(memories))
     rounds = 1 if setting.base else _THREAD_ROUNDS
     return seccomp.ForkGate(
-        received[0],
-        most_threads=rounds * setting.limits.threads,
-        architecture=ARCHITECTURES[linux.architecture_name()],
+        received[0], most_threads=rounds * setting.limits.threads, architecture=ARCHITECTURES[linux.architecture_name()]
     )
 
 

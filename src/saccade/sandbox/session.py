@@ -63,13 +63,7 @@ class Session:
     """A namespace and a folder in which code runs, one run after the other; each one is a transaction."""
 
     def __init__(
-        self,
-        channel: int,
-        pidfd: int,
-        *,
-        limits: Limits,
-        runs: threading.BoundedSemaphore,
-        threads: ThreadPoolExecutor,
+        self, channel: int, pidfd: int, *, limits: Limits, runs: threading.BoundedSemaphore, threads: ThreadPoolExecutor
     ) -> None:
         self._channel = socket.socket(fileno=channel)
         self._pidfd = pidfd

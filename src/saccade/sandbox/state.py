@@ -149,11 +149,7 @@ class SessionState:
         self._close_run()
         if failure is not None:
             self._tell(
-                kind="fail",
-                error=failure.kind,
-                name=failure.name,
-                message=failure.message,
-                traceback=failure.traceback,
+                kind="fail", error=failure.kind, name=failure.name, message=failure.message, traceback=failure.traceback
             )
             # Not an exit: the exit handlers and buffers are the model's.
             stay()

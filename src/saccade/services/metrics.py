@@ -24,11 +24,7 @@ class Metrics:
             registry=self._registry,
         )
         self.batch_size = Histogram(
-            "tool_batch_size",
-            "Calls that a worker gets at once",
-            ("tool",),
-            buckets=_CALLS,
-            registry=self._registry,
+            "tool_batch_size", "Calls that a worker gets at once", ("tool",), buckets=_CALLS, registry=self._registry
         )
         self.queue_length = Gauge("tool_queue_length", "Calls in the queue", ("group",), registry=self._registry)
         self.workers_ready = Gauge(

@@ -75,8 +75,7 @@ class ChatAgent:
             )
         spec, model = (self.spec, self._model) if live is None else (live.spec, LiveChat(self._model, live))
         how = PlayedAs(
-            make_env=lambda: spec.environment(media, self._view, is_timed=False),
-            settings=sampled.over(spec.rollout),
+            make_env=lambda: spec.environment(media, self._view, is_timed=False), settings=sampled.over(spec.rollout)
         )
         env = TimedEnvironment(WatchedEnvironment(how.make_env(), on_turn))
         try:

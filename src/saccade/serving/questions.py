@@ -156,9 +156,7 @@ def _conversation(messages: Json, settings: AgentServerSettings) -> tuple[str, t
         raise AskedWrongError("the last message must be the user's, for it is the one that is answered", "messages")
     if sum(len(text) for _, text in said) > settings.max_text_chars:
         raise AskedWrongError(
-            f"the texts have more than {settings.max_text_chars} characters",
-            "messages",
-            code="context_length_exceeded",
+            f"the texts have more than {settings.max_text_chars} characters", "messages", code="context_length_exceeded"
         )
     places = "".join(mark(number) for number in range(1, len(pictures) + 1))
     is_apart = _is_apart([text for role, text in said if role != "system"], places)

@@ -150,10 +150,7 @@ def test_trajectories_of_a_run_are_traces_with_points_of_the_originals() -> None
             example=Example(
                 task=one.task,
                 turns=(
-                    ExpertTurn(
-                        thought=f'it is <point x="{x}" y="{y}">red plate</point>',
-                        action=Answer(text="white"),
-                    ),
+                    ExpertTurn(thought=f'it is <point x="{x}" y="{y}">red plate</point>', action=Answer(text="white")),
                 ),
             ),
             sample=3,

@@ -33,10 +33,7 @@ TASK = episode_task(EMPTY.name, NumberedEpisode(number=0))
 
 def context(media: MediaStore | None = None, max_turns: int = 6) -> EnvironmentContext:
     return EnvironmentContext(
-        media=MediaStore() if media is None else media,
-        view=TINY_VIEW,
-        protocol=direct_protocol(),
-        max_turns=max_turns,
+        media=MediaStore() if media is None else media, view=TINY_VIEW, protocol=direct_protocol(), max_turns=max_turns
     )
 
 

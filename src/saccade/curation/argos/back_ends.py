@@ -54,11 +54,7 @@ class FinderNames:
 
 @contextmanager
 def found_by(
-    names: FinderNames,
-    *,
-    units: PointUnits,
-    finding: RegionFinding,
-    teachers: Teachers,
+    names: FinderNames, *, units: PointUnits, finding: RegionFinding, teachers: Teachers
 ) -> Iterator[tuple[Regions, MarkFinder]]:
     """What verifies points, and what marks things for the teacher, until the block ends."""
     media = teachers.media

@@ -76,10 +76,7 @@ def requests_for(task: Task, things: Sequence[str], selection: Selection) -> lis
 
 
 def marks_of(
-    requests: Sequence[RegionRequest],
-    found: Sequence[Sequence[Point] | MachineError],
-    names: Sequence[str],
-    limit: int,
+    requests: Sequence[RegionRequest], found: Sequence[Sequence[Point] | MachineError], names: Sequence[str], limit: int
 ) -> tuple[Mark, ...]:
     """Marks of a question, at most ``limit`` of a thing in a picture, no pixel twice; MachineError where one failed."""
     spelt: Mapping[str, str] = {plain_label(name): name for name in names}

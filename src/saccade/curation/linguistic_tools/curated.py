@@ -9,13 +9,7 @@ from saccade.codec.codecs import PLAIN_CODEC, plain_json
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.curation.linguistic_tools.grammar import Refusal
-from saccade.curation.linguistic_tools.sets import (
-    SetStatus,
-    ToolOrigin,
-    ToolSet,
-    build_toolbox,
-    refusals,
-)
+from saccade.curation.linguistic_tools.sets import SetStatus, ToolOrigin, ToolSet, build_toolbox, refusals
 from saccade.errors import UserError
 from saccade.protocols.linguistic_tools import LinguisticToolbox
 from saccade.protocols.tool_tags import ChainCall

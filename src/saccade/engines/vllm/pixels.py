@@ -49,10 +49,7 @@ def _internvl(model: VisionLanguageModel, patches: Patches) -> dict[str, tuple[T
     return {
         "pixel_values": (tiles.to(model.dtype), _flat(len(tiles))),
         "image_num_patches": (torch.tensor(len(tiles)), _batched(stays_on_cpu=True)),
-        "image_token_id": (
-            torch.tensor(model.image_token_id),
-            ("shared", {"keep_on_cpu": True, "batch_size": 1}),
-        ),
+        "image_token_id": (torch.tensor(model.image_token_id), ("shared", {"keep_on_cpu": True, "batch_size": 1})),
     }
 
 

@@ -105,9 +105,7 @@ class OpenEnvWorld:
             raise MachineError(str(error)) from error
         observation = result.observation
         return StepResult(
-            shown=shown_of_fields(observation),
-            reward=float(result.reward or 0.0),
-            terminated=bool(result.done),
+            shown=shown_of_fields(observation), reward=float(result.reward or 0.0), terminated=bool(result.done)
         )
 
     def close(self) -> None:

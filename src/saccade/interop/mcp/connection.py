@@ -92,10 +92,7 @@ class McpConnection:
         self._loop.close()
 
     def _repeated(
-        self,
-        operation: Callable[["Client[ClientTransport]"], Coroutine[None, None, Result]],
-        *,
-        deadline_s: float,
+        self, operation: Callable[["Client[ClientTransport]"], Coroutine[None, None, Result]], *, deadline_s: float
     ) -> Result:
         if self._is_closed:
             raise MachineError(f"the connection to {self.describe} is closed")

@@ -50,11 +50,7 @@ RESULT_SCHEMA: Mapping[str, object] = {
             "description": "the pictures of the result; a hash names one in a later call",
             "items": {
                 "type": "object",
-                "properties": {
-                    "hash": {"type": "string"},
-                    "width": {"type": "integer"},
-                    "height": {"type": "integer"},
-                },
+                "properties": {"hash": {"type": "string"}, "width": {"type": "integer"}, "height": {"type": "integer"}},
                 "required": ["hash", "width", "height"],
             },
         },

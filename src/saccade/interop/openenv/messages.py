@@ -118,10 +118,7 @@ def pictures(images: Sequence[Image.Image], *, text_chars: int, message_bytes: i
         encoded = [_EncodedImage(_jpeg(image, JPEG_QUALITIES[-1]), "jpeg") for image in shown]
     return [
         Picture(
-            format=one.format,
-            data=base64.b64encode(one.raw).decode("ascii"),
-            width=image.width,
-            height=image.height,
+            format=one.format, data=base64.b64encode(one.raw).decode("ascii"), width=image.width, height=image.height
         )
         for one, image in zip(encoded, shown, strict=True)
     ]

@@ -173,13 +173,7 @@ def environment_class(
     if len(by_id) < len(tasks):
         raise UserError("two tasks have the same id; rows name tasks by it")
     settings = _Settings(
-        tasks=by_id,
-        media=media,
-        tools=tuple(tools),
-        view=view,
-        reward=reward,
-        shows_images=shows_images,
-        seed=seed,
+        tasks=by_id, media=media, tools=tuple(tools), view=view, reward=reward, shows_images=shows_images, seed=seed
     )
     members: dict[str, object] = {"_settings": settings, "__doc__": "Questions about images, with tools."}
     for tool in tools:

@@ -145,9 +145,6 @@ def mrope_positions(
 
 
 QWEN2_5_VL = QwenFamily(
-    model_type="qwen2_5_vl",
-    architecture="Qwen2_5_VLForConditionalGeneration",
-    convention="absolute",
-    is_flat=True,
+    model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
 )
 QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", convention="relative_1000")

@@ -120,11 +120,7 @@ def _swatches(labels: NDArray[np.int16], palette: Palette, height: float) -> lis
 
 
 def _loose_swatches(
-    labels: NDArray[np.int16],
-    palette: Palette,
-    height: float,
-    texts: list[TextLine],
-    known: list[tuple[Colour, Box]],
+    labels: NDArray[np.int16], palette: Palette, height: float, texts: list[TextLine], known: list[tuple[Colour, Box]]
 ) -> list[tuple[Colour, Box]]:
     """Whole swatches outside all texts, of colours that texts have too: joined with them they are none."""
     found = []

@@ -114,12 +114,7 @@ def _joined(lines: list[TextLine]) -> list[TextLine]:
 
 
 def _placed(
-    lines: list[TextLine],
-    size: tuple[int, int],
-    turned: tuple[int, int],
-    angle: int,
-    strip: Box,
-    places: list[float],
+    lines: list[TextLine], size: tuple[int, int], turned: tuple[int, int], angle: int, strip: Box, places: list[float]
 ) -> list[TextLine] | None:
     """The lines that hang below the places, each at its own; by their ends, or by their middles."""
     if len(lines) < len(places):

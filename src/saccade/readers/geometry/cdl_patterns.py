@@ -65,10 +65,7 @@ PAIRS: tuple[tuple[str, ...], ...] = (
     ("ParallelBetweenLine(AB,CD)", "Parallel(Line(A,B),Line(C,D))"),
     ("PerpendicularBetweenLine(AB,CD)", "Perpendicular(Line(A,B),Line(C,D))"),
     ("IsMidpointOfLine(M,AB)", "IsMidpointOf(M,Line(A,B))"),
-    (
-        "IsMidpointOfArc(M,OAB)",
-        "Equals(MeasureOf(Arc(Circle(O),A,M)),MeasureOf(Arc(Circle(O),M,B)))",
-    ),
+    ("IsMidpointOfArc(M,OAB)", "Equals(MeasureOf(Arc(Circle(O),A,M)),MeasureOf(Arc(Circle(O),M,B)))"),
     ("IsPerpendicularBisectorOfLine(CD,AB)", "IsPerpendicularBisectorOf(Line(C,D),Line(A,B))"),
     ("IsBisectorOfAngle(BD,ABC)", "BisectsAngle(Line(B,D),Angle(A,B,C))"),
     ("IsMedianOfTriangle(DE,ABC)", "IsMedianOf(Line(D,E),Triangle(A,B,C))"),

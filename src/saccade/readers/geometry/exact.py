@@ -274,12 +274,7 @@ def pair_findings(
 
 
 def _substituted(
-    linear: Equation,
-    rest: Equation,
-    hidden: Node,
-    wanted: Node,
-    values: Mapping[Node, sympy.Expr],
-    near: float,
+    linear: Equation, rest: Equation, hidden: Node, wanted: Node, values: Mapping[Node, sympy.Expr], near: float
 ) -> sympy.Expr | None:
     symbol, other = sympy.Dummy("hidden"), sympy.Dummy("wanted")
     spelled = {**values, hidden: symbol, wanted: other}

@@ -153,12 +153,7 @@ def figure_of(statements: Sequence[Call], what: str = "the text") -> Figure:
     _check_arcs(resolved, members, what)
     symbols = _symbols(resolved, goals)
     return Figure(
-        given=tuple(given),
-        goals=goals,
-        points=points,
-        members=members,
-        symbols=symbols,
-        size=_size(given, symbols),
+        given=tuple(given), goals=goals, points=points, members=members, symbols=symbols, size=_size(given, symbols)
     )
 
 

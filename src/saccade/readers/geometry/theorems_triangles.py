@@ -159,11 +159,7 @@ def _ratios(facts: Facts, at: Corners, because: str, right: Node) -> Iterator[Eq
     one, corner, other = at
     near, far, hypotenuse = length(one, corner), length(corner, other), length(one, other)
     sharp = facts.angle(corner, one, other)
-    for word, left, top in (
-        ("SinOf", hypotenuse, far),
-        ("CosOf", hypotenuse, near),
-        ("TanOf", near, far),
-    ):
+    for word, left, top in (("SinOf", hypotenuse, far), ("CosOf", hypotenuse, near), ("TanOf", near, far)):
         yield Equation(
             theorem={"SinOf": "sine", "CosOf": "cosine", "TanOf": "tangent"}[word] + " in a right triangle",
             because=because,

@@ -21,15 +21,7 @@ from saccade.rewards.answers.expressions import (
 )
 from saccade.rewards.answers.replies import bare, stated_quantity, yes_or_no
 
-__all__ = [
-    "anls",
-    "exact_match",
-    "is_nearly",
-    "math_equal",
-    "multiple_choice",
-    "relative_numeric",
-    "relaxed_accuracy",
-]
+__all__ = ["anls", "exact_match", "is_nearly", "math_equal", "multiple_choice", "relative_numeric", "relaxed_accuracy"]
 
 MAX_ANSWER_CHARACTERS = 1000
 

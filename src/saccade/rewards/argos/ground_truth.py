@@ -99,10 +99,7 @@ def agreement_with_truth(
     if not tasks or responses < 2:
         raise UserError(f"{len(tasks)} tasks with {responses} responses are too few; give a task and 2 responses")
     asked = [
-        (
-            task,
-            [_written(task, things[task.id], share / (responses - 1), share, seed) for share in range(responses)],
-        )
+        (task, [_written(task, things[task.id], share / (responses - 1), share, seed) for share in range(responses)])
         for task in tasks
     ]
     exact = Verifier(regions=ExactRegions(), forms=verifier.forms)

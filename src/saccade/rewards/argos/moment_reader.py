@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from saccade.chat.chat_model import ChatModel
 from saccade.errors import MachineError
 from saccade.protocols.coordinates import is_number
-from saccade.protocols.moments import (
-    MAX_DESCRIPTION_CHARS,
-    MAX_MOMENTS,
-    FoundMoments,
-    FrameMention,
-    SegmentMention,
-)
+from saccade.protocols.moments import MAX_DESCRIPTION_CHARS, MAX_MOMENTS, FoundMoments, FrameMention, SegmentMention
 from saccade.rewards.judges.addressing import MARK, quoted
 from saccade.seeding import seed_for
 from saccade.types import Json, Message, Task

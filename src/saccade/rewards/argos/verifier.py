@@ -23,12 +23,7 @@ from saccade.rewards.argos.hits import Hit, KnownPicture, Silence, hits_of, know
 from saccade.rewards.argos.region_cache import CachedRegions
 from saccade.rewards.argos.regions import Masks, RegionRequest, Regions
 from saccade.rewards.argos.scorer_clock import ScorerClock
-from saccade.rewards.argos.scores import (
-    ProbabilityForm,
-    VideoForm,
-    answer_probability,
-    video_score,
-)
+from saccade.rewards.argos.scores import ProbabilityForm, VideoForm, answer_probability, video_score
 from saccade.rewards.argos.selection import Selection
 from saccade.rewards.argos.spatial import plain_label
 from saccade.rewards.argos.statements import MomentReader, Statement, by_words, says_where, statements_of

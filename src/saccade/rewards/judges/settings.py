@@ -90,11 +90,7 @@ def judges(
     models = _servers(settings, media) if settings.kind == "server" else _checkpoints(settings, media)
     asked = [
         JudgeClient(
-            model=model,
-            samples=settings.samples,
-            temperature=settings.temperature,
-            tries=settings.tries,
-            seed=seed,
+            model=model, samples=settings.samples, temperature=settings.temperature, tries=settings.tries, seed=seed
         )
         for model in models
     ]

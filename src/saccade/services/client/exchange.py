@@ -127,13 +127,7 @@ class Exchange:
         return self._persistently(lambda left_s: self._send("GET", path, b"", left_s))
 
     def call(
-        self,
-        name: str,
-        arguments: Mapping[str, Json],
-        images: Sequence[ImageRef],
-        media: MediaStore,
-        *,
-        call_id: str,
+        self, name: str, arguments: Mapping[str, Json], images: Sequence[ImageRef], media: MediaStore, *, call_id: str
     ) -> bytes:
         """The text of the result; ``MachineError`` when there is none. All tries have one id, and so one result."""
         request = CallBody(arguments=arguments, images=tuple(image.hash for image in images), call_id=call_id)

@@ -162,12 +162,7 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
         **_IMAGE_ERRORS,
     }
 
-    @app.put(
-        "/images/{image_hash}",
-        summary="Keep an image under its hash",
-        responses=put,
-        openapi_extra=_IMAGE_BODY,
-    )
+    @app.put("/images/{image_hash}", summary="Keep an image under its hash", responses=put, openapi_extra=_IMAGE_BODY)
     async def put_image(image_hash: PathHash, request: Request) -> Response:
         was_here = not service().shelf.missing([image_hash])
         try:

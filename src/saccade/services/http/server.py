@@ -74,13 +74,7 @@ async def _serve(serving: Serving, token: str | None, shelf: Path, listener: soc
         await stop_all(pools)
         logger.info("served")
 
-    app = create_app(
-        lambda: service,
-        tool_names=list(crews),
-        token=token,
-        settings=serving.server,
-        lifespan=lifespan,
-    )
+    app = create_app(lambda: service, tool_names=list(crews), token=token, settings=serving.server, lifespan=lifespan)
     config = uvicorn.Config(
         app,
         http=protocol_within(serving.server.request_s),

@@ -79,13 +79,7 @@ class ToolService:
         return image.hash, image.width, image.height
 
     async def call(
-        self,
-        name: str,
-        *,
-        arguments: Mapping[str, Json],
-        images: Sequence[str],
-        call_id: str,
-        deadline_s: float | None,
+        self, name: str, *, arguments: Mapping[str, Json], images: Sequence[str], call_id: str, deadline_s: float | None
     ) -> Reply:
         """The answer to a call; a call of the same id that is out or done is not run again."""
         loop = asyncio.get_running_loop()
