@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from vllm_samples import group_of
 
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest
 from saccade.engines.vllm.engine import VllmEngine
@@ -17,7 +18,7 @@ from saccade.models.loading import LoadSettings
 from saccade.testing.engine_check import gap_of, play
 from saccade.testing.vllm_server import FakeVllm
 from saccade.train.parity import ServedParity
-from saccade.types import Group, Message, Segment, Task, Trajectory, VersionSpan
+from saccade.types import Message, VersionSpan
 
 SAMPLINGS = [Sampling(seed=seed, max_tokens=4) for seed in range(3)]
 IMPATIENT = 0.2
@@ -249,27 +250,6 @@ def test_another_program_at_the_address_is_named(server, engine_at, policy, pict
     with pytest.raises(UserError, match="no server that `saccade engine serve` started"):
         play(engine, policy, pictures, SAMPLINGS)
     asyncio.run(engine.aclose())
-
-
-def group_of(said):
-    begin, turn = said.turns[-1]
-    segments = (
-        Segment(role="prompt", turn=0, ids=said.ids[:begin], images=said.images),
-        Segment(role="action", turn=0, ids=turn.ids, logprobs=turn.logprobs),
-    )
-    task = Task(id="a", family="plates", question="?", answer="!", answer_kind="text", images=said.images)
-    trajectory = Trajectory(
-        task_id="a",
-        family="plates",
-        stream="main",
-        sample=0,
-        seed=0,
-        policy_version=0,
-        segments=segments,
-        turns=(),
-        status="answered",
-    )
-    return Group(task=task, stream="main", trajectories=(trajectory,))
 
 
 def test_a_server_that_keeps_its_old_weights_ends_the_run_after_the_first_update(

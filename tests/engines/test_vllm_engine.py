@@ -11,6 +11,7 @@ import psutil
 import pytest
 import torch
 from scipy.stats import chi2
+from vllm_samples import group_of
 
 from saccade.chat.chat_model import ChatServerSettings, connect
 from saccade.engines.engine import EngineContext, Sampling
@@ -21,7 +22,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
 from saccade.testing.engine_check import check_engine, gap_of, play
 from saccade.train.parity import ServedParity
-from saccade.types import Group, Message, Segment, Task, Trajectory
+from saccade.types import Message
 
 pytestmark = [
     pytest.mark.vllm,
@@ -76,27 +77,6 @@ def test_an_update_is_exact(engine, policy, pictures):
     check_engine(engine, policy, pictures, bound=BOUND)
     assert gap_of(policy, before[0], 1.0) > 1e-2
     assert engine.policy_version == 4
-
-
-def group_of(said):
-    begin, turn = said.turns[-1]
-    segments = (
-        Segment(role="prompt", turn=0, ids=said.ids[:begin], images=said.images),
-        Segment(role="action", turn=0, ids=turn.ids, logprobs=turn.logprobs),
-    )
-    task = Task(id="a", family="plates", question="?", answer="!", answer_kind="text", images=said.images)
-    trajectory = Trajectory(
-        task_id="a",
-        family="plates",
-        stream="main",
-        sample=0,
-        seed=0,
-        policy_version=0,
-        segments=segments,
-        turns=(),
-        status="answered",
-    )
-    return Group(task=task, stream="main", trajectories=(trajectory,))
 
 
 @pytest.mark.parametrize("left_out", ["encoder", None])

@@ -14,7 +14,6 @@ from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import UserError
 from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.learner.sequences import TrainingSequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings, load_model
@@ -29,8 +28,7 @@ from saccade.runs.checkpoints import (
     save_checkpoint,
 )
 from saccade.runs.position import Position
-from saccade.testing.tasks import tiny_example
-from saccade.types import Message
+from tiny_sequences import sequences
 
 LORA = LoraSettings(rank=4)
 
@@ -66,27 +64,6 @@ def learner_of(model: VisionLanguageModel, settings: OptimizerSettings, *, has_c
     return Learner(model, settings, value_head=ValueHead(model.hidden_size), critic_learning_rate=1e-2)
 
 
-def sequences(model: VisionLanguageModel) -> list[TrainingSequence]:
-    made = []
-    for index in range(3):
-        task = tiny_example(model.media, index).task
-        asked = model.chat.prompt([Message(role="user", parts=(*task.images, task.question))])
-        said = model.chat.encode("a red square" + " yes" * index)
-        made.append(
-            TrainingSequence(
-                ids=(*asked.ids, *said),
-                is_action=(False,) * len(asked.ids) + (True,) * len(said),
-                images=asked.images,
-                prompt_tokens=len(asked.ids),
-                prompt_images=len(asked.images),
-                sampled_logprobs=(-1.0,) * len(said),
-                advantages=(1.0,) * len(said),
-                token_weight=0.05,
-            )
-        )
-    return made
-
-
 def both_losses(tokens: PolicyTokens) -> Loss:
     loss = negative_log_likelihood(tokens)
     if tokens.values is None:
@@ -95,7 +72,7 @@ def both_losses(tokens: PolicyTokens) -> Loss:
 
 
 def step(learner: Learner) -> None:
-    learner.update(sequences(learner.model), both_losses, temperature=1.0, learning_rate=1e-2)
+    learner.update(sequences(learner.model, 3), both_losses, temperature=1.0, learning_rate=1e-2)
 
 
 def files(path: Path) -> dict[str, bytes]:
@@ -211,9 +188,9 @@ def test_the_reference_of_a_second_stage_survives_a_resume(tmp_path: Path, media
     follower = learner_of(resumed, OPTIONS["lora"])
     restore_learner(saved, follower)
     with reference_policy(model), reference_policy(resumed):
-        ours, theirs = (one.logprobs(sequences(one.model), temperature=1.0) for one in (second, follower))
+        ours, theirs = (one.logprobs(sequences(one.model, 3), temperature=1.0) for one in (second, follower))
     assert ours == theirs
-    assert ours != second.logprobs(sequences(model), temperature=1.0)
+    assert ours != second.logprobs(sequences(model, 3), temperature=1.0)
 
 
 def test_extras_come_back_as_they_were_given(tmp_path: Path, media: MediaStore) -> None:

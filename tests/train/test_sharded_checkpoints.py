@@ -22,7 +22,6 @@ from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.processes import Company
-from saccade.learner.sequences import TrainingSequence
 from saccade.learner.sharding import whole
 from saccade.learner.trained_weights import choose_trained
 from saccade.media.store import MediaStore
@@ -33,9 +32,8 @@ from saccade.models.vlm import VisionLanguageModel, quiet_transformers
 from saccade.runs.checkpoints import checkpoints, load_checkpoint, restore_learner, save_checkpoint
 from saccade.runs.position import Position
 from saccade.testing.ranks import in_ranks
-from saccade.testing.tasks import tiny_example
 from saccade.train.leading import LeadingLearner, Order, Orders
-from saccade.types import Message
+from tiny_sequences import sequences
 
 T = TypeVar("T")
 PLAIN = OptimizerSettings(micro_batch_tokens=64)
@@ -55,27 +53,6 @@ def fresh(dtype: torch.dtype) -> VisionLanguageModel:
     return model
 
 
-def sequences(model: VisionLanguageModel) -> list[TrainingSequence]:
-    made = []
-    for index in range(4):
-        task = tiny_example(model.media, index).task
-        asked = model.chat.prompt([Message(role="user", parts=(*task.images, task.question))])
-        said = model.chat.encode("a red square" + " yes" * index)
-        made.append(
-            TrainingSequence(
-                ids=(*asked.ids, *said),
-                is_action=(False,) * len(asked.ids) + (True,) * len(said),
-                images=asked.images,
-                prompt_tokens=len(asked.ids),
-                prompt_images=len(asked.images),
-                sampled_logprobs=(-1.0,) * len(said),
-                advantages=(1.0,) * len(said),
-                token_weight=0.05,
-            )
-        )
-    return made
-
-
 def both_losses(tokens: PolicyTokens) -> Loss:
     loss = negative_log_likelihood(tokens)
     assert tokens.values is not None
@@ -90,7 +67,7 @@ def learner_of(model: VisionLanguageModel, settings: OptimizerSettings, company:
 
 
 def step(learner: Learner) -> None:
-    learner.update(sequences(learner.model), both_losses, temperature=1.0, learning_rate=1e-3)
+    learner.update(sequences(learner.model, 4), both_losses, temperature=1.0, learning_rate=1e-3)
 
 
 @dataclass(frozen=True, kw_only=True)

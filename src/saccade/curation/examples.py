@@ -23,7 +23,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.markup import read_call
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
-from saccade.tasks.files import check_bad_rows, read_tasks
+from saccade.tasks.files import read_tasks
 from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, listed, mapping
 from saccade.tasks.rows.fields import kind_of as type_name
 from saccade.tasks.rows.tasks import BadRow
@@ -59,26 +59,7 @@ def read_examples(path: Path, media: MediaStore) -> Sequence[Example]:
     Everything that a demonstration needs is checked here but for running the code. UserError names the file and the
     rows that cannot be used, and why.
     """
-    file = path / EXAMPLES if path.is_dir() else path
-    if file.suffix.lower() != ".jsonl":
-        raise UserError(f"{file}: curated examples are JSON lines; give the folder of a curation or its {EXAMPLES}")
-    # Reads every image too; a row without a usable question is a UserError with file and row already.
-    tasks = read_tasks(file, media=media, layout="plain", max_frames=NO_BOUND).tasks
-    examples: list[Example] = []
-    bad: list[BadRow] = []
-    for task, numbered in zip(tasks, json_lines(file), strict=True):
-        try:
-            if isinstance(numbered.row, RowError):
-                raise numbered.row
-            check_images(numbered.row, task)
-            examples.append(Example(task=task, turns=read_turns(numbered.row.get("turns"), task)))
-        except RowError as error:
-            bad.append(BadRow(file=str(file), row=numbered.number, key=error.key, why=error.why))
-    if bad:
-        shown = [f"  {row}" for row in bad[:BAD_ROWS_SHOWN]]
-        more = [f"  and {len(bad) - BAD_ROWS_SHOWN} more"] if len(bad) > BAD_ROWS_SHOWN else []
-        raise UserError("\n".join([f"{file}: {len(bad)} of {len(tasks)} examples cannot be used", *shown, *more]))
-    return examples
+    return read_turn_rows(path, media, lambda task, row: Example(task=task, turns=read_turns(row.get("turns"), task)))
 
 
 def code_kind(example: Example) -> Kind | None:
@@ -153,10 +134,11 @@ def read_turn_rows(path: Path, media: MediaStore, read: Callable[[Task, Row], It
     ``read`` raises RowError; UserError names the file and all bad rows.
     """
     file = path / EXAMPLES if path.is_dir() else path
+    if file.suffix.lower() != ".jsonl":
+        raise UserError(f"{file}: curated examples are JSON lines; give the folder of a curation or its {EXAMPLES}")
     if not file.exists():
         raise UserError(f"{file}: there is no such file; give the folder of a curation or its {EXAMPLES}")
-    if file.suffix.lower() != ".jsonl":
-        raise UserError(f"{file}: trajectories are JSON lines; give the folder of a curation or its {EXAMPLES}")
+    # Reads every image too; a row without a usable question is a UserError with file and row already.
     tasks = read_tasks(file, media=media, layout="plain", max_frames=NO_BOUND).tasks
     items: list[Item] = []
     bad: list[BadRow] = []
@@ -168,7 +150,10 @@ def read_turn_rows(path: Path, media: MediaStore, read: Callable[[Task, Row], It
             items.append(read(task, numbered.row))
         except RowError as error:
             bad.append(BadRow(file=str(file), row=numbered.number, key=error.key, why=error.why))
-    check_bad_rows(file, bad, len(items), skip_bad_rows=False)
+    if bad:
+        shown = [f"  {row}" for row in bad[:BAD_ROWS_SHOWN]]
+        more = [f"  and {len(bad) - BAD_ROWS_SHOWN} more"] if len(bad) > BAD_ROWS_SHOWN else []
+        raise UserError("\n".join([f"{file}: {len(bad)} of {len(tasks)} examples cannot be used", *shown, *more]))
     return items
 
 

@@ -3,19 +3,18 @@
 Its own multivector search is an estimate once it has an index, and takes no other measure than cosine.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow
-from PIL import Image
 
 from saccade.errors import UserError, missing_extra
 from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.store import PageStore
-from saccade.types import Page
+from saccade.retrieval.two_stage import OverExact
 
 if TYPE_CHECKING:
     import lancedb
@@ -46,33 +45,16 @@ def open_lance(exact: PageStore, path: Path) -> "LanceIndex":
     return LanceIndex(exact, database.open_table(_TABLE))
 
 
-class LanceIndex:
+class LanceIndex(OverExact):
     """A page index whose candidates come from LanceDB."""
 
     def __init__(self, exact: PageStore, table: "lancedb.table.Table", *, candidates: int = CANDIDATES) -> None:
         if table.count_rows() != len(exact):
             raise UserError(f"the table has {table.count_rows()} pages, the index {len(exact)}; build it again")
-        self.exact = exact
+        super().__init__(exact)
         self.table = table
         """For indices of LanceDB's own: ``table.create_index``."""
         self.candidates = candidates
-
-    @property
-    def encoder(self) -> str:
-        return self.exact.encoder
-
-    @property
-    def documents(self) -> Sequence[str]:
-        return self.exact.documents
-
-    def pages(self, document: str | None = None) -> Sequence[Page]:
-        return self.exact.pages(document)
-
-    def picture(self, page: Page) -> Image.Image:
-        return self.exact.picture(page)
-
-    def picture_file(self, page: Page) -> Path:
-        return self.exact.picture_file(page)
 
     def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
         places = self.nearest(query, max(k, self.candidates), document)

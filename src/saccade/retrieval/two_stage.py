@@ -27,19 +27,11 @@ def open_two_stage(
     return TwoStageIndex(open_index(path, threads=threads), stage, candidates=candidates)
 
 
-class TwoStageIndex:
-    """A page index that scores exactly as ``PageStore``, but only pages that the first stage finds promising.
+class OverExact:
+    """What a page index over an exact one has from it: all but the search."""
 
-    What it misses is missed: hold its recall against ``exact`` on questions of your own. ``candidates`` are by default
-    as many pages as have 300,000 vectors, and 400 or more.
-    """
-
-    def __init__(self, exact: PageStore, stage: FirstStage = FirstStage(), *, candidates: int | None = None) -> None:
+    def __init__(self, exact: PageStore) -> None:
         self.exact = exact
-        self.candidates = candidates or _candidates(exact)
-        self._first = SharedScan(exact.scanner, first_rows(exact, stage))
-        # Copies of candidates take megabytes each: so many are there at once, however many ask.
-        self._copies = BoundedSemaphore(exact.scanner.threads)
 
     @property
     def encoder(self) -> str:
@@ -57,6 +49,21 @@ class TwoStageIndex:
 
     def picture_file(self, page: Page) -> Path:
         return self.exact.picture_file(page)
+
+
+class TwoStageIndex(OverExact):
+    """A page index that scores exactly as ``PageStore``, but only pages that the first stage finds promising.
+
+    What it misses is missed: hold its recall against ``exact`` on questions of your own. ``candidates`` are by default
+    as many pages as have 300,000 vectors, and 400 or more.
+    """
+
+    def __init__(self, exact: PageStore, stage: FirstStage = FirstStage(), *, candidates: int | None = None) -> None:
+        super().__init__(exact)
+        self.candidates = candidates or _candidates(exact)
+        self._first = SharedScan(exact.scanner, first_rows(exact, stage))
+        # Copies of candidates take megabytes each: so many are there at once, however many ask.
+        self._copies = BoundedSemaphore(exact.scanner.threads)
 
     def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
         """Exact for one document, and for a corpus with no more pages than there would be candidates."""
