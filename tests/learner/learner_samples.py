@@ -7,6 +7,8 @@ import torch
 from PIL import Image
 
 from saccade.algorithms.algorithm import Aggregation
+from saccade.algorithms.losses import negative_log_likelihood
+from saccade.learner.learner import Learner
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
@@ -57,6 +59,15 @@ def sequence(model: VisionLanguageModel, index: int, *, prompt: int = 0) -> Trai
 def batch(model: VisionLanguageModel, count: int = 4) -> list[TrainingSequence]:
     """Two groups."""
     return weighted([sequence(model, index, prompt=index % 2) for index in range(count)], Aggregation())
+
+
+def imitate(learner: Learner, *, steps: int, rate: float = 1e-2) -> list[float]:
+    """The loss of each of these steps on one batch."""
+    sequences = batch(learner.model)
+    return [
+        learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=rate)["nll"]
+        for _ in range(steps)
+    ]
 
 
 def weights(model: VisionLanguageModel) -> dict[str, torch.Tensor]:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from learner_samples import batch, loaded_model, same_bytes, sequence, small_model, weights
+from learner_samples import batch, imitate, loaded_model, same_bytes, sequence, small_model, weights
 from peft import PeftModel
 from transformers import AutoModelForImageTextToText
 
-from saccade.algorithms.losses import negative_log_likelihood
 from saccade.cli import run_command
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
@@ -30,14 +29,6 @@ def trained(directory: Path, settings: OptimizerSettings = FOUR, *, steps: int =
     model = loaded_model(directory / "base")
     imitate(Learner(model, settings), steps=steps)
     return model
-
-
-def imitate(learner: Learner, *, steps: int) -> list[float]:
-    sequences = batch(learner.model)
-    return [
-        learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-2)["nll"]
-        for _ in range(steps)
-    ]
 
 
 def logprobs(model: VisionLanguageModel) -> torch.Tensor:

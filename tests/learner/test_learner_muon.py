@@ -4,22 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from learner_samples import batch, loaded_model, same_bytes, small_model, weights
+from learner_samples import imitate, loaded_model, same_bytes, small_model, weights
 
-from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.muon import MuonOnCPU, inner_matrices
 from saccade.learner.optimizer import MasterOptimizer
 
 RATE = 1e-2
-
-
-def imitate(learner: Learner, steps: int) -> list[float]:
-    sequences = batch(learner.model)
-    return [
-        learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=RATE)["nll"]
-        for _ in range(steps)
-    ]
 
 
 def test_inner_matrices_are_the_layers_matrices_without_embeddings_head_norms_and_patches() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from learner_samples import batch, loaded_model, same_bytes, small_model, weights
+from learner_samples import batch, imitate, loaded_model, same_bytes, small_model, weights
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner import eight_bit
@@ -31,14 +31,6 @@ def half(directory: Path) -> VisionLanguageModel:
     return loaded_model(directory / "model", dtype="bfloat16")
 
 
-def imitate(learner: Learner, *, steps: int, rate: float = RATE) -> list[float]:
-    sequences = batch(learner.model)
-    return [
-        learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=rate)["nll"]
-        for _ in range(steps)
-    ]
-
-
 def test_small_steps_that_bf16_weights_lose_add_up_in_their_masters(tmp_path: Path) -> None:
     plain, ours = half(tmp_path), half(tmp_path)
     before = torch.cat([w.detach().float().flatten() for w in plain.hf.parameters()])
@@ -52,7 +44,7 @@ def test_small_steps_that_bf16_weights_lose_add_up_in_their_masters(tmp_path: Pa
         for weight, master in zip(gradients.parameters, gradients.optimizer.masters):
             weight.grad = None if master.grad is None else master.grad.bfloat16()
         adamw.step()
-    imitate(learner, steps=8)
+    imitate(learner, steps=8, rate=RATE)
     large = before.abs() > 0.02
     moved_plain = torch.cat([w.detach().float().flatten() for w in plain.hf.parameters()]) - before
     moved_ours = torch.cat([m.detach().flatten() for m in learner.optimizer.masters]) - before
@@ -84,7 +76,7 @@ def test_half_precision_gradients_are_added_up_in_fp32_and_then_freed(tmp_path: 
 def test_no_hook_stays_on_the_weights_after_a_step(tmp_path: Path) -> None:
     """The next stage makes a learner of its own for the same model."""
     model = half(tmp_path)
-    imitate(Learner(model, OptimizerSettings()), steps=1)
+    imitate(Learner(model, OptimizerSettings()), steps=1, rate=RATE)
     weight = next(model.hf.parameters())
     weight.float().sum().backward()
     assert weight.grad is not None

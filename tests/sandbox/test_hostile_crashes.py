@@ -8,11 +8,11 @@ import tempfile
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hostile.host import descendants, settled
+from hostile.host import descendants, eventually, settled
 from hostile.judge import LIMITS
 
 from saccade.errors import MachineError
@@ -26,15 +26,6 @@ open("half.txt", "w").write("half")
 kept = "spoilt"
 time.sleep(99)
 """
-
-
-def eventually(is_true: Callable[[], bool], within_s: float = 60.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while not is_true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def mounts() -> list[str]:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hostile.host import descendants, eventually
 
 from saccade.errors import MachineError, UserError
 from saccade.sandbox import Isolation, NoIsolationWarning, Sandbox, Session
@@ -35,22 +36,6 @@ def parents() -> dict[int, int]:
         except OSError:
             continue
     return found
-
-
-def descendants(root: int) -> set[int]:
-    up, found = parents(), {root}
-    while more := {pid for pid, parent in up.items() if parent in found} - found:
-        found |= more
-    return found - {root}
-
-
-def eventually(is_true: Callable[[], bool], within_s: float = 60.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while not is_true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def gone(pids: set[int]) -> Callable[[], bool]:

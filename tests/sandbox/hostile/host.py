@@ -108,3 +108,12 @@ def settled(look: Callable[[], set[int]]) -> set[int]:
         if now != last:
             last, since = now, time.monotonic()
     return last
+
+
+def eventually(is_true: Callable[[], bool], within_s: float = 60.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while not is_true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
