@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from saccade.geometry import Box, Point
-from saccade.runs.record_heads import trajectory_head
+from saccade.runs.record_lines import trajectory_head
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.types import (
     Answer,

@@ -151,7 +151,7 @@ class ChatThread:
 
     def __exit__(self, *_: object) -> None:
         assert self._running is not None
-        thread, _ = self._running
+        thread = self._running[0]
         self._running = None
         thread.submit(self._wound_up()).result()
         thread.stop()

@@ -17,11 +17,12 @@ from saccade.codec.text import parsed
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
-from saccade.runs.record_heads import trajectory_head
 from saccade.runs.record_places import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
+from saccade.runs.trajectory_json import CODEC
 from saccade.types import Json, Trajectory
 
+_BEGIN = b'{"kind": "trajectory", '
 _BUFFER_BYTES = 1 << 20
 _IDS, _LOGPROBS, _ADVANTAGES = b'"ids": [', b'"logprobs": [', b', "advantages": '
 _ACTION = b'"role": "action"'
@@ -206,3 +207,14 @@ def numbers_in(listed: bytes) -> list[float]:
         return _read_numbers(listed)
     except msgspec.DecodeError:
         return list(Fields({"logprobs": json.loads(listed)}).numbers("logprobs"))
+
+
+def trajectory_head(line: bytes) -> tuple[int, Trajectory] | None:
+    """Bytes of a line before its segments, and its trajectory without them; None where the slower way is to look."""
+    at = line.find(SEGMENTS)
+    if at < 0 or not line.startswith(_BEGIN):
+        return None
+    try:
+        return at, CODEC.reader(Trajectory).strict(line[:at] + SEGMENTS + b"]}")
+    except (ValueError, RecursionError):
+        return None

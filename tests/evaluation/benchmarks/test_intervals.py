@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from saccade.evaluation.benchmarks import BENCHMARKS, Extracted, ScoredRow
-from saccade.evaluation.benchmarks.intervals import figure_interval
+from saccade.evaluation.benchmarks.reading import figure_interval
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.statistics import clustered_mean
 from saccade.types import ImageRef

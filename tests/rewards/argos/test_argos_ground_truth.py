@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from saccade.errors import UserError
 from saccade.geometry import Mask
 from saccade.rewards.argos import ExactRegions, NoisyRegions, RegionRequest, Verifier, agreement_with_truth
-from saccade.rewards.argos.association import pearson, roc_auc, spearman
+from saccade.rewards.argos.ground_truth import pearson, roc_auc, spearman
 from saccade.rewards.hack_check import drawn_tasks
 
 TASKS = drawn_tasks(24)

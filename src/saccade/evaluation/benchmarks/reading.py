@@ -1,12 +1,14 @@
 """Replies read by every reading of a benchmark, with a judge where one is given, and the figures of each reading."""
 
 import asyncio
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from saccade.chat.chat_model import ChatModel
 from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError
+from saccade.evaluation.benchmarks.aggregates import mean
 from saccade.evaluation.benchmarks.benchmark import (
     NO_VERDICT,
     Benchmark,
@@ -18,11 +20,14 @@ from saccade.evaluation.benchmarks.benchmark import (
     ScoredRow,
     bounded,
 )
-from saccade.evaluation.benchmarks.intervals import figure_interval
+from saccade.evaluation.statistics import clustered_mean, wilson_interval
 from saccade.rewards.judges.addressing import Runs, addresses_judge
 from saccade.rewards.judges.llm_judge import spoken
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
+
+RESAMPLES = 200
+
 
 SPOKEN_TO_JUDGE = Extracted("", 0.0)
 _NO_RUNS: Runs = frozenset()
@@ -174,3 +179,31 @@ def _figures(benchmark: Benchmark, name: ReadingName, scored: Sequence[ScoredRow
     once = benchmark.figures(name, list({one.row.index: one for one in scored}.values()))
     questions = {one.name: one.n for one in once}
     return tuple(replace(one, n=questions.get(one.name, one.n)) for one in figures)
+
+
+def figure_interval(
+    benchmark: Benchmark, name: ReadingName, scored: Sequence[ScoredRow], *, seed: int = 0
+) -> tuple[float, float] | None:
+    """The 95 % interval of the first figure over whole clusters; None for fewer than two clusters.
+
+    A figure that is the mean over rows has the interval of ``clustered_mean``. Any other is worked out anew for
+    200 draws of clusters; where all are the same share, 0 or 1, Wilson's interval with one observation for each
+    cluster stands in. The same rows give the same interval.
+    """
+    clusters: dict[str, list[ScoredRow]] = {}
+    for one in scored:
+        clusters.setdefault(benchmark.cluster(one.row), []).append(one)
+    if len(clusters) < 2:
+        return None
+    figure = benchmark.figures(name, scored)[0].value
+    if abs(figure - mean(scored)) < 1e-12:
+        values = [one.credit for one in scored]
+        return clustered_mean(values, [benchmark.cluster(one.row) for one in scored], seed=seed).ci95
+    names = sorted(clusters)
+    drawn = random.Random(seed_for(seed, "bootstrap", benchmark.name, name))
+    values = sorted(
+        benchmark.figures(name, [one for key in drawn.choices(names, k=len(names)) for one in clusters[key]])[0].value
+        for _ in range(RESAMPLES)
+    )
+    low, high = values[int(0.025 * RESAMPLES)], values[int(0.975 * RESAMPLES) - 1]
+    return wilson_interval(round(low) * len(names), len(names)) if low == high and low in (0.0, 1.0) else (low, high)

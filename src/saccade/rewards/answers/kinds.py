@@ -20,9 +20,9 @@ where it is several of their letters, ``ACD``, one that has the same letters.
 """
 
 import re
+from collections.abc import Sequence
 
 from saccade.rewards.answers.boxes import same_boxes
-from saccade.rewards.answers.lists import same_list
 from saccade.rewards.answers.options_in_text import options_in
 from saccade.rewards.answers.replies import bare
 from saccade.rewards.answers.rules import (
@@ -33,8 +33,13 @@ from saccade.rewards.answers.rules import (
     said_forms,
     same_integer,
 )
+from saccade.rewards.answers.spans import list_items
 from saccade.rewards.answers.statements import same_statement, same_words
 from saccade.types import Task
+
+MAX_ITEMS = 100
+_BETWEEN = re.compile(r"\s*[,;]\s*|\s+and\s+|\n+")
+_AROUND = "[](){} \t\n.\\$"
 
 
 def right_by_kind(task: Task, answer: str | None) -> bool:
@@ -84,3 +89,32 @@ def _is_right(task: Task, answer: str) -> bool:
             return any(same_words(said, gold) for said in said_forms(answer) for gold in said_forms(task.answer))
         case "sentence" | "judge":
             return any(same_statement(said, gold) for said in said_forms(answer) for gold in said_forms(task.answer))
+
+
+def same_list(prediction: str, gold: str) -> bool:
+    """All items of the gold and no other, in any order; each by its value, or else by its words.
+
+    Items stand in a JSON or Python list, or between commas, semicolons, lines or "and".
+    """
+    wanted = list_items(gold)
+    return any(
+        _same_items(given, wanted)
+        for said in said_forms(prediction)
+        for given in (list_items(said), [item for item in _BETWEEN.split(said.strip(_AROUND)) if item])
+    )
+
+
+def _same_items(given: Sequence[str], wanted: Sequence[str]) -> bool:
+    if len(given) != len(wanted) or not 0 < len(wanted) <= MAX_ITEMS:
+        return False
+    left = list(wanted)
+    for item in given:
+        found = next((place for place, one in enumerate(left) if _same_item(item.strip(_AROUND), one)), None)
+        if found is None:
+            return False
+        del left[found]
+    return True
+
+
+def _same_item(given: str, wanted: str) -> bool:
+    return exact_match(given, wanted) or math_equal(given, wanted) or same_words(given, wanted)

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.protocols.points import written_point
-from saccade.rewards.argos.association import pearson, roc_auc, spearman
 from saccade.rewards.argos.regions import ExactRegions
 from saccade.rewards.argos.selection import Selection, by_rules
 from saccade.rewards.argos.verifier import MeasuredPoints, Verifier
@@ -175,3 +175,38 @@ def _compared(tasks: int, found: Sequence[MeasuredPoints], true: Sequence[Measur
 
 def _share(of: "np.typing.NDArray[np.bool_]") -> float:
     return float(of.mean()) if of.size else math.nan
+
+
+def pearson(one: Sequence[float], other: Sequence[float]) -> float:
+    """Pearson's correlation of two equally long rows; NaN where one of them is constant or shorter than two."""
+    if len(one) < 2:
+        return math.nan
+    a, b = (np.asarray(row, dtype=np.float64) - np.mean(row) for row in (one, other))
+    scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / scale if scale > 0 else math.nan
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> float:
+    """Spearman's correlation: Pearson's of the ranks, equal values with the mean of theirs."""
+    return pearson(_ranks(one).tolist(), _ranks(other).tolist())
+
+
+def roc_auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
+    """Area under the ROC curve: how often a positive's score is above a negative's, ties counted half.
+
+    NaN without positives or without negatives.
+    """
+    positive = np.asarray(labels, dtype=np.bool_)
+    count, rest = int(positive.sum()), int((~positive).sum())
+    if not count or not rest:
+        return math.nan
+    above = float(_ranks(scores)[positive].sum()) - count * (count + 1) / 2
+    return above / (count * rest)
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """Ranks from 1; equal values have the mean of theirs."""
+    _, places, counts = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: NDArray[np.float64] = (last - (counts - 1) / 2)[places]
+    return ranks

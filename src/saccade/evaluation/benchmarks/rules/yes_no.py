@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import yes_no_prompt
-from saccade.evaluation.benchmarks.rules.punctuation import without_punctuation
+from saccade.evaluation.benchmarks.rules.soft_accuracy import without_punctuation
 
 UNKNOWN = "Unknown"
 JUDGE_ATTEMPTS = 5
