@@ -165,12 +165,7 @@ SEQUENCES = Aggregation(over="sequences")
         (dr_grpo(length=MAX_LENGTH), {"loss_type": "dr_grpo"}),
         (
             gspo(clip_low=0.02, clip_high=0.03),
-            {
-                "loss_type": "grpo",
-                "importance_sampling_level": "sequence",
-                "epsilon_low": 0.02,
-                "epsilon_high": 0.03,
-            },
+            {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon_low": 0.02, "epsilon_high": 0.03},
         ),
         (
             gspo(),

@@ -84,10 +84,7 @@ def test_log_ratios_are_cut_at_twenty() -> None:
     assert all(math.isfinite(value.item()) for value in loss.sums.values())
 
 
-@pytest.mark.parametrize(
-    ("estimator", "expected"),
-    [("k1", 0.5), ("k2", 0.125), ("k3", math.exp(-0.5) - 1 + 0.5)],
-)
+@pytest.mark.parametrize(("estimator", "expected"), [("k1", 0.5), ("k2", 0.125), ("k3", math.exp(-0.5) - 1 + 0.5)])
 def test_kl_penalty_by_hand(estimator: str, expected: float) -> None:
     options = PolicyOptions(kl_weight=0.1, kl_estimator=estimator)  # type: ignore[arg-type]
     loss = clipped_surrogate(policy_tokens([-1.0], reference_logprobs=doubles(-1.5)), options=options)

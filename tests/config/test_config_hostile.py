@@ -50,8 +50,7 @@ def test_hostile_yaml_is_one_message_with_its_line(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["9" * 6000, "0x" + "f" * 9000, ":".join(["59"] * 5000), "!!bool maybe", "!!int foo", "!!float x"],
+    "value", ["9" * 6000, "0x" + "f" * 9000, ":".join(["59"] * 5000), "!!bool maybe", "!!int foo", "!!float x"]
 )
 def test_a_number_that_is_none_is_one_message_with_its_line(tmp_path: Path, value: str) -> None:
     file = tmp_path / "c.yaml"

@@ -12,10 +12,7 @@ PAPERS = {
     "argos": ("Multimodal Reinforcement Learning with Agentic Verifier for AI Agents", "2512.03438"),
     "codedance": ("CodeDance: A Dynamic Tool-integrated MLLM for Executable Visual Reasoning", "2512.17312"),
     "ivgr": ("Internalizing Visually Grounded Reasoning for MLLMs with Reinforcement Learning", "2605.31096"),
-    "lang2act": (
-        "Lang2Act: Fine-Grained Visual Reasoning through Self-Emergent Linguistic Toolchains",
-        "2602.13235",
-    ),
+    "lang2act": ("Lang2Act: Fine-Grained Visual Reasoning through Self-Emergent Linguistic Toolchains", "2602.13235"),
     "vista_r1": ("Scaling Agentic Reinforcement Learning for Tool-Integrated Reasoning in VLMs", "2511.19773"),
 }
 """Title and arXiv number of each recipe's paper."""

@@ -66,10 +66,7 @@ def test_rewards_are_scaled_over_the_batch(my_algorithm: ModuleType) -> None:
     advantages = my_algorithm.scaled_by_batch([group(1.0, 0.0, None), group(0.5, 0.5)])
     # Centred they are +-0.5, 0, 0: their standard deviation is sqrt(0.125).
     spread = 0.125**0.5
-    assert advantages == [
-        [[pytest.approx(0.5 / spread)], [pytest.approx(-0.5 / spread)], [0.0]],
-        [[0.0], [0.0]],
-    ]
+    assert advantages == [[[pytest.approx(0.5 / spread)], [pytest.approx(-0.5 / spread)], [0.0]], [[0.0], [0.0]]]
     assert my_algorithm.scaled_by_batch([group(1.0, 1.0)]) == [[[0.0], [0.0]]]
 
 

@@ -47,12 +47,7 @@ def make_env(
 ) -> VisualReasoningEnv:
     media = MediaStore()
     task = Task(
-        id="tiny/0",
-        family="tiny",
-        question=question,
-        answer="red",
-        answer_kind="exact",
-        images=(media.add(scene()),),
+        id="tiny/0", family="tiny", question=question, answer="red", answer_kind="exact", images=(media.add(scene()),)
     )
     protocol = direct_protocol(style="brief") if is_direct else tagged_protocol(style="full")
     env = VisualReasoningEnv(

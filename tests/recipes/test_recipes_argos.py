@@ -74,12 +74,7 @@ def reinforcement(plan: Plan) -> RLStage:
 
 def answered(task: Task, *points: PointMention) -> Trajectory:
     turn = Turn(
-        index=0,
-        text="",
-        thought="the wall is blue",
-        action=Answer(text="blue"),
-        is_well_formed=True,
-        points=points,
+        index=0, text="", thought="the wall is blue", action=Answer(text="blue"), is_well_formed=True, points=points
     )
     return Trajectory(
         task_id=task.id,

@@ -143,10 +143,7 @@ def test_a_run_in_miniature_curates_its_own_successes_and_learns_chains(tmp_path
         assert chain.error in (None, "tool_not_contained")
     checkpoint = max((out / "checkpoints").glob("tool_sft-*"))
     asked = json.loads((checkpoint / "saccade_asking.json").read_text())["trained"]
-    assert {name: way["protocol"] for name, way in asked.items()} == {
-        "main": "described",
-        "tool_rl/main": "toolchain",
-    }
+    assert {name: way["protocol"] for name, way in asked.items()} == {"main": "described", "tool_rl/main": "toolchain"}
 
 
 def is_right(attempt: Attempt) -> bool:

@@ -21,10 +21,7 @@ class Settings:
         ("rl.steps=-1", "rl.steps=-1 must be a whole number of 0 or more"),
         ("rl.temperature=0", "rl.temperature=0.0 gives equal trajectories; use a finite value above 0"),
         ("rl.temperature=inf", "rl.temperature=inf cannot be sampled at; use a finite value above 0"),
-        (
-            "rl.algorithm.options.kl_weight=-1",
-            "rl.algorithm.options.kl_weight=-1.0 must be a finite number",
-        ),
+        ("rl.algorithm.options.kl_weight=-1", "rl.algorithm.options.kl_weight=-1.0 must be a finite number"),
         ("rl.evaluate_every=-1", "rl.evaluate_every=-1 must be a whole number of 0 or more"),
         ("rl.warmup_steps=-1", "rl.warmup_steps=-1 must be a whole number of 0 or more"),
         ("rl.group_size=0", "rl.group_size=0 must be 1 or more"),

@@ -6,15 +6,7 @@ import pytest
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
-from saccade.miniature.gym import (
-    NUMBERS,
-    PHRASES,
-    TASK_TYPES,
-    TOOL_FAMILIES,
-    VistaQuestions,
-    gym_tools,
-    lesson_texts,
-)
+from saccade.miniature.gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, gym_tools, lesson_texts
 from saccade.miniature.gym_lessons import WRONG_CALLS, careful
 from saccade.miniature.tiny_model import tiny_model
 from saccade.protocols.tagged import write

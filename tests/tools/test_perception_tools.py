@@ -204,11 +204,7 @@ def test_calls_together_are_answered_in_order() -> None:
     function = segmentation_tool(BoxSegmenter()).function
     image = Image.new("RGB", (40, 20))
     bad, one, other = function.batch(  # type: ignore[attr-defined]
-        [
-            {"image": image},
-            {"image": image, "bbox_2d": Box(0, 0, 10, 10)},
-            {"image": image, "points": [Point(5, 5)]},
-        ]
+        [{"image": image}, {"image": image, "bbox_2d": Box(0, 0, 10, 10)}, {"image": image, "points": [Point(5, 5)]}]
     )
     assert isinstance(bad, ToolError)
     assert (one.data["area_px"], other.data["area_px"]) == (100, 4)

@@ -95,12 +95,7 @@ def test_a_call_gets_its_arguments_in_their_types_and_the_first_image_by_default
 
 
 def test_coordinates_arrive_as_boxes_and_points() -> None:
-    arguments: dict[str, Json] = {
-        "box": [1, 2, 3, 4],
-        "point": [5, 6.5],
-        "boxes": [[1, 2, 3, 4]],
-        "points": [[1, 2]],
-    }
+    arguments: dict[str, Json] = {"box": [1, 2, 3, 4], "point": [5, 6.5], "boxes": [[1, 2, 3, 4]], "points": [[1, 2]]}
     assert tool_from(places).call(arguments, (), MediaStore()).text == (
         f"{Box(1, 2, 3, 4)} {Point(5, 6.5)} {[Box(1, 2, 3, 4)]} {[Point(1, 2)]}"
     )
@@ -117,14 +112,8 @@ def test_the_image_is_chosen_by_its_number() -> None:
     ("arguments", "message"),
     [
         ({"text": "a"}, "the argument count is missing; it is a whole number, without quotes"),
-        (
-            {"text": "a", "count": "2"},
-            'the argument count is "2", but it must be a whole number, without quotes',
-        ),
-        (
-            {"text": "a", "count": True},
-            "the argument count is true, but it must be a whole number, without quotes",
-        ),
+        ({"text": "a", "count": "2"}, 'the argument count is "2", but it must be a whole number, without quotes'),
+        ({"text": "a", "count": True}, "the argument count is true, but it must be a whole number, without quotes"),
         ({"text": "a", "count": 2.5}, "the argument count is 2.5, but it must be a whole number, without quotes"),
         (
             {"text": "a", "count": 10**5000},
@@ -143,14 +132,8 @@ def test_the_image_is_chosen_by_its_number() -> None:
             "the argument factor is null, but it must be a number, without quotes",
         ),
         ({"text": "a", "count": 1, "is_fast": 1}, "the argument is_fast is 1, but it must be true or false"),
-        (
-            {"text": "a", "count": 1, "side": "up"},
-            'the argument side is "up", but it must be one of "left", "right"',
-        ),
-        (
-            {"text": ["a"], "count": 1},
-            'the argument text is ["a"], but it must be a text of at most 4096 characters',
-        ),
+        ({"text": "a", "count": 1, "side": "up"}, 'the argument side is "up", but it must be one of "left", "right"'),
+        ({"text": ["a"], "count": 1}, 'the argument text is ["a"], but it must be a text of at most 4096 characters'),
         (
             {"text": {"a": "b"}, "count": 1},
             "the argument text is an object, but it must be a text of at most 4096 characters",
@@ -168,10 +151,7 @@ def test_the_image_is_chosen_by_its_number() -> None:
             'there is no argument "cuont"; the arguments are image, text, count, factor, is_fast, side; '
             "did you mean count?",
         ),
-        (
-            {"qqq": 1},
-            'there is no argument "qqq"; the arguments are image, text, count, factor, is_fast, side',
-        ),
+        ({"qqq": 1}, 'there is no argument "qqq"; the arguments are image, text, count, factor, is_fast, side'),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_was_given_and_what_is_allowed(

@@ -93,11 +93,7 @@ def grpo(
 
 
 def dr_grpo(
-    *,
-    length: int,
-    clip_low: float = 0.2,
-    clip_high: float = 0.2,
-    options: PolicyOptions = PolicyOptions(),
+    *, length: int, clip_low: float = 0.2, clip_high: float = 0.2, options: PolicyOptions = PolicyOptions()
 ) -> Algorithm:
     """Dr. GRPO: A_i = r_i - mean, and each token counts 1 / ``length`` in every sequence (section 3.2).
 

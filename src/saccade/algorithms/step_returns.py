@@ -48,12 +48,7 @@ class StepCredit:
             return turn_rewards(trajectory, step_rewards)
 
         if algorithm.critic is not None:
-            critic = replace(
-                algorithm.critic,
-                discounts_turns=True,
-                discount=self.discount,
-                gae_lambda=self.gae_lambda,
-            )
+            critic = replace(algorithm.critic, discounts_turns=True, discount=self.discount, gae_lambda=self.gae_lambda)
             return replace(algorithm, name=f"{algorithm.name} with step rewards", critic=critic, turn_rewards=earned)
 
         def advantages(groups: Sequence[Group]) -> GroupAdvantages:

@@ -161,12 +161,7 @@ class Talk:
                 return
 
     async def _play(
-        self,
-        sample: LiveSample,
-        step: int,
-        temperature: float,
-        given: tuple[GivenTurn, ...],
-        pictures: EpisodePictures,
+        self, sample: LiveSample, step: int, temperature: float, given: tuple[GivenTurn, ...], pictures: EpisodePictures
     ) -> None:
         loop = asyncio.get_running_loop()
 
@@ -180,12 +175,7 @@ class Talk:
         def said(text: str) -> None:
             loop.call_soon_threadsafe(sample.say, text)
 
-        live = LiveEpisode(
-            spec=sample.spec,
-            on_text=said,
-            given=given,
-            stop=sample.stop,
-        )
+        live = LiveEpisode(spec=sample.spec, on_text=said, given=given, stop=sample.stop)
 
         async def play() -> Trajectory:
             for image in sample.request.task.images:

@@ -19,8 +19,7 @@ def chart_tools(reader: ChartReader, deadline_s: float = DEADLINE_S) -> tuple[To
     """The seven chart tools over one reader; each raises ``ToolError`` as the reader does when it cannot read."""
 
     def chart_to_table(
-        image: Image.Image,
-        layout: Annotated[Literal["markdown", "csv"], "how the table is written"] = "markdown",
+        image: Image.Image, layout: Annotated[Literal["markdown", "csv"], "how the table is written"] = "markdown"
     ) -> ToolOutput:
         """Read the values of a chart into a table: a row per category, a column per series."""
         chart = reader.read(image)

@@ -64,8 +64,7 @@ def rotate(image: Image.Image, degrees: Annotated[float, "anticlockwise, from -3
 
 
 def flip(
-    image: Image.Image,
-    direction: Annotated[Literal["horizontal", "vertical"], "horizontal swaps left and right"],
+    image: Image.Image, direction: Annotated[Literal["horizontal", "vertical"], "horizontal swaps left and right"]
 ) -> ToolOutput:
     """Mirror an image, for instance to read mirrored writing."""
     method = Image.Transpose.FLIP_LEFT_RIGHT if direction == "horizontal" else Image.Transpose.FLIP_TOP_BOTTOM

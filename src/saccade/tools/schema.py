@@ -50,13 +50,7 @@ _KINDS: Mapping[object, ParameterKind] = {
     list[Image.Image]: "images",
 }
 
-_BOX: Mapping[str, Json] = {
-    "type": "array",
-    "items": {"type": "number"},
-    "minItems": 4,
-    "maxItems": 4,
-    "format": "box",
-}
+_BOX: Mapping[str, Json] = {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4, "format": "box"}
 _POINT: Mapping[str, Json] = {
     "type": "array",
     "items": {"type": "number"},

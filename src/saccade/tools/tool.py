@@ -10,15 +10,7 @@ from typing import Protocol
 from PIL import Image
 
 from saccade.characters import whole_characters
-from saccade.errors import (
-    BrokenToolError,
-    MachineError,
-    SaccadeError,
-    ToolError,
-    UserError,
-    is_of_machinery,
-    nearest,
-)
+from saccade.errors import BrokenToolError, MachineError, SaccadeError, ToolError, UserError, is_of_machinery, nearest
 from saccade.media.decode import MediaError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore

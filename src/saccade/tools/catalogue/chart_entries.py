@@ -5,12 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from saccade.tools.catalogue.entries import Entry, Make, Makers, Unconfigured
-from saccade.tools.catalogue.models import (
-    chart_model,
-    local_vision_model,
-    patience_s,
-    server_vision_model,
-)
+from saccade.tools.catalogue.models import chart_model, local_vision_model, patience_s, server_vision_model
 from saccade.tools.catalogue.perception_entries import text_reader
 from saccade.tools.catalogue.settings import Options
 from saccade.tools.tool import Tool, find_tool

@@ -57,10 +57,7 @@ class Entry:
     def build(self, settings: ToolSettings, folder: Path) -> Tool:
         """The tool, ready to be called; a model is loaded here."""
         tool = self.prepare(settings, folder)()
-        origin: dict[str, Json] = {
-            "backend": settings.backend or self.backends[0],
-            "options": dict(settings.options),
-        }
+        origin: dict[str, Json] = {"backend": settings.backend or self.backends[0], "options": dict(settings.options)}
         if settings.options:
             # Options may hold relative paths.
             origin["folder"] = str(folder.resolve())
