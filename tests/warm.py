@@ -10,7 +10,6 @@ import ctypes
 import gc
 import importlib
 import json
-import multiprocessing
 import os
 import runpy
 import socket
@@ -19,7 +18,6 @@ import sys
 import threading
 import types
 from functools import cache
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +90,6 @@ def run_warm(
     if check:
         done.check_returncode()
     return done
-
-
-def fresh_context() -> ForkServerContext:
-    """Starts processes that have imported torch and run nothing, by the server that tests of several ranks use."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["saccade.testing.ranks", "saccade.learner.learner", "saccade.miniature.tiny_model"])
-    return context
 
 
 @cache
