@@ -27,6 +27,8 @@ TORCH = ("torch._dynamo", "torch.distributed.tensor", "scipy.optimize", "PIL.Ima
 """What transformers imports, for processes in which the Hugging Face libraries must read their settings themselves."""
 SERVICES = ("saccade.cli.serve", "saccade.services.http.server", "saccade.services.workers.running")
 """What a server of tools imports."""
+TOOLS = ("saccade.interop.mcp.server", "saccade.interop.mcp.serving", "saccade.tools.images")
+"""What a server of tools by the Model Context Protocol imports."""
 VIEWER = ("saccade.cli.view", "saccade.viewer.app.server", "saccade.runs.directory")
 """What the viewer imports, and a run that does nothing but write."""
 _SUBREAPER = 36
