@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+
 from planted import FAULTS
 
 ROOT = Path(__file__).parents[1]

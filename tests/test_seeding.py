@@ -4,7 +4,17 @@ from saccade.seeding import generator_for, seed_for
 
 
 def test_labels_that_differ_in_any_way_have_seeds_of_their_own() -> None:
-    labels: list[tuple[str | int, ...]] = [(), ("a", "b"), ("ab",), ("asb",), ("b", "a"), ("1",), (1,), ("a", ""), ("", "a")]
+    labels: list[tuple[str | int, ...]] = [
+        (),
+        ("a", "b"),
+        ("ab",),
+        ("asb",),
+        ("b", "a"),
+        ("1",),
+        (1,),
+        ("a", ""),
+        ("", "a"),
+    ]
     assert len({seed_for(3, *of) for of in labels} | {seed_for(4)}) == len(labels) + 1
 
 

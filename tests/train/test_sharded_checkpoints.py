@@ -302,9 +302,7 @@ class Touches:
 
 
 @pytest.mark.parametrize("name", ["optimizer/.metadata", "optimizer.pt", "value_head.pt"])
-def test_nothing_in_a_copied_run_s_state_is_run(
-    tmp_path: Path, written_alone: Written, name: str
-) -> None:
+def test_nothing_in_a_copied_run_s_state_is_run(tmp_path: Path, written_alone: Written, name: str) -> None:
     shutil.copytree(written_alone[0] / "plain", tmp_path / "run")
     [checkpoint] = checkpoints(tmp_path / "run")
     mark, file = tmp_path / "ran", checkpoint.path / "trainer" / name

@@ -20,7 +20,14 @@ T = TypeVar("T")
 # A fresh process that has imported torch and run nothing: torch's autograd cannot go on in the fork of one that has.
 FRESH = multiprocessing.get_context("forkserver")
 FRESH.set_forkserver_preload(
-    ["saccade.testing.ranks", "saccade.train.run", "saccade.train.following", "peft", "torch.utils.tensorboard", "pytest"]
+    [
+        "saccade.testing.ranks",
+        "saccade.train.run",
+        "saccade.train.following",
+        "peft",
+        "torch.utils.tensorboard",
+        "pytest",
+    ]
 )
 
 
