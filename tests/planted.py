@@ -28,246 +28,23 @@ class Fault:
     """That must fail, below ``tests``."""
 
 
-FAULTS = (
-    Fault(
-        "journal: a killed process's half line",
-        "evaluation/journal.py",
-        "        _take_out_broken(path)\n",
-        "",
-        "evaluation/test_survival.py",
-    ),
-    Fault(
-        "journal: the key holds the model",
-        "evaluation/journal.py",
-        '        "model": dict(model),\n',
-        "",
-        "evaluation/test_survival.py",
-    ),
-    Fault(
-        "checkpoint: a damaged one is passed over",
-        "runs/checkpoints.py",
-        "if (wrong := damage_in(checkpoint)) is not None:",
-        "if (wrong := damage_in(checkpoint)) is None and wrong:",
-        "train/test_run_damaged.py",
-    ),
-    Fault(
-        "checkpoint: the furthest of a plan",
-        "runs/checkpoints.py",
-        "for checkpoint in reversed(found):",
-        "for checkpoint in found:",
-        "train/test_run_damaged.py",
-    ),
-    Fault(
-        "index of pages: those that were replaced are gone",
-        "retrieval/store.py",
-        "for row, (place, entry) in enumerate(stored) if place >= replaced.get(entry.file, 0)]",
-        "for row, (place, entry) in enumerate(stored)]",
-        "retrieval/test_building.py",
-    ),
-    Fault(
-        "index of records: a file that has changed",
-        "viewer/store/run.py",
-        "if segment.info.fingerprint == wanted:",
-        "if segment.info.fingerprint:",
-        "viewer/test_view_index.py",
-    ),
-    Fault(
-        "ledger: earlier processes' requests",
-        "curation/teachers.py",
-        "self._before.get(role, none).plus(self._now.get(role, none)).as_counts()",
-        "self._now.get(role, none).as_counts()",
-        "cli/test_ledger.py",
-    ),
-    Fault(
-        "record sums: metrics that grow",
-        "runs/record_sums.py",
-        "sum_of(metrics, _GROWING, start=known)",
-        "sum_of(metrics, _GROWING, start=0)",
-        "train/test_run_damaged.py",
-    ),
-    Fault(
-        "packs: the place that predicts a token",
-        "learner/sequences.py",
-        "before - prompt + rest_at)",
-        "before - prompt + rest_at - 1)",
-        "learner/test_packing_parity.py",
-    ),
-    Fault(
-        "packs: positions after the prompt",
-        "learner/sequences.py",
-        "positions_from(rest, seen, start=end)",
-        "positions_from(rest, seen, start=end + 1)",
-        "learner/test_packing_parity.py",
-    ),
-    Fault(
-        "masks: only the policy's tokens are targets",
-        "learner/sequences.py",
-        "for i, is_action in zip(one.ids, one.is_action) if is_action",
-        "for i, is_action in zip(one.ids[1:], one.is_action) if is_action",
-        "learner/test_learner_update.py",
-    ),
-    Fault(
-        "advantages: the unbiased deviation",
-        "algorithms/advantages.py",
-        "/ (len(rewards) - 1)\n",
-        "/ len(rewards)\n",
-        "algorithms/test_algorithms_advantages.py",
-    ),
-    Fault(
-        "advantages: a failed trajectory is no sibling",
-        "algorithms/advantages.py",
-        "    total, siblings = math.fsum(rewards), len(rewards) - 1\n",
-        "    total, siblings = math.fsum(rewards), len(group.trajectories) - 1\n",
-        "algorithms/test_algorithms_advantages.py",
-    ),
-    Fault(
-        "loss: the clip above",
-        "algorithms/losses.py",
-        "ratios.clamp(1.0 - clip_low, 1.0 + clip_high)",
-        "ratios.clamp(1.0 - clip_low, 1.0 + clip_low)",
-        "algorithms/test_algorithms_losses.py",
-    ),
-    Fault(
-        "KL: the sign of k3",
-        "algorithms/losses.py",
-        "(-difference).exp() - 1.0 + difference",
-        "difference.exp() - 1.0 - difference",
-        "algorithms/test_algorithms_losses.py",
-    ),
-    Fault(
-        "sandbox limits: memory",
-        "sandbox/processes.py",
-        "        resource.RLIMIT_DATA: private,\n        resource.RLIMIT_AS: mapped_bytes + private + _SHARED_BYTES,\n",
-        "",
-        "sandbox/test_sandbox_output.py",
-    ),
-    Fault(
-        "codec: what is wrong is said of values",
-        "codec/codecs.py",
-        "except (msgspec.ValidationError, UnicodeEncodeError) as error:",
-        "except UnicodeEncodeError as error:",
-        "codec/test_codec_records.py",
-    ),
-    Fault(
-        "parser: one action in a turn",
-        "protocols/tagged.py",
-        "if len(actions) > 1:",
-        "if len(actions) > 2:",
-        "protocols/test_protocols_tagged.py",
-    ),
-    Fault(
-        "protocol: where a turn stops",
-        "protocols/tagged.py",
-        'STOP = ("</tool_call>", "</answer>")',
-        'STOP = ("</answer>",)',
-        "protocols/test_protocols_tagged.py",
-    ),
-    Fault(
-        "crop coordinates: the named picture",
-        "protocols/coordinates.py",
-        "images[int(number) - 1]",
-        "images[0]",
-        "protocols/test_protocols_coordinates.py",
-    ),
-    Fault(
-        "resize rule: largest view",
-        "media/resize.py",
-        "math.floor(width / shrink / factor)",
-        "math.ceil(width / shrink / factor)",
-        "models/test_models_families.py",
-    ),
-    Fault(
-        "reward gate: format needs an answer",
-        "rewards/reward.py",
-        'return trajectory.status == "answered" and all(turn.is_well_formed',
-        "return all(turn.is_well_formed",
-        "rewards/test_rewards_totals.py",
-    ),
-    Fault(
-        "answer reading: second thoughts",
-        "rewards/answers/replies.py",
-        "if plain and plain[0] in _JUDGING:",
-        "if not plain:",
-        "rewards/answers/test_rewards_replies.py",
-    ),
-    Fault(
-        "splits: the one to measure on",
-        "tasks/splits.py",
-        'found = _one_of(names, "test", where) or _one_of(names, "validation", where)\n    return found',
-        'found = _one_of(names, "validation", where) or _one_of(names, "test", where)\n    return found',
-        "config/test_splits.py",
-    ),
-    Fault(
-        "curriculum: each task once in an epoch",
-        "tasks/curriculum.py",
-        "        start = max(0, first - epoch * size)\n",
-        "        start = 0\n",
-        "tasks/test_tasks_curriculum.py",
-    ),
-    Fault(
-        "curriculum: difficulty follows the pass rate",
-        "tasks/adaptive.py",
-        "self._gain * (rate - self._target)",
-        "self._gain * (self._target - rate)",
-        "tasks/test_tasks_adaptive.py",
-    ),
-    Fault(
-        "seeds: labels keep their lengths",
-        "seeding.py",
-        'kind + struct.pack("<Q", len(text)) + text',
-        "kind + text",
-        "test_seeding.py",
-    ),
-    Fault(
-        "engine: a batch samples what a single sequence does",
-        "engines/rows.py",
-        "[row.slot.length for row in rows],",
-        "[max(row.slot.length for row in rows) for row in rows],",
-        "engines/test_engines_local.py",
-    ),
-    Fault(
-        "engine: a stop string across tokens",
-        "engines/sampling.py",
-        "seen = self._tail + token",
-        "seen = token",
-        "engines/test_engines_sampling.py",
-    ),
-    Fault(
-        "scheduler: steps between turns",
-        "engines/scheduler.py",
-        "self.step + _STEPS_BETWEEN_TURNS",
-        "self.step",
-        "engines/test_engines_scheduler.py",
-    ),
-    Fault(
-        "retries: the wait doubles",
-        "retries.py",
-        "first_wait_s * 2.0 ** min(attempt, 64) * scatter",
-        "first_wait_s * scatter",
-        "chat/test_chat_openai.py",
-    ),
-    Fault(
-        "media store: a file that has changed",
-        "media/store.py",
-        "if image_hash(decoded) != key:",
-        "if image_hash(decoded) == '':",
-        "media/test_media_store.py",
-    ),
-    Fault(
-        "recorded tools: what a record may name",
-        "runs/recorded_tools.py",
-        "if module not in _TOOL_MODULES or name not in {entry.name for entry in CATALOGUE}:",
-        "if not module:",
-        "runs/test_asking.py",
-    ),
-    Fault(
-        "viewer: texts are escaped",
-        "viewer/templates.py",
-        "autoescape=True",
-        "autoescape=False",
-        "viewer/test_viewer_report.py",
-    ),
-)
+def read_faults() -> tuple[Fault, ...]:
+    """Those of ``planted.txt``: a line ``mechanism | file | tests``, then lines of old text after -, of new after +."""
+    heads: list[list[str]] = []
+    texts: list[dict[str, list[str]]] = []
+    for line in (ROOT / "tests/planted.txt").read_text(encoding="utf-8").splitlines():
+        if line[0] in "-+":
+            texts[-1][line[0]].append(line[1:])
+        else:
+            heads.append(line.split(" | "))
+            texts.append({"-": [], "+": []})
+    return tuple(
+        Fault(mechanism, file, "\n".join(text["-"]), "\n".join(text["+"]), tests)
+        for (mechanism, file, tests), text in zip(heads, texts, strict=True)
+    )
+
+
+FAULTS = read_faults()
 
 
 def plant(fault: Fault, root: Path) -> bytes:
@@ -275,7 +52,7 @@ def plant(fault: Fault, root: Path) -> bytes:
     path = root / "src/saccade" / fault.file
     before = path.read_bytes()
     if (count := before.count(fault.old.encode())) != 1:
-        raise ValueError(f"{fault.mechanism}: {fault.file} has {fault.old!r} {count} times; mend tests/planted.py")
+        raise ValueError(f"{fault.mechanism}: {fault.file} has {fault.old!r} {count} times; mend tests/planted.txt")
     path.write_bytes(before.replace(fault.old.encode(), fault.new.encode()))
     return before
 
