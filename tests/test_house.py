@@ -2,8 +2,12 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import pytest
+
+from planted import FAULTS
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,10 +19,20 @@ def parsed(folder: str, names: str = "*.py") -> Iterator[tuple[str, ast.Module]]
         yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
 
 
-def test_each_class_name_means_one_thing() -> None:
+Nodes = Sequence[tuple[str, Sequence[ast.AST]]]
+"""Of each file of the source, its module first."""
+
+
+@pytest.fixture(scope="module")
+def source() -> Nodes:
+    """Parsed and walked once: that takes longer than all that is looked for."""
+    return [(path, list(ast.walk(tree))) for path, tree in parsed("src")]
+
+
+def test_each_class_name_means_one_thing(source: Nodes) -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for path, tree in parsed("src"):
-        for node in tree.body:
+    for path, nodes in source:
+        for node in ast.iter_child_nodes(nodes[0]):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(path)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
@@ -43,9 +57,9 @@ def _asserts(node: ast.AST) -> bool:
     return name in _ASSERTING or name.startswith(("assert_", "check_", "judge"))
 
 
-def test_no_loader_runs_code_of_a_checkpoint_or_asks_the_network_for_one() -> None:
+def test_no_loader_runs_code_of_a_checkpoint_or_asks_the_network_for_one(source: Nodes) -> None:
     """``trust_remote_code`` left out means that transformers asks whether it may."""
-    calls = [(path, node) for path, tree in parsed("src") for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [(path, node) for path, nodes in source for node in nodes if isinstance(node, ast.Call)]
     loading = [(path, node) for path, node in calls if _called(node) == "from_pretrained"]
     building = [(path, node) for path, node in calls if _called(node) == "from_config"]
     assert len(loading) >= 10
@@ -55,7 +69,7 @@ def test_no_loader_runs_code_of_a_checkpoint_or_asks_the_network_for_one() -> No
     assert [f"{path}:{node.lineno}" for path, node in loading if not _says(node, "local_files_only", True)] == []
 
 
-def test_nothing_unpickles_but_where_it_is_known_what() -> None:
+def test_nothing_unpickles_but_where_it_is_known_what(source: Nodes) -> None:
     """Readers that make plain data of a pickle, and tests that read what they have written themselves."""
     known = {
         "src/saccade/learner/shard_index.py",
@@ -64,15 +78,17 @@ def test_nothing_unpickles_but_where_it_is_known_what() -> None:
     }
     found = {
         path
-        for path, tree in parsed("src")
-        for node in ast.walk(tree)
+        for path, nodes in source
+        for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
         if {"pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
         & {*(alias.name for alias in node.names), getattr(node, "module", None)}
     }
     assert found <= known
-    loads = [(path, node) for path, tree in parsed("src") for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    torch_loads = [(path, node) for path, node in loads if ast.unparse(node.func) == "torch.load"]
+    loads = [(path, node) for path, nodes in source for node in nodes if isinstance(node, ast.Call)]
+    torch_loads = [
+        (path, node) for path, node in loads if _called(node) == "load" and ast.unparse(node.func) == "torch.load"
+    ]
     assert len(torch_loads) >= 2
     assert [path for path, node in torch_loads if not _says(node, "weights_only", True)] == []
 
@@ -91,6 +107,11 @@ def test_what_make_check_leaves_out_is_there() -> None:
     left_out = (ROOT / "tests/left_out_of_check.txt").read_text(encoding="utf-8").split()
     assert [name for name in left_out if not (ROOT / "tests" / name).is_file()] == []
     assert left_out == sorted(set(left_out))
+
+
+def test_each_planted_fault_fits_one_place_and_names_tests_that_are_there() -> None:
+    assert [one for one in FAULTS if (ROOT / "src/saccade" / one.file).read_text("utf-8").count(one.old) != 1] == []
+    assert [one.tests for one in FAULTS if not (ROOT / "tests" / one.tests).is_file()] == []
 
 
 def test_no_room_offers_a_name_that_one_of_its_modules_takes() -> None:
@@ -162,13 +183,13 @@ _OPENING = (
 )
 
 
-def test_files_that_strangers_may_have_laid_out_are_opened_by_one_module() -> None:
+def test_files_that_strangers_may_have_laid_out_are_opened_by_one_module(source: Nodes) -> None:
     """A FIFO or a device in the place of a file would hold any other reader for ever."""
     found = [
         f"{path}:{node.lineno}: {ast.unparse(node)[:60]}"
-        for path, tree in parsed("src")
+        for path, nodes in source
         if not path.removeprefix("src/saccade/").startswith(_OWN_FILES)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Call) and _opens(node) and "check_plain(" not in ast.unparse(node)
     ]
     assert found == []
@@ -181,6 +202,10 @@ def _opens(node: ast.Call) -> bool:
         return called.id in ("open", *_OPENING[2:])
     if not isinstance(called, ast.Attribute):
         return False
+    if called.attr in _OPENING:
+        return True
+    if called.attr not in ("open", "load"):
+        return False
     of = ast.unparse(called.value)
     if called.attr == "open":
         modes = [one.value for one in node.args[:1] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
@@ -188,4 +213,4 @@ def _opens(node: ast.Call) -> bool:
             word.arg in ("encoding", "buffering", "newline", "errors") for word in node.keywords
         )
         return is_text or of in ("Image", "io") or any(not set(mode) & set("wax+") for mode in modes)
-    return called.attr in _OPENING or (called.attr == "load" and of in ("np", "numpy", "torch", "json", "tomllib"))
+    return of in ("np", "numpy", "torch", "json", "tomllib")

@@ -10,7 +10,6 @@ import ctypes
 import gc
 import importlib
 import json
-import multiprocessing
 import os
 import runpy
 import socket
@@ -19,7 +18,6 @@ import sys
 import threading
 import types
 from functools import cache
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,8 @@ TORCH = ("torch._dynamo", "torch.distributed.tensor", "scipy.optimize", "PIL.Ima
 """What transformers imports, for processes in which the Hugging Face libraries must read their settings themselves."""
 SERVICES = ("saccade.cli.serve", "saccade.services.http.server", "saccade.services.workers.running")
 """What a server of tools imports."""
+TOOLS = ("saccade.interop.mcp.server", "saccade.interop.mcp.serving", "saccade.tools.images")
+"""What a server of tools by the Model Context Protocol imports."""
 VIEWER = ("saccade.cli.view", "saccade.viewer.app.server", "saccade.runs.directory")
 """What the viewer imports, and a run that does nothing but write."""
 _SUBREAPER = 36
@@ -92,13 +92,6 @@ def run_warm(
     if check:
         done.check_returncode()
     return done
-
-
-def fresh_context() -> ForkServerContext:
-    """Starts processes that have imported torch and run nothing, by the server that tests of several ranks use."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["saccade.testing.ranks", "saccade.learner.learner", "saccade.miniature.tiny_model"])
-    return context
 
 
 @cache

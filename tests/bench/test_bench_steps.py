@@ -19,7 +19,7 @@ from saccade.bench.worker import started
 from saccade.bench.workload import BenchSpec
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError
-from warm import fresh_context
+from saccade.testing.ranks import FRESH
 
 
 def expected_sequences(script: Script, side: SaccadeSide) -> list[tuple[list[int], list[bool]]]:
@@ -99,7 +99,7 @@ def test_times_of_other_work_are_never_shown() -> None:
 @pytest.fixture
 def warm_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of frameworks begin with torch imported, for tests that are not about what a process costs."""
-    monkeypatch.setattr(worker, "_PROCESSES", fresh_context())
+    monkeypatch.setattr(worker, "_PROCESSES", FRESH)
 
 
 @pytest.mark.slow

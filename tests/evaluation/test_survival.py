@@ -37,7 +37,13 @@ def looker(received: Received) -> Served:
 
 
 def measure(
-    out: Path, url: str, *, resume: bool = False, keeping: Keeping = Keeping(), overrides: tuple[str, ...] = ()
+    out: Path,
+    url: str,
+    *,
+    resume: bool = False,
+    keeping: Keeping = Keeping(),
+    overrides: tuple[str, ...] = (),
+    model: str = "stub",
 ) -> SampleSet:
     context = RecipeContext(overrides=("server.retries=0", *overrides))
     plan = evaluation(
@@ -46,7 +52,7 @@ def measure(
         count=QUESTIONS,
         protocols=("tagged",),
         tools=("crop",),
-        server=ServedModel(url=url, name="stub"),
+        server=ServedModel(url=url, name=model),
     )
     run_plan(plan, out=out, media=context.media, seed=0, resume=resume, keeping=keeping)
     return read_samples(out / "samples" / "tagged.jsonl")
@@ -142,14 +148,11 @@ def test_another_run_takes_samples_that_are_the_same_by_their_key(tmp_path: Path
         second = measure(tmp_path / "second", server.url, keeping=Keeping(reuse=(tmp_path / "first",)))
         assert len(server.received) == asked
         assert second.samples == first.samples
-        # Other limits shape the reply: nothing is shared.
-        measure(
-            tmp_path / "third",
-            server.url,
-            keeping=Keeping(reuse=(tmp_path / "first",)),
-            overrides=("rollout.max_turn_tokens=100",),
-        )
-        assert len(server.received) == 2 * asked
+        # Other limits and another model shape the reply: nothing is shared.
+        reuse = Keeping(reuse=(tmp_path / "first",))
+        measure(tmp_path / "third", server.url, keeping=reuse, overrides=("rollout.max_turn_tokens=100",))
+        measure(tmp_path / "fourth", server.url, keeping=reuse, model="other")
+        assert len(server.received) == 3 * asked
 
 
 def test_a_reply_that_its_limit_cut_off_is_wrong_and_no_failure(tmp_path: Path) -> None:

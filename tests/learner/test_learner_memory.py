@@ -18,7 +18,7 @@ from saccade.miniature.tiny_model import TinyFamily, TinySize
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
-from warm import fresh_context
+from saccade.testing.ranks import FRESH
 
 _RESET_PEAK = Path("/proc/self/clear_refs")
 
@@ -66,7 +66,7 @@ def test_checkpointed_activations_need_less_memory() -> None:
 
     In a process of its own: where earlier tests have left much free memory, no peak is seen.
     """
-    with ProcessPoolExecutor(1, mp_context=fresh_context()) as fresh:
+    with ProcessPoolExecutor(1, mp_context=FRESH) as fresh:
         checkpointed, plain = fresh.submit(_peaks).result(timeout=120)
     assert 0 < checkpointed < 0.6 * plain
 
@@ -89,7 +89,7 @@ def _peaks() -> list[int]:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's free memory")
 def test_after_an_update_of_a_model_that_is_not_tiny_no_freed_activations_stay() -> None:
-    with ProcessPoolExecutor(1, mp_context=fresh_context()) as fresh:
+    with ProcessPoolExecutor(1, mp_context=FRESH) as fresh:
         assert fresh.submit(_freed_by_hand).result(timeout=120) < 4 << 20
 
 

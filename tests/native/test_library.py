@@ -10,7 +10,7 @@ import pytest
 from saccade.errors import UserError
 from saccade.native.library import SWITCH, BuildError, load_library, native_library
 from saccade.private_folders import keep_compiled_code_private
-from warm import fresh_context
+from saccade.testing.ranks import FRESH
 
 _COMPILER = """#!/bin/sh
 [ "$1" = --version ] && exec g++ --version
@@ -147,7 +147,7 @@ def test_compiled_code_is_kept_where_nobody_else_writes(tmp_path: Path, monkeypa
 
 
 def test_processes_may_build_it_at_once(tmp_path: Path, compiler: str) -> None:
-    context = fresh_context()
+    context = FRESH
     builders = [context.Process(target=_load, args=(tmp_path, compiler)) for _ in range(3)]
     for builder in builders:
         builder.start()

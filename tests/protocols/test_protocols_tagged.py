@@ -39,6 +39,11 @@ def test_a_think_block_and_one_action_is_well_formed(text: str, expected: Parsed
     assert parse(text) == expected
 
 
+def test_a_turn_ends_with_its_call_or_its_answer() -> None:
+    for protocol in (tagged_protocol(), direct_protocol()):
+        assert protocol.stop == ("</tool_call>", "</answer>")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -14,7 +14,7 @@ from material import STRANGERS, make_material
 
 from readers import NATIVE, READ_BY
 from strangers import SECRET
-from warm import MODELS, VIEWER, run_warm
+from warm import run_warm
 
 HERE = Path(__file__).parent
 _READ = ("decoy opened", "open: ", "os.scandir: ", "os.listdir: ")
@@ -60,7 +60,7 @@ def found(tmp_path_factory: pytest.TempPathFactory, address: Address) -> Found:
     plan = make_material(root, address.url)
     (root / "plan.json").write_text(json.dumps(plan))
     watching = [sys.executable, str(HERE / "watched_loads.py"), str(root / "plan.json")]
-    run_warm(watching, imported=(*MODELS, *VIEWER), check=True)
+    run_warm(watching, check=True)
     return {name: json.loads((root / "results" / f"{place}.json").read_text()) for place, name in enumerate(LOADERS)}
 
 

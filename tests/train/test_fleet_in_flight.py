@@ -32,6 +32,8 @@ from saccade.train.plan import Plan, RLStage
 from saccade.train.spread import SpreadRollouts
 from saccade.types import Task, Trajectory
 
+pytestmark = pytest.mark.usefixtures("warm_engines")
+
 TWO = FleetSettings(rollouts=2)
 
 

@@ -28,7 +28,7 @@ SMALL = (
     "curve_tasks=4",
     "no_tool_tasks=1",
 )
-KILLS = 4
+KILLS = 2
 """`benchmarks/kills.py` makes more."""
 
 pytestmark = pytest.mark.slow

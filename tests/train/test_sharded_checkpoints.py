@@ -3,7 +3,7 @@
 import os
 import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -141,41 +141,55 @@ def first(given: list[T | BaseException]) -> T:
     return given[0]  # type: ignore[return-value]
 
 
-def _each(make: Callable[..., T], root: Path, company: Company) -> dict[str, T]:
+def _each(make: Callable[..., T], root: Path, company: Company | None) -> dict[str, T]:
     return {name: make(root / name, settings, company=company) for name, settings in OPTIONS.items()}
 
 
-def _alone(make: Callable[..., T], root: Path) -> dict[str, T]:
-    return {name: make(root / name, settings, company=None) for name, settings in OPTIONS.items()}
+def _with_half(root: Path, company: Company) -> dict[str, Held]:
+    half = writes(root / "half", PLAIN, torch.bfloat16, company)
+    return {"half": half, **_each(fp32, root, company)}
+
+
+def _of_both(roots: Sequence[Path], company: Company) -> list[dict[str, tuple[Held, Held]]]:
+    return [_each(goes_on, root, company) for root in roots]
 
 
 fp32 = partial(writes, dtype=torch.float32)
 
 
+Written = tuple[Path, dict[str, Held]]
+"""A folder, and what the learners held whose checkpoints lie in it, by the names of their options."""
+
+
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Held]]:
-    """By two ranks."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """By two ranks; also one in half precision."""
     root = tmp_path_factory.mktemp("two")
-    return root, first(in_ranks(2, partial(_each, fp32, root)))
+    return root, first(in_ranks(2, partial(_with_half, root)))
 
 
 @pytest.fixture(scope="module")
-def written_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Held]]:
+def written_alone(tmp_path_factory: pytest.TempPathFactory) -> Written:
     root = tmp_path_factory.mktemp("one")
-    return root, _alone(fp32, root)
+    return root, _each(fp32, root, None)
+
+
+@pytest.fixture(scope="module")
+def gone_on_by_two(written: Written, written_alone: Written) -> list[dict[str, tuple[Held, Held]]]:
+    """From what two ranks wrote, and from what one process wrote."""
+    return first(in_ranks(2, partial(_of_both, [written[0], written_alone[0]])))
 
 
 def apart(one: Held, other: Held) -> float:
     return max(float((one.weights[name] - other.weights[name]).abs().max()) for name in one.weights)
 
 
-def test_any_number_of_ranks_goes_on_from_what_two_wrote(written: tuple[Path, dict[str, Held]]) -> None:
+def test_any_number_of_ranks_goes_on_from_what_two_wrote(
+    written: Written, gone_on_by_two: list[dict[str, tuple[Held, Held]]]
+) -> None:
     root, saved = written
-    one, two, three = (
-        _alone(goes_on, root),
-        first(in_ranks(2, partial(_each, goes_on, root))),
-        first(in_ranks(3, partial(_each, goes_on, root))),
-    )
+    two = gone_on_by_two[0]
+    one, three = _each(goes_on, root, None), first(in_ranks(3, partial(_each, goes_on, root)))
     for name in OPTIONS:
         for before, after in (one[name], two[name], three[name]):
             assert same_bits(before, saved[name])
@@ -184,9 +198,11 @@ def test_any_number_of_ranks_goes_on_from_what_two_wrote(written: tuple[Path, di
             assert apart(after, two[name][1]) <= (1e-3 if name == "muon" else 1e-6)
 
 
-def test_several_ranks_go_on_from_what_one_process_wrote(written_alone: tuple[Path, dict[str, Held]]) -> None:
+def test_several_ranks_go_on_from_what_one_process_wrote(
+    written_alone: Written, gone_on_by_two: list[dict[str, tuple[Held, Held]]]
+) -> None:
     root, saved = written_alone
-    one, two = _alone(goes_on, root), first(in_ranks(2, partial(_each, goes_on, root)))
+    one, two = _each(goes_on, root, None), gone_on_by_two[1]
     for name in OPTIONS:
         assert same_bits(two[name][0], saved[name])
         assert apart(one[name][1], two[name][1]) <= (1e-3 if name == "muon" else 1e-6)
@@ -196,9 +212,7 @@ def files(root: Path) -> set[str]:
     return {str(file.relative_to(root)) for file in root.rglob("*") if file.is_file()}
 
 
-def test_users_of_the_policy_see_the_files_of_one_process(
-    written: tuple[Path, dict[str, Held]], written_alone: tuple[Path, dict[str, Held]]
-) -> None:
+def test_users_of_the_policy_see_the_files_of_one_process(written: Written, written_alone: Written) -> None:
     for name in OPTIONS:
         many, one = (root / name / "rl-000001" for root, _ in (written, written_alone))
         shards = {file for file in files(many) if file.startswith("trainer/optimizer/")}
@@ -215,13 +229,12 @@ def test_users_of_the_policy_see_the_files_of_one_process(
     assert all(torch.equal(weight, trained[name]) for name, weight in opened.named_parameters())
 
 
-def test_masters_of_half_precision_go_on_to_the_bit(tmp_path: Path) -> None:
-    in_half = partial(writes, tmp_path, PLAIN, torch.bfloat16)
-    saved = first(in_ranks(2, in_half))
+def test_masters_of_half_precision_go_on_to_the_bit(written: Written) -> None:
+    root, saved = written[0] / "half", written[1]["half"]
     assert any(not torch.equal(weight, weight.bfloat16().float()) for weight in saved.weights.values())
-    written = load_file(tmp_path / "rl-000001/model.safetensors")
-    assert {weight.dtype for weight in written.values()} == {torch.bfloat16}
-    [checkpoint] = checkpoints(tmp_path)
+    weights = load_file(root / "rl-000001/model.safetensors")
+    assert {weight.dtype for weight in weights.values()} == {torch.bfloat16}
+    [checkpoint] = checkpoints(root)
     learner = learner_of(load_checkpoint(checkpoint, MediaStore(), replace(CPU, dtype="bfloat16")), PLAIN, None)
     restore_learner(checkpoint, learner)
     assert same_bits(held(learner), saved)
@@ -237,18 +250,17 @@ def dies_while_saving(directory: Path, company: Company) -> None:
     save_checkpoint(directory, Position(stage="rl", step=2), run_model, leading)
 
 
-def test_a_rank_that_dies_while_saving_leaves_the_older_checkpoint(tmp_path: Path) -> None:
-    saved = first(in_ranks(2, partial(writes, tmp_path, PLAIN, torch.float32)))
-    leader, _ = in_ranks(2, partial(dies_while_saving, tmp_path))
+def test_a_rank_that_dies_while_saving_leaves_the_older_checkpoint(written: Written, tmp_path: Path) -> None:
+    run = shutil.copytree(written[0] / "plain", tmp_path / "run")
+    leader, _ = in_ranks(2, partial(dies_while_saving, run))
     assert isinstance(leader, BaseException)
-    [checkpoint] = checkpoints(tmp_path)
+    [checkpoint] = checkpoints(run)
     assert checkpoint.position.step == 1
-    assert same_bits(goes_on(tmp_path, PLAIN, None)[0], saved)
+    assert same_bits(goes_on(run, PLAIN, None)[0], written[1]["plain"])
 
 
-def test_damaged_shards_are_named(tmp_path: Path) -> None:
-    first(in_ranks(2, partial(writes, tmp_path, PLAIN, torch.float32)))
-    [checkpoint] = checkpoints(tmp_path)
+def test_damaged_shards_are_named(written: Written, tmp_path: Path) -> None:
+    [checkpoint] = checkpoints(shutil.copytree(written[0] / "plain", tmp_path / "run"))
     for shard in (checkpoint.path / "trainer/optimizer").glob("*.distcp"):
         shard.write_bytes(shard.read_bytes()[:100])
     learner = learner_of(load_checkpoint(checkpoint, MediaStore(), CPU), PLAIN, None)
@@ -267,9 +279,7 @@ class Touches:
 
 
 @pytest.mark.parametrize("name", ["optimizer/.metadata", "optimizer.pt", "value_head.pt"])
-def test_nothing_in_a_copied_run_s_state_is_run(
-    tmp_path: Path, written_alone: tuple[Path, dict[str, Held]], name: str
-) -> None:
+def test_nothing_in_a_copied_run_s_state_is_run(tmp_path: Path, written_alone: Written, name: str) -> None:
     shutil.copytree(written_alone[0] / "plain", tmp_path / "run")
     [checkpoint] = checkpoints(tmp_path / "run")
     mark, file = tmp_path / "ran", checkpoint.path / "trainer" / name

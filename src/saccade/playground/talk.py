@@ -34,7 +34,7 @@ MAX_KEPT = 128
 """Samples that can be edited or looked at again; older ones are in the run alone."""
 MAX_PICTURES = 1000
 _LISTED_TRIES = 100
-_STOP_S = 1.0
+_STOP_S = 3.0
 """An agent that has not ended a stopped sample by then is cancelled: it waits for a tool."""
 
 
@@ -207,7 +207,7 @@ class Talk:
         finally:
             playing.cancel()
             stopped.cancel()
-        if sample.stop.is_set() and trajectory.status == "token_limit":
+        if sample.stop.is_set() and trajectory.status in ("token_limit", "turn_limit"):
             trajectory = replace(trajectory, failure="stopped by hand")
         sample.trajectory = trajectory
         event = "failed" if trajectory.status == "failed" else "done"

@@ -18,8 +18,17 @@ from saccade.learner.sharding import Wrap
 T = TypeVar("T")
 
 # A fresh process that has imported torch and run nothing: torch's autograd cannot go on in the fork of one that has.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["saccade.testing.ranks", "saccade.learner.learner", "saccade.miniature.tiny_model"])
+FRESH = multiprocessing.get_context("forkserver")
+FRESH.set_forkserver_preload(
+    [
+        "saccade.testing.ranks",
+        "saccade.train.run",
+        "saccade.train.following",
+        "peft",
+        "torch.utils.tensorboard",
+        "pytest",
+    ]
+)
 
 
 def in_ranks(
@@ -33,7 +42,7 @@ def in_ranks(
         files = [Path(directory) / str(rank) for rank in range(count)]
         port = _free_port()
         processes = [
-            _CONTEXT.Process(target=_rank, args=(rank, count, port, function, wrap, file))
+            FRESH.Process(target=_rank, args=(rank, count, port, function, wrap, file))
             for rank, file in enumerate(files)
         ]
         for process in processes:

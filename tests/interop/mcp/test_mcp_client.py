@@ -21,6 +21,7 @@ from saccade.testing import TINY_VIEW, check_tool, tiny_example
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import find_tool
 from saccade.types import ToolResult
+from warm import TOOLS, WarmProcess
 
 SMALL_SERVER = [sys.executable, str(Path(__file__).parent / "mcp_small_server.py")]
 
@@ -234,7 +235,7 @@ def test_over_http_a_restarted_server_is_found_again_and_large_pictures_arrive()
     noise = (media.add(Image.effect_noise((1300, 1100), 200).convert("RGB").rotate(1)),)
     with contextlib.closing(McpTools(f"http://127.0.0.1:{port}/mcp", token="secret")) as tools:
         for _ in range(2):
-            with subprocess.Popen([sys.executable, OWN_SERVER, str(port)]) as process:
+            with WarmProcess([sys.executable, OWN_SERVER, str(port)], imported=TOOLS) as process:
                 wait_for(port)
                 result = find_tool("crop", tools.tools).call({"bbox_2d": [0, 0, 30, 30]}, noise, media)
                 assert media.get(result.images[0]) == media.get(noise[0]).crop((0, 0, 30, 30))

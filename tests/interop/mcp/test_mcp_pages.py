@@ -11,6 +11,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from PIL import Image
+from test_mcp_server import free_port, wait_for
 
 from saccade.errors import ToolError
 from saccade.interop.mcp.client import McpTools
@@ -19,7 +20,7 @@ from saccade.testing import TINY_VIEW
 from saccade.testing.tiny_page_encoders import colqwen2
 from saccade.tools import SearchTool
 from saccade.tools.tool import Episode
-from warm import run_warm
+from warm import WarmProcess, run_warm
 
 SACCADE = [sys.executable, "-m", "saccade"]
 
@@ -60,14 +61,18 @@ def test_a_foreign_client_is_shown_the_pages(tools_file: Path) -> None:
 
 
 def test_our_client_keeps_to_the_questions_document(tools_file: Path) -> None:
-    with McpTools([*SACCADE, "mcp", str(tools_file)], environment=dict(os.environ), start_s=120.0) as server:
-        (tool,) = server.tools
-        assert isinstance(tool, SearchTool)
-        episode = Episode(images=(), media=MediaStore(), view=TINY_VIEW, seed=0, document="green.png")
-        found = tool.within(episode).call({"query": "red", "k": 3}, (), episode.media)
-        assert found.text == "green.png#1: image 1"
-        with pytest.raises(ToolError, match=r"may only be green\.png here"):
-            tool.within(episode).call({"query": "red", "document": "colours.pdf"}, (), episode.media)
+    port = free_port()
+    with WarmProcess([*SACCADE, "mcp", str(tools_file), "--http", "--port", str(port)]) as process:
+        wait_for(port)
+        with McpTools(f"http://127.0.0.1:{port}/mcp") as server:
+            (tool,) = server.tools
+            assert isinstance(tool, SearchTool)
+            episode = Episode(images=(), media=MediaStore(), view=TINY_VIEW, seed=0, document="green.png")
+            found = tool.within(episode).call({"query": "red", "k": 3}, (), episode.media)
+            assert found.text == "green.png#1: image 1"
+            with pytest.raises(ToolError, match=r"may only be green\.png here"):
+                tool.within(episode).call({"query": "red", "document": "colours.pdf"}, (), episode.media)
+        process.kill()
 
 
 def test_a_server_without_its_index_does_not_start(tmp_path: Path) -> None:

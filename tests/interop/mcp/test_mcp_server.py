@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore, image_hash
 from saccade.tools.images import IMAGE_TOOLS, crop
 from saccade.tools.tool import tool_from
+from warm import TOOLS, WarmProcess
 
 OWN_SERVER = str(Path(__file__).parent / "mcp_own_server.py")
 RED = Image.new("RGB", (40, 30), (200, 0, 0))
@@ -42,7 +42,7 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def http_port() -> Iterator[int]:
     port = free_port()
-    with subprocess.Popen([sys.executable, OWN_SERVER, str(port)]) as process:
+    with WarmProcess([sys.executable, OWN_SERVER, str(port)], imported=TOOLS) as process:
         try:
             wait_for(port)
             yield port
