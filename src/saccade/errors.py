@@ -3,7 +3,10 @@
 import difflib
 import errno
 import re
+import shlex
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 SHOWN_CHARS = 60
 
@@ -42,7 +45,13 @@ class RefusalError(MachineError):
 
 
 def install_command(extra: str) -> str:
-    """The command that brings an extra of this project, as messages say it."""
+    """The command that brings an extra of this project, as messages say it: without a clone, by its packages."""
+    if not (Path(__file__).parents[2] / "pyproject.toml").is_file():
+        from importlib.metadata import PackageNotFoundError, requires
+
+        with suppress(PackageNotFoundError):
+            lines = [line.replace("'", '"').partition(";") for line in requires("saccade-vlm") or ()]
+            return shlex.join(["pip", "install", *(need for need, _, where in lines if f'extra == "{extra}"' in where)])
     return f'pip install -e ".[{extra}]" in a clone of Saccade'
 
 

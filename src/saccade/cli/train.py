@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from saccade.characters import shell_words
 from saccade.cli import completion, options
 from saccade.cli.config_option import preset_option
 from saccade.cli.options import PATH
 from saccade.cli.running import RunOptions, run_options, start, task_context
+from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from saccade.types import AnswerKind
@@ -31,7 +33,15 @@ class FileFirst(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_file = bool(args) and args[0].lower().endswith((".yaml", ".yml"))
-        return super().parse_args(ctx, ["--config", *args] if is_file else args)
+        try:
+            return super().parse_args(ctx, ["--config", *args] if is_file else args)
+        except click.MissingParameter as error:
+            if not is_file or error.param is None or error.param.name != "recipe":
+                raise
+            raise UserError(
+                f"{args[0]} names no recipe: write `run: {{recipe: NAME}}` into it, or saccade train NAME --config "
+                f"{shell_words(args[0])}; saccade settings NAME --yaml writes a whole file, saccade recipes lists NAMEs"
+            ) from None
 
 
 @click.command(cls=FileFirst)

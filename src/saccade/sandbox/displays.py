@@ -9,19 +9,23 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
-import cv2
-import matplotlib
 import numpy as np
 import PIL.ImageShow
 from PIL import Image
 
+from saccade.sandbox.libraries import offered
 from saccade.sandbox.results import Limits
 
-matplotlib.use("agg")
+if HAS_CV2 := "cv2" in offered():
+    import cv2
+if HAS_MATPLOTLIB := "matplotlib" in offered():
+    import matplotlib
 
-from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+    matplotlib.use("agg")
+
+    from matplotlib import pyplot as plt
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
 Announce = Callable[[int, int, int], None]
 """Tells the keeper of one picture: width, height, and where its bytes start."""
@@ -183,18 +187,26 @@ _WINDOWS = ("namedWindow", "moveWindow", "resizeWindow", "setWindowTitle", "dest
 
 def warm() -> None:
     """Draws and decodes once, so that no run pays for fonts, caches and lazy imports."""
-    figure, axes = plt.subplots()
-    axes.plot([0, 1], [0, 1], label="a")
-    axes.set_title("warm")
-    axes.legend()
-    FigureCanvasAgg(figure).draw()
-    plt.close("all")
+    if HAS_MATPLOTLIB:
+        figure, axes = plt.subplots()
+        axes.plot([0, 1], [0, 1], label="a")
+        axes.set_title("warm")
+        axes.legend()
+        FigureCanvasAgg(figure).draw()
+        plt.close("all")
     Image.init()
-    # One thread each: a run that starts none is committed without a second fork.
-    cv2.setNumThreads(1)
-    grey = cv2.cvtColor(np.zeros((32, 32, 3), np.uint8), cv2.COLOR_BGR2GRAY)
-    cv2.Canny(grey, 50, 100)
+    if HAS_CV2:
+        # One thread each: a run that starts none is committed without a second fork.
+        cv2.setNumThreads(1)
+        grey = cv2.cvtColor(np.zeros((32, 32, 3), np.uint8), cv2.COLOR_BGR2GRAY)
+        cv2.Canny(grey, 50, 100)
     np.linalg.inv(np.eye(3))
+
+
+def seed_opencv(seed: int) -> None:
+    """Seeds OpenCV's random numbers, where it is installed."""
+    if HAS_CV2:
+        cv2.setRNGSeed(seed % (1 << 31))
 
 
 def install(gallery: Gallery) -> Callable[..., None]:
@@ -204,12 +216,25 @@ def install(gallery: Gallery) -> Callable[..., None]:
         for value in values:
             show_value(gallery, value)
 
+    if HAS_MATPLOTLIB:
+        _install_figures(gallery)
+    if HAS_CV2:
+        _install_windows(gallery)
+    PIL.ImageShow.register(Viewer(gallery), 0)
+    return display
+
+
+def _install_figures(gallery: Gallery) -> None:
     def show_figures(*_: object, **__: object) -> None:
         show_open_figures(gallery)
 
-    def show_figure(figure: Figure, *_: object, **__: object) -> None:
+    def show_figure(figure: "Figure", *_: object, **__: object) -> None:
         _draw(gallery, figure)
 
+    plt.show, Figure.show = show_figures, show_figure
+
+
+def _install_windows(gallery: Gallery) -> None:
     def imshow(winname: str, mat: object) -> None:
         image = image_of_array(mat, is_bgr=True)
         if image is None:
@@ -222,16 +247,9 @@ def install(gallery: Gallery) -> Callable[..., None]:
     def nothing(*_: object, **__: object) -> None:
         return
 
-    replaced: dict[object, dict[str, object]] = {
-        plt: {"show": show_figures},
-        Figure: {"show": show_figure},
-        cv2: {"imshow": imshow, "waitKey": no_key, "waitKeyEx": no_key, **dict.fromkeys(_WINDOWS, nothing)},
-    }
-    for owner, functions in replaced.items():
-        for name, function in functions.items():
-            setattr(owner, name, function)
-    PIL.ImageShow.register(Viewer(gallery), 0)
-    return display
+    cv2.imshow, cv2.waitKey, cv2.waitKeyEx = imshow, no_key, no_key
+    for name in _WINDOWS:
+        setattr(cv2, name, nothing)
 
 
 def show_value(gallery: Gallery, value: object) -> None:
@@ -241,7 +259,7 @@ def show_value(gallery: Gallery, value: object) -> None:
     if isinstance(value, Image.Image):
         gallery.show(value)
         return
-    if isinstance(value, Figure):
+    if HAS_MATPLOTLIB and isinstance(value, Figure):
         _draw(gallery, value)
         return
     image = image_of_array(value)
@@ -252,6 +270,8 @@ def show_value(gallery: Gallery, value: object) -> None:
 
 def show_open_figures(gallery: Gallery) -> None:
     """Shows the open figures and closes them."""
+    if not HAS_MATPLOTLIB:
+        return
     try:
         for number in plt.get_fignums():
             _draw(gallery, plt.figure(number))
@@ -259,7 +279,7 @@ def show_open_figures(gallery: Gallery) -> None:
         plt.close("all")
 
 
-def _draw(gallery: Gallery, figure: Figure) -> None:
+def _draw(gallery: Gallery, figure: "Figure") -> None:
     width, height = figure.get_size_inches() * figure.dpi
     if not gallery.fits(width, height):
         return

@@ -20,7 +20,6 @@ from sys import setprofile, settrace
 from traceback import StackSummary, TracebackException
 from typing import NoReturn
 
-import cv2
 import numpy as np
 from PIL import Image
 
@@ -65,7 +64,7 @@ def furnish(
         space["input_images"] = decoded
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
-    cv2.setRNGSeed(seed % (1 << 31))
+    displays.seed_opencv(seed)
 
 
 def _show_warning(

@@ -4,21 +4,52 @@ Of packages these are the promised ones and what they need. What else is install
 could draw a task again and tell its answer.
 """
 
+import logging
 import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import Distribution, DistributionFinder, PackageNotFoundError, PathDistribution, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from saccade.errors import install_command, missing_extra
+
 _PROMISED = ("numpy", "pillow", "matplotlib", "scipy", "sympy", "pandas", "scikit-image")
 _OPENCV = ("opencv-python-headless", "opencv-contrib-python-headless", "opencv-python", "opencv-contrib-python")
-_MODULES = ("numpy", "PIL", "cv2", "matplotlib", "scipy", "sympy", "pandas", "skimage")
+NEEDED = ("numpy", "PIL")
+"""Modules without which there is no sandbox."""
+OFFERED = (*NEEDED, "cv2", "matplotlib", "scipy", "pandas", "skimage", "sympy")
+"""Modules that programs may import, where they are installed."""
 Entries = dict[str, list[str]]
 """Names in folders of packages."""
+logger = logging.getLogger(__name__)
+
+
+@cache
+def offered() -> tuple[str, ...]:
+    """The modules of ``OFFERED`` that are installed."""
+    return tuple(name for name in OFFERED if find_spec(name) is not None)
+
+
+def require(*modules: str, needed_for: str) -> None:
+    """UserError, with the command that brings them, where some of ``OFFERED`` that are needed are not installed."""
+    if missing := [name for name in modules if name not in offered()]:
+        raise missing_extra("sandbox", ", ".join(missing), needed_for=needed_for)
+
+
+@cache
+def warn_of_missing() -> None:
+    """Says once in a process which modules programs will not find: their import fails as anywhere."""
+    if missing := [name for name in OFFERED if name not in offered()]:
+        logger.warning(
+            "the sandbox has no %s, so that a program that imports one fails; to add them, run %s",
+            ", ".join(missing),
+            install_command("sandbox"),
+        )
 
 
 def package_folders() -> list[str]:
@@ -44,7 +75,7 @@ def usable_packages() -> Entries:
             found.setdefault(folder, set()).add(entry)
         waiting += _needs(package)
     # Some are installed without a list of their files.
-    for module in _MODULES:
+    for module in OFFERED:
         spec = find_spec(module)
         for place in (spec.submodule_search_locations or ()) if spec else ():
             found.setdefault(str(Path(place).parent), set()).add(Path(place).name)
@@ -52,7 +83,7 @@ def usable_packages() -> Entries:
 
 
 def _needs(package: Distribution) -> list[str]:
-    # It comes with matplotlib; the warm parent must not load it.
+    # It comes with transformers; the warm parent must not load it.
     from packaging.requirements import Requirement
 
     needs = [Requirement(line) for line in package.requires or ()]

@@ -7,10 +7,9 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 
-from saccade.errors import MachineError, UserError, missing_extra
+from saccade.errors import MachineError, UserError
 from saccade.sandbox import folders, libraries
 from saccade.sandbox.namespaces import NAMES
 from saccade.sandbox.results import Isolation, Layers, Limits
@@ -20,7 +19,6 @@ _START_S = 120.0
 """Imports from a cold disk take their time."""
 _CLAIM_S = 60.0
 _END_S = 10.0
-_NEEDED = ("numpy", "PIL", "cv2", "matplotlib")
 
 
 class ParentLostError(Exception):
@@ -31,9 +29,8 @@ class WarmParent:
     """One warm parent; not for several threads at once."""
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
-        missing = [name for name in _NEEDED if find_spec(name) is None]
-        if missing:
-            raise missing_extra("sandbox", ", ".join(missing), needed_for="the sandbox")
+        libraries.require(*libraries.NEEDED, needed_for="the sandbox")
+        libraries.warn_of_missing()
         self.folder = folders.make()
         self._channel, theirs = socket.socketpair()
         own = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1

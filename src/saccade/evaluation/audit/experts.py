@@ -9,6 +9,7 @@ from saccade.errors import MachineError, UserError
 from saccade.evaluation.audit.drawn import DrawnFamily
 from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.protocols.tagged import tagged_protocol
+from saccade.sandbox.libraries import require
 from saccade.sandbox.sandbox import Sandbox
 from saccade.tools import IMAGE_TOOLS
 from saccade.tools.catalogue import CATALOGUE, ToolSettings
@@ -42,6 +43,7 @@ def tools_for(examples: Sequence[Example]) -> Iterator[tuple[Tool | EpisodeTool,
     with ExitStack() as stack:
         more: list[Tool | EpisodeTool] = []
         if CODE in missing:
+            require("cv2", needed_for="the experts' programs")
             more.append(python_tool(stack.enter_context(Sandbox())))
         for entry in CATALOGUE:
             if entry.name in missing - {CODE} and "in_process" in entry.makers:
