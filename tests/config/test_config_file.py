@@ -88,6 +88,15 @@ def test_wrong_files_are_told_with_their_line(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "rl: {steps: 1}\n"])
+def test_a_file_to_train_that_names_no_recipe_is_told_how_it_names_one(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["train", str(written(tmp_path, text))]) == 2
+    told = capsys.readouterr().err
+    assert "settings.yaml names no recipe: write `run: {recipe: NAME}` into it, or saccade train NAME --config" in told
+
+
 def test_files_that_are_none_are_told(tmp_path: Path) -> None:
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     for name, says in (

@@ -73,6 +73,7 @@ READ_BY: dict[str, str] = {
     "viewer/store/policy_files.py": "viewer",
     "viewer/store/foreign_inspect.py": "viewer",
     "viewer/store/foreign_lines.py": "viewer",
+    "viewer/store/foreign_texts.py": "viewer",
     "viewer/store/foreign_trl.py": "viewer",
     "viewer/store/formats.py": "viewer",
     "viewer/store/searching.py": "viewer",

@@ -14,6 +14,7 @@ from saccade.errors import UserError
 from saccade.types import Answer, ToolCall
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.field_map import FieldMap
+from saccade.viewer.store.sources import find_sources
 
 INSPECT_LOG = Path(__file__).parent / "foreign" / "colours.eval"
 """Two samples of inspect 0.3.285 with its mock model, a tool and pictures; its zip is packed with Zstandard."""
@@ -172,3 +173,70 @@ def test_a_zip_that_grows_without_end_is_cut_off(tmp_path: Path) -> None:
         run = only_run(viewer)
         assert run.table.view().count == 0
         assert "more than 128 MiB" in " ".join(run.notes.values())
+
+
+EASYR1 = """[prompt] system
+Help.
+user
+How many?
+assistant
+
+[output] <think>two
+
+[score] of lines</think><answer>4</answer>
+[ground_truth] 4
+[score] 1.0
+
+[prompt] user
+Which?
+assistant
+[output] blue
+[ground_truth] red
+[score] 0.0
+
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [EASYR1, EASYR1.replace("[prompt]", "[val/generations]\n[step] 7\n[prompt]").replace("\n", "\r\n")],
+    ids=["plain", "with steps"],
+)
+def test_a_log_of_easyr1_is_shown_with_its_scores(text: str, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "generations.log").write_text(text, encoding="utf-8", newline="")
+    with viewing(tmp_path / "run", cache=tmp_path / "cache") as (asked, viewer):
+        run = only_run(viewer)
+        [right, wrong] = asked.get(f"/api/runs/{run.id}/trajectories?sort=order").json()["rows"]
+        assert (right["reward"], right["question"], right["expected"]) == (1.0, "How many?", "4")
+        assert (wrong["reward"], wrong["answer"], wrong["expected"], wrong["right"]) == (0.0, "blue", "red", None)
+        assert right["step"] == (7 if "[step]" in text else 0)
+        assert run.open(right["id"]).attempt.trajectory.turns[0].thought.startswith("two")
+
+
+def test_predictions_of_llama_factory_are_shown_without_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "saves").mkdir()
+    lines = [
+        {"prompt": "user\nHow many?\nassistant\n", "predict": "4", "label": "5"},
+        {"label": "red", "predict": "<think>it is</think>red"},
+    ]
+    (tmp_path / "saves" / "generated_predictions.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with viewing(tmp_path / "saves", cache=tmp_path / "cache") as (asked, viewer):
+        run = only_run(viewer)
+        [first, second] = asked.get(f"/api/runs/{run.id}/trajectories?sort=order").json()["rows"]
+        assert (first["question"], first["answer"], first["expected"], first["right"]) == ("How many?", "4", "5", None)
+        assert (second["answer"], second["reward"]) == ("red", None)
+
+
+def test_files_that_are_of_no_known_kind_are_named_with_what_is_read(tmp_path: Path) -> None:
+    for name in ("notes.log", "a\x1bb.csv", "log.jsonl"):
+        (tmp_path / name).write_text("[prompt]\n", encoding="utf-8")
+    [note] = find_sources((tmp_path,))[1]
+    assert "\x1b" not in note
+    assert ".csv, log.jsonl, notes.log: looked for" in note
+    assert "EasyR1 (generations.log)" in note
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "generations.log").write_text(EASYR1, encoding="utf-8")
+    sources, notes = find_sources((tmp_path,))
+    assert [source.kind for source in sources] == ["easyr1"]
+    assert notes == [f"not shown of {tmp_path}, as of no kind that is known: log.jsonl"]

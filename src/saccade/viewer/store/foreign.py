@@ -15,6 +15,7 @@ from saccade.viewer.store.foreign_lines import (
     is_verl,
     messages_format,
 )
+from saccade.viewer.store.foreign_texts import EASYR1, LLAMA_FACTORY, is_easyr1, is_llama_factory
 from saccade.viewer.store.foreign_trl import TRL, completions_of, is_trl
 from saccade.viewer.store.formats import RecordFormat
 
@@ -45,6 +46,8 @@ def kinds(fields: FieldMap) -> tuple[ForeignKind, ...]:
         ),
         _of_files(INSPECT, "*.eval", is_inspect),
         _of_files(VERL, "*.jsonl", is_verl),
+        _of_files(EASYR1, "*.log", is_easyr1),
+        _of_files(LLAMA_FACTORY, "*.jsonl", is_llama_factory),
         _of_files(VERIFIERS, "*.jsonl", is_verifiers),
         _of_files(messages_format(fields), "*.jsonl", partial(is_messages, fields)),
     )

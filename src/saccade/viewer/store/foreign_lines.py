@@ -25,6 +25,10 @@ from saccade.viewer.store.shelf import Shelf
 Fields = Mapping[str, Json]
 ToAttempt = Callable[[Fields, Shelf, int], Attempt]
 """A line, where its pictures go, and its number as a sample."""
+Reader = Callable[[bytes], Fields | str]
+"""The object that a record's bytes are, or why they are none."""
+Records = Callable[[Path], Iterator[tuple[int, int, Fields | str]]]
+"""Offset, length and object of each record."""
 
 _VERL_OWN = frozenset({"input", "output", "gts", "score", "step", "images"})
 _NO_TOKENS = TokenCounts(total=0, actions=0, entropy=None)
@@ -57,14 +61,17 @@ def _object(line: bytes) -> Fields | str:
     return value if isinstance(value, dict) else "no JSON object"
 
 
-def _index(to_attempt: ToAttempt, stage: str, path: Path, pictures: Path) -> Indexed:
+def index_records(
+    to_attempt: ToAttempt, stage: str, path: Path, pictures: Path, *, records: Records = _numbered
+) -> Indexed:
+    """The rows of a file whose records ``records`` finds."""
     shelf = Shelf(folder=pictures, root=path.parent)
     rows: Rows = []
     notes: list[str] = []
     samples: dict[str, int] = {}
     step = 0
     try:
-        for number, (offset, length, value) in enumerate(_numbered(path), start=1):
+        for number, (offset, length, value) in enumerate(records(path), start=1):
             if isinstance(value, str):
                 notes.append(f"{path.name}:{number}: {value}; the line is left out")
                 continue
@@ -79,13 +86,16 @@ def _index(to_attempt: ToAttempt, stage: str, path: Path, pictures: Path) -> Ind
     return Indexed(rows=rows, position=Position(stage=stage, step=step or int(digits or 0)), notes=tuple(notes))
 
 
-def _open(to_attempt: ToAttempt, path: Path, place: RecordPlace, pictures: Path) -> Attempt:
+def open_record(
+    to_attempt: ToAttempt, path: Path, place: RecordPlace, pictures: Path, *, read: Reader = _object
+) -> Attempt:
+    """One record of such a file."""
     try:
         with open_plain(path) as file:
             size = os.fstat(file.fileno()).st_size
             if not (place.offset >= 0 and 0 < place.length <= MAX_LINE_BYTES and place.offset + place.length <= size):
                 raise UserError(f"{path.name}: no record stands at byte {place.offset}")
-            value = _object(os.pread(file.fileno(), place.length, place.offset))
+            value = read(os.pread(file.fileno(), place.length, place.offset))
     except OSError as error:
         raise UserError(f"{path.name} cannot be read: {error.strerror}") from error
     if isinstance(value, str):
@@ -93,7 +103,8 @@ def _open(to_attempt: ToAttempt, path: Path, place: RecordPlace, pictures: Path)
     return to_attempt(value, Shelf(folder=pictures, root=path.parent), 0)
 
 
-def _verl(value: Fields, shelf: Shelf, sample: int) -> Attempt:
+def verl_attempt(value: Fields, shelf: Shelf, sample: int) -> Attempt:
+    """A sample of a trainer that writes prompt and output as two texts."""
     prompt = _text(value.get("input"))
     extras = {name: as_number(one) for name, one in value.items() if name not in _VERL_OWN}
     right = value.get("acc")
@@ -182,14 +193,14 @@ def _text(value: Json) -> str:
 
 VERL = RecordFormat(
     name="verl",
-    index=partial(_index, _verl, "rollout"),
-    open=partial(_open, _verl),
+    index=partial(index_records, verl_attempt, "rollout"),
+    open=partial(open_record, verl_attempt),
     words="verl writes text only; these files contain no pictures.",
 )
 VERIFIERS = RecordFormat(
     name="verifiers",
-    index=partial(_index, _verifiers, "results"),
-    open=partial(_open, _verifiers),
+    index=partial(index_records, _verifiers, "results"),
+    open=partial(open_record, _verifiers),
     words="verifiers replaces each picture by a word unless it is configured to keep pictures.",
 )
 
@@ -197,7 +208,9 @@ VERIFIERS = RecordFormat(
 def messages_format(fields: FieldMap) -> RecordFormat:
     """Any file of messages, by the names of its fields."""
     to_attempt = partial(_messages, fields)
-    return RecordFormat(name="messages", index=partial(_index, to_attempt, "messages"), open=partial(_open, to_attempt))
+    return RecordFormat(
+        name="messages", index=partial(index_records, to_attempt, "messages"), open=partial(open_record, to_attempt)
+    )
 
 
 def first_object(path: Path) -> Fields | None:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from saccade.characters import visible
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.viewer.store.field_map import FieldMap
@@ -53,15 +54,26 @@ def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tupl
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} is not there; name a run, a folder of runs, or a file of trajectories")
-        sources = list(_below(path.absolute(), foreign, notes))
+        others: list[Path] = []
+        sources = list(_below(path.absolute(), foreign, notes, others))
         if not sources:
+            holds = f", which holds {_named(others)}" if others else ""
             notes.append(
-                f"nothing was found in {path}: looked for runs of Saccade (run.json), for *.jsonl with trajectories, "
-                "and for files of TRL (completions/*.parquet), verl (rollout_data_dir/*.jsonl), verifiers and prime-rl "
+                f"nothing was found in {path}{holds}: looked for runs of Saccade (run.json), for *.jsonl with "
+                "trajectories, and for files of TRL (completions/*.parquet), verl (rollout_data_dir/*.jsonl), EasyR1 "
+                "(generations.log), LLaMA-Factory (generated_predictions.jsonl), verifiers and prime-rl "
                 f"(results.jsonl) and inspect (*.eval), {MAX_DEPTH} folders deep"
             )
+        elif others := [other for other in others if other.suffix in (".jsonl", ".parquet", ".eval")]:
+            notes.append(f"not shown of {path}, as of no kind that is known: {_named(others)}")
         found |= {source.id: source for source in sources}
     return list(found.values()), notes
+
+
+def _named(files: Sequence[Path]) -> str:
+    """The first few by their names."""
+    more = f" and {len(files) - 5} more" if len(files) > 5 else ""
+    return ", ".join(visible(str(file), 80) for file in files[:5]) + more
 
 
 def _foreign_of(fields: FieldMap) -> Foreign:
@@ -74,13 +86,14 @@ def _foreign_of(fields: FieldMap) -> Foreign:
     return foreign
 
 
-def _below(path: Path, foreign: Foreign, notes: list[str]) -> Iterator[Source]:
+def _below(path: Path, foreign: Foreign, notes: list[str], others: list[Path]) -> Iterator[Source]:
+    """``others`` gets the files, from the path on, in folders that are no source."""
     if path.is_file():
         kind = _format_of(path, foreign)
         if kind is None:
             raise UserError(
-                f"{path} is no file of trajectories that is known: *.jsonl of Saccade, verl, verifiers or of messages, "
-                "*.parquet of TRL, *.eval of inspect"
+                f"{path} is no file of trajectories that is known: *.jsonl of Saccade, verl, LLaMA-Factory, verifiers "
+                "or of messages, *.log of EasyR1, *.parquet of TRL, *.eval of inspect"
             )
         yield Source(root=path.parent, name=path.name, kind=kind.name, files=lambda: iter([(path, kind)]))
         return
@@ -102,6 +115,7 @@ def _below(path: Path, foreign: Foreign, notes: list[str]) -> Iterator[Source]:
             if seen > MAX_ENTRIES:
                 notes.append(f"{path} holds more than {MAX_ENTRIES} entries; name the folders that you want to see")
                 return
+            others += [entry.relative_to(path) for entry in entries if entry.is_file()]
             below += [entry for entry in entries if entry.is_dir() and not entry.is_symlink() and entry.name[0] != "."]
         level = below
 
