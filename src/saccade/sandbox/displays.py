@@ -231,7 +231,9 @@ def _install_figures(gallery: Gallery) -> None:
     def show_figure(figure: "Figure", *_: object, **__: object) -> None:
         _draw(gallery, figure)
 
-    plt.show, Figure.show = show_figures, show_figure
+    replaced: tuple[tuple[object, str, object], ...] = ((plt, "show", show_figures), (Figure, "show", show_figure))
+    for owner, name, function in replaced:
+        setattr(owner, name, function)
 
 
 def _install_windows(gallery: Gallery) -> None:
