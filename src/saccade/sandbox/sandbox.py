@@ -12,6 +12,7 @@ from typing import Self, get_args
 from PIL import Image
 
 from saccade.errors import MachineError, UserError
+from saccade.sandbox.libraries import require as require
 from saccade.sandbox.parent import ParentLostError, WarmParent
 from saccade.sandbox.results import Isolation, Layers, Limits
 from saccade.sandbox.session import Session, encoded

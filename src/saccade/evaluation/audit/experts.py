@@ -9,8 +9,7 @@ from saccade.errors import MachineError, UserError
 from saccade.evaluation.audit.drawn import DrawnFamily
 from saccade.evaluation.audit.findings import Checked, none_of
 from saccade.protocols.tagged import tagged_protocol
-from saccade.sandbox.libraries import require
-from saccade.sandbox.sandbox import Sandbox
+from saccade.sandbox.sandbox import Sandbox, require
 from saccade.tools import IMAGE_TOOLS
 from saccade.tools.catalogue import CATALOGUE, ToolSettings
 from saccade.tools.code import python_tool
