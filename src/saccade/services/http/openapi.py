@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.docs import field_docs
-from saccade.services import messages
+from saccade.services import messages, refusals
 from saccade.services.http.guards import OPEN_PATHS
 from saccade.services.messages import MESSAGES, CallBody, HealthBody, ReadyBody, ResultBody, StoredBody, ToolsBody
 from saccade.services.refusals import ErrorBody
@@ -50,8 +50,9 @@ def _schemas() -> dict[str, Any]:
     """Schemas of the messages; the text under a field is its description."""
     written = PLAIN_CODEC.schemas(ResultBody, ErrorBody, StoredBody, ToolsBody, HealthBody, ReadyBody)
     schemas = written | MESSAGES.schemas(CallBody)
+    kinds = vars(messages) | vars(refusals)
     for name, schema in schemas.items():
-        for field, text in field_docs(getattr(messages, name)).items():
+        for field, text in field_docs(kinds[name]).items():
             schema["properties"][field]["description"] = text
     return schemas
 

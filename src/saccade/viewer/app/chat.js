@@ -78,7 +78,7 @@ export async function chatPage() {
     running.set(id, source);
     source.onerror = () => {
       const isOver = source.readyState === EventSource.CLOSED;
-      foot.textContent = isOver ? "The server no longer has this sample." : "The server does not answer. This page continues when it is back.";
+      foot.textContent = isOver ? "The server no longer has this sample." : "The server does not answer; this page waits.";
       if (isOver && running.delete(id)) told();
     };
     source.onopen = () => foot.replaceChildren();
