@@ -54,13 +54,6 @@ def family_items(context: click.Context, parameter: click.Parameter, incomplete:
     return _beginning([*SHIPPED, *offered_families()], incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def gym_family_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The families that ``saccade families`` lists."""
-    from saccade.gym.registry import gym_families
-
-    return _beginning(gym_families(), incomplete)
-
-
 def preset_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Presets with what each is for."""
     from saccade.config.presets import presets

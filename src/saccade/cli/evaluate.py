@@ -12,6 +12,7 @@ from saccade.cli.benchmarks import ask_judge, check_files
 from saccade.cli.evaluate_options import EvaluateOptions, evaluation_options
 from saccade.cli.look import is_look, look_sets, look_told
 from saccade.cli.measured import existing_run, keep_prices, show_figures
+from saccade.cli.options import served_or_none
 from saccade.cli.running import run_options, start, task_context
 from saccade.errors import UserError
 
@@ -247,21 +248,6 @@ def _benchmarks_read(
     # Again: the first report was written before the benchmarks were read.
     write_report(RunPaths(root=out))
     return told
-
-
-def served_or_none(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:
-    """Address and name of the server's model; None for a checkpoint."""
-    if (model is None) == (server is None):
-        raise UserError("give either --model DIR, a checkpoint, or --server URL with --server-model NAME")
-    if server is None:
-        if name is not None:
-            raise UserError(f"--server-model {name} has no effect without --server URL")
-        return None
-    if not server.startswith(("http://", "https://")):
-        raise UserError(f"--server {server} is no address; an address looks like http://localhost:8000/v1")
-    if not name:
-        raise UserError(f"--server {server} needs --server-model NAME, one of those that {server}/models lists")
-    return server, name
 
 
 def _check_played(given: Mapping[str, object]) -> None:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli import completion
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -13,8 +12,14 @@ if TYPE_CHECKING:
     from saccade.gym.family import GymFamily
 
 
+def _shown_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from saccade.gym.registry import gym_families
+
+    return [name for name in gym_families() if name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("names", nargs=-1, metavar="[FAMILY]...", shell_complete=completion.gym_family_items)
+@click.argument("names", nargs=-1, metavar="[FAMILY]...", shell_complete=_shown_items)
 @click.option("--domain", help="List only families of this domain.")
 @click.option("--json", "is_json", is_flag=True, help="Write one JSON object a line.")
 @click.option(

@@ -9,6 +9,7 @@ import click
 from saccade.cli import completion
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.entry_points import own_targets
+from saccade.errors import UserError
 from saccade.own_code import own_file
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -164,3 +165,18 @@ allow = click.option(
 first_stage = click.option(
     "--first-stage", metavar="STAGE", help="Search in two stages, for an index made with this one."
 )
+
+
+def served_or_none(model: Path | None, server: str | None, name: str | None) -> tuple[str, str] | None:
+    """Address and name of the server's model; None for a checkpoint."""
+    if (model is None) == (server is None):
+        raise UserError("give either --model DIR, a checkpoint, or --server URL with --server-model NAME")
+    if server is None:
+        if name is not None:
+            raise UserError(f"--server-model {name} has no effect without --server URL")
+        return None
+    if not server.startswith(("http://", "https://")):
+        raise UserError(f"--server {server} is no address; an address looks like http://localhost:8000/v1")
+    if not name:
+        raise UserError(f"--server {server} needs --server-model NAME, one of those that {server}/models lists")
+    return server, name

@@ -246,10 +246,8 @@ def tell(
     from saccade.runs.checkpoints import latest_checkpoint
     from saccade.runs.runinfo import RunPaths
     from saccade.runs.trackers.following import send_report
-    from saccade.viewer.report import write_report
-    from saccade.viewer.story import seen_text
 
-    has_report = _has_written(lambda: write_report(RunPaths(root=out)), out)
+    has_report = _has_report(out)
     if tracking is not None and has_report:
         send_report(tracking, RunPaths(root=out))
     for remark in plan.remarks:
@@ -257,7 +255,7 @@ def tell(
     asked = read_asked(RunPaths(root=out).asked).evaluations
     for name, summary in summaries.items():
         novelty = asked[name].novelty if name in asked else None
-        seen = f"; not held out: {seen_text(novelty)}" if novelty and not novelty.is_held_out else ""
+        seen = f"; not held out: {novelty.seen_text()}" if novelty and not novelty.is_held_out else ""
         click.echo(f"{summary.describe()}{seen}")
         for figure in summary.figures.values():
             click.echo(f"  {figure.line}".replace("\N{NO-BREAK SPACE}", " "))
@@ -268,10 +266,19 @@ def tell(
         click.echo(f"Report: {out / 'report.html'}")
 
 
-def _has_written(write: Callable[[], None], out: Path) -> bool:
-    """Whether the report was written; what fails in drawing it is logged with its traceback: the run is complete."""
+def _has_report(out: Path) -> bool:
+    """Whether a report was written; what fails in drawing it is logged with its traceback: the run is complete."""
+    from saccade.entry_points import offer_named
+    from saccade.runs.runinfo import RunPaths
+
+    offer = offer_named("saccade.reports", "page")
+    if offer is None:
+        click.echo("Report: none, since Saccade's viewer, which draws it, is not installed")
+        return False
     try:
-        write()
+        write = offer()
+        assert callable(write)
+        write(RunPaths(root=out))
     except UserError:
         raise
     except Exception:

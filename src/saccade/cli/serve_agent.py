@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli import options
-from saccade.cli.evaluate import served_or_none
 from saccade.cli.machine import existing
-from saccade.cli.options import PATH
+from saccade.cli.options import PATH, served_or_none
 from saccade.cli.shown import shown
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from saccade.protocols import Style
 from saccade.recipes.evaluation_pixels import view_at_server
 from saccade.rollout import RolloutSettings
 from saccade.runs import AskingRecord, Way
-from saccade.sandbox import Isolation
 from saccade.train.plan import ServedPolicy
 
 SERVED_ROLLOUT = RolloutSettings(max_turn_tokens=2048, max_tokens=1 << 20)
@@ -38,7 +37,7 @@ class EvaluationSettings:
     """Whether to ask without tools (direct), if neither record nor command names a protocol."""
     views: CropSettings = CropSettings()
     """How a second look cuts out its views."""
-    isolation: Isolation | None = None
+    isolation: Literal["full", "restricted", "none"] | None = None
     """Isolation of the sandbox for code; by default ``full``, also where a record asks for a weaker one."""
     style: Style | None = None
     """Style of instructions, if no record gives it: ``brief`` for tiny models, which is their default."""

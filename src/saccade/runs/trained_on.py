@@ -40,6 +40,12 @@ class Novelty:
         """Neither the questions nor their pictures were trained on, as far as is known."""
         return self.trained_on == 0 and self.on_trained_pictures == 0
 
+    def seen_text(self) -> str:
+        """``12 of 24 were trained on and 3 more show pictures that were``."""
+        trained = f"{self.trained_on:,} of {self.questions:,} were trained on"
+        more = f" and {self.on_trained_pictures:,} more show pictures that were"
+        return f"{trained}{more if self.on_trained_pictures else ''}"
+
 
 @dataclass(kw_only=True)
 class TrainedOn:

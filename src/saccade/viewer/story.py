@@ -100,16 +100,8 @@ def questions_text(novelty: Novelty | None) -> str:
     if novelty is None:
         return "questions"
     if not novelty.is_held_out:
-        return f"questions, {seen_text(novelty)}"
+        return f"questions, {novelty.seen_text()}"
     return "held-out questions" if novelty.is_history_known else "questions that this run did not train on"
-
-
-def seen_text(novelty: Novelty) -> str:
-    """``12 of 24 were trained on and 3 more show pictures that were``."""
-    trained = f"{novelty.trained_on:,} of {novelty.questions:,} were trained on"
-    if not novelty.on_trained_pictures:
-        return trained
-    return f"{trained} and {novelty.on_trained_pictures:,} more show pictures that were"
 
 
 def novelty_sentences(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -119,7 +111,7 @@ def novelty_sentences(evaluations: Sequence[Evaluation]) -> list[str]:
         if one.asked is None:
             sentence = "this run did not record whether the model was trained on the questions"
         elif not one.asked.novelty.is_held_out:
-            sentence = f"not held out: of the questions {seen_text(one.asked.novelty)}"
+            sentence = f"not held out: of the questions {one.asked.novelty.seen_text()}"
         elif not one.asked.novelty.is_history_known:
             sentence = "what the first checkpoint was trained on is not known; none of it in this run"
         else:

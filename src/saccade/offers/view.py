@@ -1,0 +1,3 @@
+"""What the viewer offers."""
+
+OFFERS = {"saccade.reports": {"page": "saccade.viewer.report:write_report"}}
