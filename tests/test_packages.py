@@ -11,7 +11,7 @@ from grimp import ImportGraph
 from packages import wrong_imports
 
 ROOT = Path(__file__).parents[1]
-LEFT = 32
+LEFT = 11
 """Imports that are left to turn round; this number only falls."""
 
 

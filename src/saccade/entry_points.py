@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from pathlib import Path
@@ -112,6 +112,19 @@ def offers(group: str) -> Iterator[Offer]:
 def offer_named(group: str, name: str) -> Offer | None:
     """The offer of this name, Saccade's own before those of other packages; None where nobody has one."""
     return next((offer for offer in offers(group) if offer.name == name), None)
+
+
+def part(name: str) -> Callable[..., object]:
+    """A function that a part of Saccade offers to parts that may not import it, for ``saccade.parts``.
+
+    UserError where that part is not installed.
+    """
+    offer = offer_named("saccade.parts", name)
+    if offer is None:
+        raise UserError(f"{name} takes a part of Saccade that is not installed")
+    found = offer()
+    assert callable(found)
+    return found
 
 
 def _path() -> tuple[tuple[str, int], ...]:

@@ -125,9 +125,9 @@ def search(
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(png_bytes(pages.picture(hit.page)))
     if why is not None:
-        from saccade.viewer.why_page import write_why_page
+        from saccade.entry_points import part
 
-        write_why_page(why, question, hits, pages, encoder)
+        part("--why of a search")(why, question, hits, pages, encoder)
     if as_json:
         found = [
             {"document": hit.page.document, "page": hit.page.number, "score": hit.score, "picture": file and str(file)}

@@ -7,7 +7,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import prepare_machine
 from saccade.cli.options import PATH
-from saccade.cli.show import explain_pages, judge_run, star_run
+from saccade.entry_points import part
 from saccade.errors import UserError
 
 
@@ -48,15 +48,15 @@ def report(
         raise UserError(f"--stars {stars} needs a judge to give them; name it with --judge SERVER_OR_CHECKPOINT")
     if judge is not None and stars is not None:
         prepare_machine(None)
-        count = star_run(run_directory, judge, judge_model, sees_pages=stars == "pages", api_key_env=api_key_env)
+        count = part("--stars")(run_directory, judge, judge_model, sees_pages=stars == "pages", api_key_env=api_key_env)
         click.echo(f"Judged: {count} responses have stars")
     elif judge is not None:
         prepare_machine(None)
-        count = judge_run(run_directory, judge, judge_model, api_key_env=api_key_env)
+        count = part("--judge")(run_directory, judge, judge_model, api_key_env=api_key_env)
         click.echo(f"Judged: {count} wrong trajectories")
     if why is not None:
         prepare_machine(None)
-        click.echo(f"Explained: the pages of {explain_pages(run_directory, why)} questions")
+        click.echo(f"Explained: the pages of {part('--why')(run_directory, why)} questions")
     from saccade.runs.runinfo import RunPaths
     from saccade.viewer.report import write_report
 

@@ -268,17 +268,14 @@ def tell(
 
 def _has_report(out: Path) -> bool:
     """Whether a report was written; what fails in drawing it is logged with its traceback: the run is complete."""
-    from saccade.entry_points import offer_named
+    from saccade.entry_points import offer_named, part
     from saccade.runs.runinfo import RunPaths
 
-    offer = offer_named("saccade.reports", "page")
-    if offer is None:
+    if offer_named("saccade.parts", "the report") is None:
         click.echo("Report: none, since Saccade's viewer, which draws it, is not installed")
         return False
     try:
-        write = offer()
-        assert callable(write)
-        write(RunPaths(root=out))
+        part("the report")(RunPaths(root=out))
     except UserError:
         raise
     except Exception:

@@ -6,7 +6,15 @@ OFFERS = {
         "pointing": "saccade.evaluation.pointing:FIGURE",
         "chains": "saccade.evaluation.chains:FIGURE",
     },
+    "saccade.parts": {
+        "--judge": "saccade.cli.explanations:judge_run",
+        "--stars": "saccade.cli.explanations:star_run",
+        "--why": "saccade.cli.explanations:explain_pages",
+        "--why of a search": "saccade.viewer.why_page:write_why_page",
+        "a download of examples": "saccade.curation.examples:tool_example_row",
+    },
     "saccade.sections": {
+        "chains": "saccade.viewer.chain_views:SECTION",
         "toolboxes": "saccade.viewer.toolbox_section:SECTION",
         "stars": "saccade.viewer.star_record:SECTION",
         "two_streams": "saccade.viewer.ivgr_sections:SECTION",

@@ -1,3 +1,3 @@
 """What the viewer offers."""
 
-OFFERS = {"saccade.reports": {"page": "saccade.viewer.report:write_report"}}
+OFFERS = {"saccade.parts": {"the report": "saccade.viewer.report:write_report"}}

@@ -19,9 +19,6 @@ from saccade.tools.schema import spec_of
 from saccade.tools.tool import MAX_RESULT_IMAGES, BoundCall, Episode, Tool, ToolOutput, tool_from
 from saccade.types import ImageRef, Json, ToolResult
 
-SEARCH_PAGES = "search_pages"
-"""The tool's name."""
-
 MAX_QUERY_CHARS = 500
 MAX_PAGES = 10
 DEADLINE_S = 60.0

@@ -24,6 +24,8 @@ MAX_RESULT_TEXT_CHARS = 16_384
 MAX_RESULT_IMAGES = 16
 MAX_RESULT_PIXELS = 1 << 24
 """Limit of one image that a tool gives back; 16.8 megapixels."""
+SEARCH_PAGES = "search_pages"
+"""Name of the tool that searches for pages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

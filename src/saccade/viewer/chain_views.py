@@ -9,6 +9,8 @@ from saccade.protocols.toolchain import Chain, read_chain
 from saccade.rewards.lang2act import is_echo, pages_shown
 from saccade.types import Attempt, ImageRef, Turn
 from saccade.viewer.pictures import Album
+from saccade.viewer.section import Section
+from saccade.viewer.templates import page_template
 from saccade.viewer.words import readable, visible
 
 MAX_CALLS_SHOWN = 16
@@ -88,3 +90,11 @@ def _call_view(call: ChainCall, attempt: Attempt, images: Sequence[ImageRef], al
         ),
         note="; ".join(notes),
     )
+
+
+def _html(turn: Turn, attempt: Attempt, images: Sequence[ImageRef], album: Album) -> str:
+    view = chain_view(turn, attempt, images, album)
+    return "" if view is None else page_template("chain.html.jinja").render(view=view)
+
+
+SECTION: Section[None] = Section(read=lambda evidence, _: None, rows=lambda _: {}, turn=_html)

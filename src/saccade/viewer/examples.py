@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from saccade.types import Attempt, ImageRef, Task, Term, ToolCall, Trajectory, Turn
-from saccade.viewer.chain_views import ChainView, chain_view
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
 from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict, went_well
 from saccade.viewer.pictures import Album, Overlay, overlays_of
+from saccade.viewer.section import turn_parts
 from saccade.viewer.why import WhyView, why_views
 from saccade.viewer.why_record import WhyRecord
 from saccade.viewer.words import number_text, readable, visible
@@ -45,8 +45,8 @@ class TurnView:
     """The observation is the output of code."""
     boxes: tuple[str, ...] = ()
     """Each box and point that its reasoning names, with what it is around or on."""
-    chain: ChainView | None = None
-    """Its chain of linguistic tools, where a reward has read one."""
+    parts: tuple[str, ...] = ()
+    """What sections of methods show below it; safe markup."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -185,7 +185,7 @@ def _turn_view(
             *(box_words(box) for box in boxes if box.turn == turn.index),
             *(point_words(point) for point in points if point.turn == turn.index),
         ),
-        chain=chain_view(turn, attempt, [*attempt.task.images, *images_before(turn, attempt.trajectory)], album),
+        parts=turn_parts(turn, attempt, [*attempt.task.images, *images_before(turn, attempt.trajectory)], album),
     )
 
 

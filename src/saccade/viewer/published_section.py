@@ -9,6 +9,8 @@ from saccade.evaluation.benchmarks import BENCHMARKS, PublishedFigure, published
 from saccade.evaluation.benchmarks.judged_run import JUDGED
 from saccade.plain_files import plain_text
 from saccade.types import Json
+from saccade.viewer.section import Section
+from saccade.viewer.templates import page_template
 from saccade.viewer.words import readable, visible
 
 FOLDER = "benchmarks"
@@ -132,3 +134,10 @@ def _published_row(model: str, figures: Sequence[PublishedFigure]) -> SpreadRow:
 
 def _percent(value: Json) -> float:
     return 100 * value if isinstance(value, int | float) else 0.0
+
+
+SECTION = Section(
+    read=lambda evidence, _: published_parts(evidence.paths.root) or None,
+    rows=lambda _: {},
+    html=lambda parts: page_template("published.html.jinja").render(benchmarks=parts),
+)

@@ -19,7 +19,6 @@ from saccade.viewer.example_sections import example_sections, shown_attempts
 from saccade.viewer.exported import exported_page
 from saccade.viewer.figures_section import figures_rows, run_figures
 from saccade.viewer.pictures import Album
-from saccade.viewer.published_section import published_parts
 from saccade.viewer.story import are_held_out, comparison_text, comparisons_of, novelty_sentences, story
 from saccade.viewer.templates import page_template
 from saccade.viewer.tool_section import KINDS, tool_times_of, tool_usages
@@ -119,7 +118,6 @@ def report_page(evidence: Evidence) -> str:
         explains=_why_hint(evidence),
         has_pictures=any(view.has_pictures for section in sections for view in section.examples),
         figures=figures_rows(run_figures(evidence.paths.root)),
-        benchmarks=published_parts(evidence.paths.root),
         tool_times=[row.cells for row in tool_times_of(evidence.curves)],
         settings=[(key, visible(str(value), 500)) for key, value in _flat(evidence.settings)],
         notes=[visible(note, 500) for note in evidence.notes],

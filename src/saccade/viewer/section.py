@@ -4,16 +4,20 @@ A package offers one as an entry point of the group ``saccade.sections`` that na
 imported before a report is written or a run's page is shown.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from saccade.entry_points import OWN, loaded
 from saccade.errors import UserError
-from saccade.types import Json
+from saccade.types import Attempt, ImageRef, Json, Turn
+from saccade.viewer.pictures import Album
 
 if TYPE_CHECKING:
     from saccade.viewer.evidence import Evidence
+
+logger = logging.getLogger(__name__)
 
 GROUP = "saccade.sections"
 
@@ -37,6 +41,8 @@ class Section(Generic[Read]):
     """By evaluation, a line of text beside its accuracy."""
     drawn: Callable[[Mapping[str, Json]], Json] | None = None
     """The section on a run's page of the viewer, as ``viewer/drawn.py`` draws it, out of ``report.json``."""
+    turn: Callable[[Turn, Attempt, Sequence[ImageRef], Album], str] | None = None
+    """Safe markup below a turn of a trajectory, whose images before it are given; empty for nothing to show."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +62,12 @@ def read_sections(evidence: "Evidence", tell: Tell) -> tuple[ReadSection, ...]:
 def drawn_sections(report: Mapping[str, Json], tell: Tell) -> list[Json]:
     """The drawings of a run's page, out of its ``report.json``."""
     return list(_of_each(lambda section: section.drawn and section.drawn(report), tell))
+
+
+def turn_parts(turn: Turn, attempt: Attempt, images: Sequence[ImageRef], album: Album) -> tuple[str, ...]:
+    """What sections show below a turn."""
+    shown = _of_each(lambda section: section.turn and section.turn(turn, attempt, images, album), logger.warning)
+    return tuple(filter(None, shown))
 
 
 def _read(section: Section[Read], evidence: "Evidence", tell: Tell) -> ReadSection | None:

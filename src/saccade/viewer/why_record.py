@@ -15,7 +15,7 @@ from saccade.media.store import MediaStore
 from saccade.retrieval.why import MatchedToken, PageMatch, named_query, page_match
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.strict_json import finite_object
-from saccade.tools.page_search import SEARCH_PAGES
+from saccade.tools.tool import SEARCH_PAGES
 from saccade.types import Attempt, ImageRef, Json, ToolCall
 from saccade.vision_models.kinds import PageEncoder, PageVectors
 

@@ -1,22 +1,19 @@
 """Experts replayed in the real environment with the real tools, and rewarded as a policy is."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 
 from saccade.envs.visual_reasoning import VisualReasoningEnv
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError, UserError, missing_extra
 from saccade.evaluation.audit.drawn import DrawnFamily
 from saccade.evaluation.audit.findings import Checked, none_of
+from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.tagged import tagged_protocol
-from saccade.sandbox.sandbox import Sandbox, require
 from saccade.tools import IMAGE_TOOLS
-from saccade.tools.catalogue import CATALOGUE, ToolSettings
-from saccade.tools.code import python_tool
+from saccade.tools.making import ToolBench, wished_tools
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import Example, ToolCall
-
-CODE = "execute_python_code"
 
 
 def expert_finding(drawn: DrawnFamily, *, most: int) -> Checked:
@@ -36,17 +33,18 @@ def expert_finding(drawn: DrawnFamily, *, most: int) -> Checked:
 
 @contextmanager
 def tools_for(examples: Sequence[Example]) -> Iterator[tuple[Tool | EpisodeTool, ...]]:
-    """The image tools, and those of the catalogue that the experts call; Python in a sandbox where they write code."""
+    """The image tools, and those that the experts call of what is installed; Python runs in a sandbox."""
     called = {turn.action.name for one in examples for turn in one.turns if isinstance(turn.action, ToolCall)}
-    missing = called - {tool.spec.name for tool in IMAGE_TOOLS}
+    if PYTHON_TOOL in called and find_spec("cv2") is None:
+        raise missing_extra("sandbox", "cv2", needed_for="the experts' programs")
+    more, bench = list[Tool | EpisodeTool](), ToolBench()
+    for name in sorted(called - {tool.spec.name for tool in IMAGE_TOOLS}):
+        # A call of a tool that nobody makes is refused, which is found.
+        with suppress(UserError):
+            more += wished_tools(name, bench)
     with ExitStack() as stack:
-        more: list[Tool | EpisodeTool] = []
-        if CODE in missing:
-            require("cv2", needed_for="the experts' programs")
-            more.append(python_tool(stack.enter_context(Sandbox())))
-        for entry in CATALOGUE:
-            if entry.name in missing - {CODE} and "in_process" in entry.makers:
-                more.append(entry.build(ToolSettings(name=entry.name, backend="in_process"), Path()))
+        for resource in bench.resources:
+            stack.enter_context(resource)
         yield (*IMAGE_TOOLS, *more)
 
 

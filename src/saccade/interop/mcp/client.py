@@ -14,8 +14,8 @@ from saccade.interop.mcp.schema import ArgumentChecks, parameters_of_spec, taken
 from saccade.media.encode import png_bytes
 from saccade.media.store import image_hash
 from saccade.tools.arguments import Value, checked_arguments
-from saccade.tools.page_search import SEARCH_PAGES, bounded_search
-from saccade.tools.tool import BoundCall, Tool, ToolOutput
+from saccade.tools.page_search import bounded_search
+from saccade.tools.tool import SEARCH_PAGES, BoundCall, Tool, ToolOutput
 from saccade.types import ImageRef, Json
 
 try:

@@ -19,8 +19,8 @@ from saccade.media.store import MediaStore
 from saccade.services.client.exchange import Exchange
 from saccade.services.messages import MESSAGES, PictureBody, ResultBody, ServedTool, ToolsBody
 from saccade.tools.arguments import Value
-from saccade.tools.page_search import SEARCH_PAGES, bounded_search
-from saccade.tools.tool import BoundCall, Returned, Tool
+from saccade.tools.page_search import bounded_search
+from saccade.tools.tool import SEARCH_PAGES, BoundCall, Returned, Tool
 from saccade.types import ImageRef, Json, ToolResult, ToolSpec
 
 MARGIN_S = 5.0

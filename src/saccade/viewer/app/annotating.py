@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from saccade.entry_points import part
 from saccade.errors import UserError
 from saccade.evaluation.statistics import cohens_kappa
 from saccade.plain_files import plain_bytes
@@ -262,10 +263,7 @@ def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
 
     A trajectory with a malformed turn, and one that someone else marked as wrong, is left out.
     """
-    # Here, since curation is a tenth of the time in which the viewer starts.
-    from saccade.curation.examples import tool_example_row
-    from saccade.curation.rows import exported as exported_path
-
+    example_row = part("a download of examples")
     last = {(item.name, item.trajectory): item.verdict for item in items if item.subject == "verdict"}
     wrong = {trajectory for (_, trajectory), verdict in last.items() if verdict != "right"}
     chosen = dict.fromkeys(trajectory for (_, trajectory), verdict in last.items() if verdict == "right")
@@ -281,7 +279,7 @@ def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
         pictures = {image.hash: media_file(run, image.hash) for image in attempt.task.images}
         if example is None or None in pictures.values():
             continue
-        row = tool_example_row(example, [exported_path(image) for image in attempt.task.images])
+        row = example_row(example, [f"images/{image.hash}.png" for image in attempt.task.images])
         lines.append(strict_json(row) + "\n")
         images |= {f"images/{name}.png": plain_bytes(path) for name, path in pictures.items() if path is not None}
     with zipfile.ZipFile(out, "w") as packed:

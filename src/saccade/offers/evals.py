@@ -1,0 +1,3 @@
+"""What the evaluations offer."""
+
+OFFERS = {"saccade.sections": {"published": "saccade.viewer.published_section:SECTION"}}
