@@ -11,6 +11,7 @@ from importlib import import_module
 import pytest
 
 import saccade
+from saccade.entry_points import own_targets
 from saccade.train import Plan
 
 ROOMS = [room.name for room in pkgutil.walk_packages(saccade.__path__, "saccade.") if room.ispkg]
@@ -63,6 +64,13 @@ def test_an_unknown_name_is_an_error_that_names_the_room() -> None:
 def test_a_name_is_the_one_of_its_module() -> None:
     assert Plan is import_module("saccade.train.plan").Plan
     assert "RLStage" in dir(import_module("saccade.train"))
+
+
+def test_names_that_another_part_offers_for_a_face_are_those_of_its_modules() -> None:
+    for home, names in own_targets("saccade.faces").items():
+        room = home.rpartition(".")[0]
+        assert not set(names.split()) - set(dir(import_module(room)))
+        assert all(getattr(import_module(room), name) is getattr(import_module(home), name) for name in names.split())
 
 
 def test_the_faces_load_no_torch_and_no_module_of_their_rooms() -> None:

@@ -2,7 +2,8 @@
 
 A room's ``__init__`` writes its imports once, below ``if TYPE_CHECKING``: type checkers and import-linter read them
 there, and ``names_on_use`` reads them in the compiled module, where they stand though they never run. A face therefore
-costs nothing until a name is used, and loads torch only with a name that needs it.
+costs nothing until a name is used, and loads torch only with a name that needs it. Names whose modules are in another
+part of Saccade are offered by that part (``saccade.faces`` of ``saccade.offers``: names by module).
 """
 
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import CodeType
+
+from saccade.entry_points import own_targets
 
 
 def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
@@ -27,7 +30,7 @@ def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[
     def get(name: str) -> object:
         if name == "__all__":
             return sorted(homes())
-        home = homes().get(name)
+        home = homes().get(name) or _offered(room).get(name)
         if home is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         found: object = getattr(import_module(home), name)
@@ -35,9 +38,15 @@ def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[
         return found
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[room]), *homes()})
+        return sorted({*vars(sys.modules[room]), *homes(), *_offered(room)})
 
     return get, names
+
+
+def _offered(room: str) -> dict[str, str]:
+    """The module of each name that parts of Saccade offer for the room."""
+    by_module = own_targets("saccade.faces").items()
+    return {name: module for module, names in by_module if module.rpartition(".")[0] == room for name in names.split()}
 
 
 def _imported(written: CodeType) -> dict[str, str]:

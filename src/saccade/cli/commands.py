@@ -1,6 +1,7 @@
 """The commands by name, each imported when it is asked for."""
 
 from importlib import import_module
+from importlib.util import find_spec
 
 import click
 
@@ -62,18 +63,22 @@ _WHOLE = 1000
 """Characters of a command's first sentence, which are more than any has."""
 
 
+def _module(place: str) -> str:
+    return f"saccade.cli.{place.partition(':')[0]}"
+
+
 class CommandsByName(click.Group):
     """A group whose commands are imported one by one; its help imports them all, for their first lines."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        # The parts of Saccade that are not installed have no commands.
+        return sorted(name for name, place in COMMANDS.items() if find_spec(_module(place)) is not None)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         place = COMMANDS.get(cmd_name)
-        if place is None:
+        if place is None or find_spec(_module(place)) is None:
             return None
-        module, _, name = place.partition(":")
-        command = getattr(import_module(f"saccade.cli.{module}"), name)
+        command = getattr(import_module(_module(place)), place.partition(":")[2])
         assert isinstance(command, click.Command)
         return command
 
@@ -81,9 +86,11 @@ class CommandsByName(click.Group):
         """Each group of commands under its title, with whole first sentences."""
         width = max(map(len, COMMANDS))
         for title, names in GROUPS.items():
-            rows = [(f"{name:<{width}}", self.get_command(ctx, name)) for name in names]
-            with formatter.section(title):
-                formatter.write_dl([(name, one.get_short_help_str(_WHOLE)) for name, one in rows if one is not None])
+            found = [(name, one) for name in names if (one := self.get_command(ctx, name)) is not None]
+            rows = [(f"{name:<{width}}", one.get_short_help_str(_WHOLE)) for name, one in found]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -92,7 +99,7 @@ class CommandsByName(click.Group):
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
             # Click looks for close names among commands that are already there.
-            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from error
+            raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from error
 
 
 @click.group(cls=CommandsByName, context_settings={"help_option_names": ["-h", "--help"]})

@@ -247,7 +247,7 @@ def tell(
     from saccade.runs.runinfo import RunPaths
     from saccade.runs.trackers.following import send_report
 
-    has_report = _has_report(out)
+    has_report = draw_report(out)
     if tracking is not None and has_report:
         send_report(tracking, RunPaths(root=out))
     for remark in plan.remarks:
@@ -266,7 +266,7 @@ def tell(
         click.echo(f"Report: {out / 'report.html'}")
 
 
-def _has_report(out: Path) -> bool:
+def draw_report(out: Path) -> bool:
     """Whether a report was written; what fails in drawing it is logged with its traceback: the run is complete."""
     from saccade.entry_points import offer_named, part
     from saccade.runs.runinfo import RunPaths

@@ -39,7 +39,8 @@ def hacks(
     pays."""
     from saccade.miniature.reading import TOOLS
     from saccade.miniature.video_facts import DrawnVideos
-    from saccade.protocols import LinguisticToolbox, toolchain_protocol
+    from saccade.protocols import LinguisticToolbox
+    from saccade.protocols.toolchain import toolchain_protocol
     from saccade.rewards.argos import ArgosReward, ExactRegions, Verifier
     from saccade.rewards.chain_hacks import chain_hacks
     from saccade.rewards.hack_check import check_verifier, drawn_videos

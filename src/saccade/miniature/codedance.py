@@ -34,7 +34,7 @@ from saccade.sandbox import Sandbox
 from saccade.sandbox.libraries import require
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, generate, vocabulary_texts
-from saccade.tools import RememberedSessions
+from saccade.tools.remembered import RememberedSessions
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import Example, StreamExample, Task
 

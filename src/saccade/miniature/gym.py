@@ -12,8 +12,9 @@ from saccade.gym.drawn.angles import LOGIC_FORMS
 from saccade.media import MediaStore
 from saccade.seeding import generator_for
 from saccade.tasks import generate, vocabulary_texts
-from saccade.tools import Tool, remembering
+from saccade.tools import Tool
 from saccade.tools.catalogue import CATALOGUE, ToolSettings
+from saccade.tools.remembered import remembering
 from saccade.types import Example
 
 TASK_TYPES: Mapping[str, str] = MappingProxyType(

@@ -18,8 +18,9 @@ from saccade.learner import OptimizerSettings
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
 from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, check_share, in_tools, read_by
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
-from saccade.protocols import ChainCall, LinguisticToolbox, toolchain_protocol
+from saccade.protocols import ChainCall, LinguisticToolbox
 from saccade.protocols.tool_tags import written_tool
+from saccade.protocols.toolchain import toolchain_protocol
 from saccade.recipes.lang2act import method
 from saccade.recipes.lang2act_settings import PageReadingSettings
 from saccade.recipes.lang2act_tools import by

@@ -15,8 +15,9 @@ from saccade.curation.linguistic_tools import ReasonedTrajectory, RuleCurator, w
 from saccade.errors import UserError
 from saccade.gym.drawn.plates import MARKS
 from saccade.miniature.pages import AskedPages
-from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox, chain_thought
+from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
 from saccade.protocols.described import described_parts, described_thought
+from saccade.protocols.toolchain import chain_thought
 from saccade.tasks.scene import place_of
 from saccade.types import Answer, Example, ExpertTurn
 

@@ -6,6 +6,13 @@ OFFERS = {
         "pointing": "saccade.evaluation.pointing:FIGURE",
         "chains": "saccade.evaluation.chains:FIGURE",
     },
+    "saccade.faces": {
+        "saccade.protocols.toolchain": "TOOLCHAIN Chain ChainError chain_thought read_chain toolchain_protocol",
+        "saccade.rewards.ivgr": "IvgrReward",
+        "saccade.rewards.lang2act": "Lang2ActReward lang2act_reward",
+        "saccade.rewards.vista": "DifficultyAdaptiveReward VistaReward",
+        "saccade.services.client.remote_regions": "RemoteRegions",
+    },
     "saccade.parts": {
         "--judge": "saccade.cli.explanations:judge_run",
         "--stars": "saccade.cli.explanations:star_run",

@@ -39,12 +39,6 @@ if TYPE_CHECKING:
     from saccade.protocols.tagged import direct_protocol as direct_protocol
     from saccade.protocols.tagged import tagged_protocol as tagged_protocol
     from saccade.protocols.tool_tags import ChainCall as ChainCall
-    from saccade.protocols.toolchain import TOOLCHAIN as TOOLCHAIN
-    from saccade.protocols.toolchain import Chain as Chain
-    from saccade.protocols.toolchain import ChainError as ChainError
-    from saccade.protocols.toolchain import chain_thought as chain_thought
-    from saccade.protocols.toolchain import read_chain as read_chain
-    from saccade.protocols.toolchain import toolchain_protocol as toolchain_protocol
     from saccade.protocols.two_streams import GROUNDED as GROUNDED
     from saccade.protocols.two_streams import TEXTUAL as TEXTUAL
     from saccade.protocols.two_streams import grounded_protocol as grounded_protocol

@@ -35,8 +35,9 @@ from saccade.rewards.argos.video_judge import FramesJudge
 from saccade.rewards.judges import Judges, JudgeSettings
 from saccade.rewards.judges.settings import judges
 from saccade.seeding import seed_for
-from saccade.services.client import RemoteRegions, RemoteTools
+from saccade.services.client import RemoteTools
 from saccade.services.client.configured import TOKEN_VARIABLE
+from saccade.services.client.remote_regions import RemoteRegions
 from saccade.vision_models.kinds import Pointer
 
 

@@ -18,7 +18,7 @@ from saccade.recipes.codedance_settings import CodeDanceSettings
 from saccade.sandbox import Sandbox
 from saccade.seeding import seed_for
 from saccade.tasks import Epochs, Shuffled
-from saccade.tools import Sessions, python_tool
+from saccade.tools.code import Sessions, python_tool
 from saccade.train import EpisodeSpec, Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.types import StreamExample
 

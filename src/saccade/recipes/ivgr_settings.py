@@ -20,7 +20,7 @@ from saccade.protocols import (
     grounded_with_crop_protocol,
     textual_protocol,
 )
-from saccade.rewards import IvgrReward
+from saccade.rewards.ivgr import IvgrReward
 from saccade.rewards.judges import ConsistencyJudge, Judges, JudgeSettings
 from saccade.rewards.judges.settings import judges
 from saccade.rollout import RolloutSettings

@@ -14,7 +14,8 @@ from saccade.config import RecipeContext, apply_overrides
 from saccade.curation.rows import pass_rates_of
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
-from saccade.protocols import LinguisticToolbox, described_protocol, toolchain_protocol
+from saccade.protocols import LinguisticToolbox, described_protocol
+from saccade.protocols.toolchain import toolchain_protocol
 from saccade.recipes.lang2act_data import answer_judge, curator_of, page_tasks
 from saccade.recipes.lang2act_settings import SUCCESSES, Lang2ActSettings, PageReadingSettings
 from saccade.recipes.lang2act_tools import CuratedRun, CuratorSource, curated_chains, curates_toolbox

@@ -12,8 +12,8 @@ from saccade.models import LoadSettings
 from saccade.protocols import ChatProtocol
 from saccade.recipes.argos_back_end_settings import ModelAt
 from saccade.retrieval.task_pages import Scope
-from saccade.rewards import Lang2ActReward
 from saccade.rewards.judges import JudgeSettings
+from saccade.rewards.lang2act import Lang2ActReward
 from saccade.rollout import RolloutSettings
 from saccade.train import AlgorithmSettings, EpisodeSpec, ImitationSettings, RLSettings
 

@@ -16,7 +16,7 @@ from saccade.models import instruction_style, load_model
 from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.recipes.vista_data import read_questions, read_trajectories
 from saccade.recipes.vista_settings import GymSettings, VistaSettings
-from saccade.rewards import VistaReward
+from saccade.rewards.vista import VistaReward
 from saccade.seeding import seed_for
 from saccade.services.client import NO_TOOLS, Tools, of_families, tools_of_run
 from saccade.tasks import Shuffled, TailPatch, TaskSampler

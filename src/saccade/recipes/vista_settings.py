@@ -8,7 +8,8 @@ from saccade.algorithms import PolicyOptions
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
-from saccade.rewards import AnyReward, DifficultyAdaptiveReward, VistaReward
+from saccade.rewards import AnyReward
+from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.rollout import RolloutSettings
 from saccade.tasks import HARD_OF_EIGHT, Band
 from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings

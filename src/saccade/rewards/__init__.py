@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from saccade.rewards.groups import score_question as score_question
     from saccade.rewards.groups import score_questions as score_questions
     from saccade.rewards.hack_check import check_verifier as check_verifier
-    from saccade.rewards.ivgr import IvgrReward as IvgrReward
-    from saccade.rewards.lang2act import Lang2ActReward as Lang2ActReward
-    from saccade.rewards.lang2act import lang2act_reward as lang2act_reward
     from saccade.rewards.reward import AnyReward as AnyReward
     from saccade.rewards.reward import GroupReward as GroupReward
     from saccade.rewards.reward import GroupScores as GroupScores
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     from saccade.rewards.tool_use import CodeDanceReward as CodeDanceReward
     from saccade.rewards.tool_use import DeepEyesReward as DeepEyesReward
     from saccade.rewards.tool_use import execution_returns as execution_returns
-    from saccade.rewards.vista import DifficultyAdaptiveReward as DifficultyAdaptiveReward
-    from saccade.rewards.vista import VistaReward as VistaReward
     from saccade.types import Score as Score
     from saccade.types import Term as Term
 else:

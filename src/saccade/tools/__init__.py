@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
-    from saccade.tools.code import Sessions as Sessions
-    from saccade.tools.code import python_tool as python_tool
-    from saccade.tools.diagram_tools import DIAGRAM_TOOLS as DIAGRAM_TOOLS
-    from saccade.tools.geometry_tools import GEOMETRY_TOOLS as GEOMETRY_TOOLS
     from saccade.tools.images import IMAGE_TOOLS as IMAGE_TOOLS
     from saccade.tools.images import crop as crop
-    from saccade.tools.ocr_tools import reading_tools as reading_tools
-    from saccade.tools.page_search import SearchTool as SearchTool
-    from saccade.tools.page_search import bounded_search as bounded_search
-    from saccade.tools.page_search import search_tool as search_tool
-    from saccade.tools.remembered import RememberedSessions as RememberedSessions
-    from saccade.tools.remembered import remembering as remembering
     from saccade.tools.tool import Episode as Episode
     from saccade.tools.tool import EpisodeTool as EpisodeTool
     from saccade.tools.tool import OpenTool as OpenTool

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from saccade.services.client.configured import configured_tools as configured_tools
     from saccade.services.client.configured import of_families as of_families
     from saccade.services.client.configured import tools_of_run as tools_of_run
-    from saccade.services.client.remote_regions import RemoteRegions as RemoteRegions
     from saccade.services.client.remote_tools import RemoteTools as RemoteTools
 else:
     __getattr__, __dir__ = names_on_use(__name__)
