@@ -4,11 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.evaluation.errors import JudgedKind
 from saccade.rewards.judges.addressing import MARK, addresses_judge, quoted, runs_of
 from saccade.rewards.judges.llm_judge import JudgeClient
 from saccade.types import Answer, Malformed, Task, ToolCall, Trajectory, Turn
-
-JudgedKind = Literal["E4", "E6"]
 
 _INSTRUCTIONS = f"""Somebody answered a question about an image with the help of tools, and the answer is wrong. You \
 do not see the image. You know the right answer, the calls and what the tools gave back. Say where it went wrong.

@@ -19,10 +19,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from saccade.answer_boxes import boxes_in
-from saccade.evaluation.error_judge import ErrorJudge, JudgedKind
 from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
 from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
@@ -31,9 +30,13 @@ from saccade.rewards.tool_use import call_outcome
 from saccade.types import Attempt, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 from saccade.waiting import run_to_end
 
+if TYPE_CHECKING:
+    from saccade.evaluation.error_judge import ErrorJudge
+
 ErrorKind = Literal["E1", "E2", "E3", "E4", "E5", "E6"]
 
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+JudgedKind = Literal["E4", "E6"]
 JUDGED_KINDS: tuple[JudgedKind, ...] = get_args(JudgedKind)
 
 CALL_TAGS = ("<tool_call>", "<code>")
@@ -116,7 +119,7 @@ def find_errors(
     attempts: Iterable[Attempt],
     tools: Sequence[ToolSpec],
     *,
-    judge: ErrorJudge | None = None,
+    judge: "ErrorJudge | None" = None,
     is_right: IsRight = answer_is_right,
     is_usable: IsUsable = gives_something,
 ) -> ErrorReport:
@@ -130,7 +133,7 @@ def find_errors(
 
 
 async def judged(
-    attempts: Iterable[Attempt], judge: ErrorJudge, *, is_right: IsRight = answer_is_right
+    attempts: Iterable[Attempt], judge: "ErrorJudge", *, is_right: IsRight = answer_is_right
 ) -> dict[int, Verdict]:
     """The judge's verdicts on the wrong trajectories in which a tool ran, by their places among all."""
     asked = {place: one for place, one in enumerate(attempts) if _is_to_judge(one, is_right)}

@@ -17,6 +17,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.batch import rollout_streams
 from saccade.rollout.episodes import RolloutRequest
 from saccade.rollout.players import SampleCost, SamplePlayer
+from saccade.runs.directory import RunDirectory
 from saccade.train.coming_weights import ComingWeights
 from saccade.train.fleet_weights import Receives
 from saccade.train.plan import RLStage
@@ -202,3 +203,18 @@ def spread_over(company: Company | None, fleet: Fleet | None) -> dict[str, Json]
         {} if fleet is None or not fleet.settings.rollouts else {"rollouts": fleet.settings.rollouts}
     )
     return {"fleet": {**learners, **rollouts}} if learners or rollouts else {}
+
+
+def rollouts_of(
+    fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory, *, rows: int
+) -> PolicyRollouts:
+    """Those who play a run's trajectories: the fleet's workers, or the engine here; restarts are written down."""
+    for line in () if fleet is None else fleet.restarted:
+        directory.note_restart(line)
+    if fleet is None or not fleet.settings.rollouts:
+        return InProcess(engine, model)
+    from saccade.train.spread import SpreadRollouts
+
+    spread = SpreadRollouts(fleet, engine, model, rows=rows, on_restart=directory.note_restart)
+    spread.begin_with(model)
+    return spread

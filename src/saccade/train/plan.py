@@ -9,7 +9,6 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.chat.resources import Resources
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
-from saccade.engines.process import ProcessEngine
 from saccade.errors import UserError
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
@@ -114,7 +113,11 @@ class Plan:
     @property
     def applied_engine(self) -> Callable[[EngineContext], Engine]:
         """What makes the engine: where rollouts overlap with learning, the default one in a process of its own."""
-        return ProcessEngine if self.engine is local_engine and self.overlapping else self.engine
+        if self.engine is not local_engine or not self.overlapping:
+            return self.engine
+        from saccade.engines.process import ProcessEngine
+
+        return ProcessEngine
 
     def updates_before(self, stage: Stage) -> int:
         """Optimiser steps of all stages before this one."""

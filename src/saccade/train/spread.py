@@ -21,9 +21,8 @@ from saccade.errors import MachineError
 from saccade.media.packed import add_packed, packed_pictures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
-from saccade.runs.directory import RunDirectory
 from saccade.train.coming_weights import ComingWeights
-from saccade.train.fleet import Fleet, InProcess, PlayedShard, PolicyRollouts, Shard, Worker
+from saccade.train.fleet import Fleet, PlayedShard, Shard, Worker
 from saccade.train.fleet_player import FleetPlayer
 from saccade.train.fleet_weights import LostWorkerError, sender_for
 from saccade.train.plan import RLStage
@@ -288,16 +287,3 @@ class SpreadRollouts:
         self._restarts_left -= 1
         self._on_restart(f"rollout worker {number}: {why}; {done}")
         self._seats[number] = _Seat(worker=self._fleet.start_worker(number))
-
-
-def rollouts_of(
-    fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory, *, rows: int
-) -> PolicyRollouts:
-    """Those who play a run's trajectories: the fleet's workers, or the engine here; restarts are written down."""
-    for line in () if fleet is None else fleet.restarted:
-        directory.note_restart(line)
-    if fleet is None or not fleet.settings.rollouts:
-        return InProcess(engine, model)
-    spread = SpreadRollouts(fleet, engine, model, rows=rows, on_restart=directory.note_restart)
-    spread.begin_with(model)
-    return spread

@@ -33,11 +33,10 @@ from saccade.runs.saver import Saver
 from saccade.runs.trackers.following import Trackers, open_trackers
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
-from saccade.train.fleet import Fleet, PolicyRollouts, restarts_of
+from saccade.train.fleet import Fleet, PolicyRollouts, restarts_of, rollouts_of
 from saccade.train.leading import Orders
 from saccade.train.plan import EpisodeSpec, Plan, RLStage, ServedPolicy, SFTStage, Stage
 from saccade.train.plan_record import asking_of
-from saccade.train.spread import rollouts_of
 from saccade.train.stage_learner import model_at
 from saccade.types import Attempt, Json, Task
 from saccade.waiting import run_to_end

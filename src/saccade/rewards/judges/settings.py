@@ -14,7 +14,6 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
-from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge
 from saccade.rewards.reward import AccuracyJudge
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -87,6 +86,8 @@ def judges(
                 "(saccade train ivgr:tiny); judge your own with judge.kind=server or checkpoint"
             )
         return Judges(consistency=exact if judges_consistency else None)
+    from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge
+
     models = _servers(settings, media) if settings.kind == "server" else _checkpoints(settings, media)
     asked = [
         JudgeClient(

@@ -21,7 +21,6 @@ from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.runs.save_folder import SaveFolder
-from saccade.runs.trackers.pictures import tracked_pictures
 from saccade.runs.trackers.tracker import TrackedRun, Tracker
 from saccade.types import Attempt, Json
 
@@ -80,6 +79,8 @@ class Trackers:
         count, every = self._settings.pictures, self._settings.pictures_every
         if not self._open or not count or (is_training and position.step % every):
             return
+        from saccade.runs.trackers.pictures import tracked_pictures
+
         # A step is shown with its record; an evaluation, which has none, with the one before.
         number = max(1, self._number)
         pictures = tracked_pictures(attempts[:count], media, position.stage)
