@@ -1,7 +1,6 @@
 """The import-linter contract ``packages``: imports between the packages of ``packages.toml`` go the right way alone."""
 
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,11 +21,9 @@ class Packages(Contract):
         return ContractCheck(kept=not faults, metadata={"faults": faults})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Each fault in a line, and counts by pair of packages."""
-        faults: list[tuple[str, str]] = check.metadata["faults"]
-        for pair, what in faults:
+        """Each fault in a line."""
+        for pair, what in check.metadata["faults"]:
             output.print_error(f"{pair}: {what}")
-        output.print_error(", ".join(f"{pair} {count}" for pair, count in Counter(p for p, _ in faults).most_common()))
 
 
 def homes_of(table: Path) -> dict[str, str]:
