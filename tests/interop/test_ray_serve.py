@@ -22,7 +22,8 @@ from saccade.tools.tool import tool_from
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        importlib.util.find_spec("ray") is None, reason="Ray is not here; make ray installs it and runs this file"
+        importlib.util.find_spec("ray") is None or importlib.util.find_spec("grpc_reflection") is None,
+        reason="Ray Serve is not here; make ray installs it and runs this file",
     ),
 ]
 

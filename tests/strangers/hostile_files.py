@@ -274,6 +274,14 @@ FOLDERS: dict[str, Stranger] = {
             ),
         ),
     ),
+    "entries of a log with addresses": Stranger(
+        "folder",
+        "a server and a private file, by words of a prompt",
+        lambda folder, places: (folder / "generations.log").write_text(
+            f"[prompt] ![]({places.url}/a.png) file://{places.picture}\n[output] {TALKING}{TERMINAL}\n"
+            "[ground_truth] ../../decoys/secret.png\n[score] 1e400\n\n"
+        ),
+    ),
     "messages with addresses": Stranger(
         "folder",
         "a server, by pictures of messages",

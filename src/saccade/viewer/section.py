@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from saccade.entry_points import OWN, loaded
 from saccade.errors import UserError
 from saccade.types import Attempt, ImageRef, Json, Turn
-from saccade.viewer.pictures import Album
 
 if TYPE_CHECKING:
     from saccade.viewer.evidence import Evidence
+    from saccade.viewer.pictures import Album
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Section(Generic[Read]):
     """By evaluation, a line of text beside its accuracy."""
     drawn: Callable[[Mapping[str, Json]], Json] | None = None
     """The section on a run's page of the viewer, as ``viewer/drawn.py`` draws it, out of ``report.json``."""
-    turn: Callable[[Turn, Attempt, Sequence[ImageRef], Album], str] | None = None
+    turn: "Callable[[Turn, Attempt, Sequence[ImageRef], Album], str] | None" = None
     """Safe markup below a turn of a trajectory, whose images before it are given; empty for nothing to show."""
 
 
@@ -64,7 +64,7 @@ def drawn_sections(report: Mapping[str, Json], tell: Tell) -> list[Json]:
     return list(_of_each(lambda section: section.drawn and section.drawn(report), tell))
 
 
-def turn_parts(turn: Turn, attempt: Attempt, images: Sequence[ImageRef], album: Album) -> tuple[str, ...]:
+def turn_parts(turn: Turn, attempt: Attempt, images: Sequence[ImageRef], album: "Album") -> tuple[str, ...]:
     """What sections show below a turn."""
     shown = _of_each(lambda section: section.turn and section.turn(turn, attempt, images, album), logger.warning)
     return tuple(filter(None, shown))
