@@ -12,8 +12,6 @@ from functools import cache
 from importlib import import_module
 from types import CodeType
 
-from saccade.entry_points import own_targets
-
 
 def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """``__getattr__`` (which also gives ``__all__``) and ``__dir__`` of the package ``room``.
@@ -45,6 +43,8 @@ def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[
 
 def _offered(room: str) -> dict[str, str]:
     """The module of each name that parts of Saccade offer for the room."""
+    from saccade.entry_points import own_targets
+
     by_module = own_targets("saccade.faces").items()
     return {name: module for module, names in by_module if module.rpartition(".")[0] == room for name in names.split()}
 
