@@ -65,16 +65,17 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             said = {key.title(): value for key, value in self.headers.items()}
             with hub.lock:
-                hub.asked.append(f"{self.command} {self.path}")
                 try:
                     answer = answered(hub.state, self.command, self.path, said, body)
                 except HubRefusalError as refusal:
                     told = json.dumps({"error": str(refusal)}).encode()
                     named = {"X-Error-Code": refusal.code, "X-Error-Message": str(refusal)}
                     answer = HubAnswer(refusal.status, told, named)
-                cut = (
-                    hub.cuts.pop(0) if hub.cuts and self.path.startswith("/blobs/") and self.command == "GET" else None
-                )
+                large = self.command == "GET" and self.path.startswith("/blobs/")
+                cut = hub.cuts.pop(0) if hub.cuts and large else None
+                halved = large and hub.waits.is_set()
+                # Last: who sees a request here may set what the next one meets, never what becomes of this one.
+                hub.asked.append(f"{self.command} {self.path}")
             self.send_response(answer.status)
             self.send_header("Content-Length", answer.headers.get("Content-Length", str(len(answer.body))))
             for key, value in answer.headers.items():
@@ -83,7 +84,7 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             if self.command == "HEAD":
                 return
-            if hub.waits.is_set() and self.path.startswith("/blobs/") and self.command == "GET":
+            if halved:
                 self._half(answer.body)
             elif answer.status not in (204, 304):
                 self.wfile.write(answer.body[:cut])
