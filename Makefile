@@ -64,14 +64,14 @@ gpu: $(READY)
 # Apart from `make test`: Ray takes 300 MB of disk, and a cluster a minute to start and end.
 ray: $(READY)
 	$(PIP) --editable '.[dev,ray]'
-	$(BIN)/python -m pytest tests/interop/test_ray_serve.py
+	$(BIN)/python -m pytest packages/tools/tests/interop/test_ray_serve.py
 
 # Runs on Ray: it takes 200 MB of disk, and half a minute to start on a busy machine.
 cluster: $(READY)
 	$(PIP) --editable '.[dev,cluster]'
 
 test-cluster: cluster
-	$(BIN)/python -m pytest -n 0 -m cluster tests/train/test_fleet_ray.py
+	$(BIN)/python -m pytest -n 0 -m cluster packages/core/tests/train/test_fleet_ray.py
 
 # The browser for the tests of the viewer's pages; without one they are left out, but for continuous integration.
 chromium:
@@ -83,7 +83,7 @@ VLLM_VENV := .venv-vllm
 test-vllm: $(READY)
 	test -n "$(SACCADE_VLLM_PYTHON)" || test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
 	test -n "$(SACCADE_VLLM_PYTHON)" || $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r examples/engine/requirements.txt ./examples/engine
-	SACCADE_VLLM_PYTHON="$(or $(SACCADE_VLLM_PYTHON),$(VLLM_VENV)/bin/python)" $(BIN)/python -m pytest -n 0 -m vllm tests/engines/test_vllm_engine.py
+	SACCADE_VLLM_PYTHON="$(or $(SACCADE_VLLM_PYTHON),$(VLLM_VENV)/bin/python)" $(BIN)/python -m pytest -n 0 -m vllm packages/core/tests/engines/test_vllm_engine.py
 
 # What is done after a change of constraints.txt, with tools in an environment of their own. Each needs a network.
 TOOLS := .venv-tools

@@ -4,7 +4,7 @@
                                       [--json studies/sandbox/fuzz.json]
 
 Programs come from a grammar (loops, files, arrays, pictures, threads, exceptions, system calls with random numbers and
-arguments), from the hostile collection of `tests/sandbox/hostile`, and from mutations of both. After each program the
+arguments), from the hostile collection of `packages/sandbox/tests/hostile`, and from mutations of both. After each program the
 oracle asks the session for its variables and files: a run that failed must have changed nothing, a run that ended well
 must not have touched the oracle's own. Sessions are closed and opened at random. Ends with status 1 when a session was
 lost, a state changed, or anything was left behind.
@@ -27,7 +27,7 @@ from pathlib import Path
 from saccade.errors import MachineError
 from saccade.sandbox import Isolation, Limits, Sandbox, Session
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests/sandbox"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/sandbox/tests"))
 
 from hostile.attacks import BOMBS, CORRUPTION, ESCAPES
 from hostile.programs import Programs

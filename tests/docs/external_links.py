@@ -5,6 +5,7 @@
 asks each page once and prints those that do not answer.
 """
 
+from places import ROOT
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,6 @@ from pathlib import Path
 
 import httpx
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md")))
 HOSTS = {"arxiv.org", "github.com"}
 """Where a link may lead; a new one is added here on purpose."""

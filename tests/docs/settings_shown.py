@@ -1,5 +1,6 @@
 """Settings beside the papers' values on a page; ``python tests/docs/settings_shown.py`` writes it anew."""
 
+from places import ROOT
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from saccade.config.context import RecipeContext
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.train.recipe_loading import documented, load_recipe, settings_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "paper_settings.md"
+PAGE = ROOT / "docs" / "reference" / "paper_settings.md"
 PAPERS = {
     "argos": ("Multimodal Reinforcement Learning with Agentic Verifier for AI Agents", "2512.03438"),
     "codedance": ("CodeDance: A Dynamic Tool-integrated MLLM for Executable Visual Reasoning", "2512.17312"),

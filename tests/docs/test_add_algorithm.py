@@ -1,5 +1,6 @@
 """The page "Add an algorithm": its algorithms are what it says, and a recipe learns by one of them."""
 
+from places import ROOT
 import json
 import logging
 import re
@@ -21,7 +22,7 @@ from saccade.train.plan import Plan
 from saccade.train.run import run_plan
 from saccade.types import Answer, Group, Task, Trajectory, Turn
 
-PAGE = (Path(__file__).parents[2] / "docs" / "add" / "algorithm.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "add" / "algorithm.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 TASK = Task(id="t", family="f", question="Which colour?", answer="red", answer_kind="exact", images=())
 FEW = (

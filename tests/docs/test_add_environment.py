@@ -1,5 +1,6 @@
 """The page "Add an environment": its environment keeps the contract, and what it says of the example is so."""
 
+from places import ROOT
 import re
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from saccade.rollout import EpisodeSpec, RolloutSettings, demonstrate
 from saccade.testing import TINY_VIEW
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "add" / "environment.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 

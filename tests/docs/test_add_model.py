@@ -1,5 +1,6 @@
 """The page "A judge or a model behind your reward": its recipes open their models, are paid by them, and count them."""
 
+from places import ROOT
 import json
 import re
 import sys
@@ -19,7 +20,7 @@ from saccade.tools.tool import Tool
 from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
 
-DOCS = Path(__file__).parents[2] / "docs" / "add"
+DOCS = ROOT / "docs" / "add"
 FEW = (
     *("rl.steps=1", "rl.tasks_per_step=1", "rl.group_size=2", "rl.checkpoint_every=9", "rl.evaluate_every=0"),
     *("rollout.max_turn_tokens=8", "max_turns=1", "held_out_share=0.5"),

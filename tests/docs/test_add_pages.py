@@ -1,5 +1,6 @@
 """The pages "Add a tool", "Add a data set" and "Add a recipe": their code runs as it stands there."""
 
+from places import ROOT
 import json
 import re
 import sys
@@ -12,7 +13,7 @@ from saccade.config.context import RecipeContext
 from saccade.train.recipe_loading import load_recipe
 from warm import run_warm
 
-ADD = Path(__file__).parents[2] / "docs" / "add"
+ADD = ROOT / "docs" / "add"
 
 
 def blocks(page: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The page "Add a reward": its three rewards keep the contract and pay what the page says."""
 
+from places import ROOT
 import re
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from saccade.runs.records import read_records
 from saccade.testing import ScriptedTeacher
 from saccade.types import Answer, Group, Message, Task, Trajectory, Turn
 
-PAGE = (Path(__file__).parents[2] / "docs" / "add" / "reward.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "add" / "reward.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 TASK = Task(id="t", family="f", question="Which colour?", answer="red", answer_kind="exact", images=())
 

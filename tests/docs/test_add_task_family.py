@@ -1,5 +1,6 @@
 """The page "Add a task family": its family is drawn, measured, curated and served, and its source is kept in mind."""
 
+from places import ROOT
 import json
 import re
 import subprocess
@@ -18,7 +19,7 @@ from saccade.models.checkpoint import base_checkpoint
 from saccade.tasks.procedural import generate, vocabulary_texts
 from saccade.tasks.scene import Scene, SceneQuestion
 
-PAGE = (Path(__file__).parents[2] / "docs" / "add" / "task_family.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "add" / "task_family.md").read_text(encoding="utf-8")
 FAMILY, USE = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 

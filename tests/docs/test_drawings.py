@@ -1,5 +1,6 @@
 """Texts of the drawings in concepts.md fit into their boxes in DejaVu Sans, the widest of the usual fonts."""
 
+from places import ROOT
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -8,7 +9,7 @@ import matplotlib
 import pytest
 from PIL import ImageFont
 
-DRAWINGS = Path(__file__).parents[2] / "docs" / "drawings"
+DRAWINGS = ROOT / "docs" / "drawings"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 SVG = "{http://www.w3.org/2000/svg}"
 

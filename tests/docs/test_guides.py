@@ -1,5 +1,6 @@
 """Guides hold to the code: settings, metrics, others' names, exit statuses, variables and the papers' values."""
 
+from places import ROOT
 import dataclasses
 import re
 from pathlib import Path
@@ -12,7 +13,6 @@ from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions_settings import QuestionsSettings
 from saccade.train.recipe_loading import documented
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 KEYS = {one.key for one in documented(QuestionsSettings())}
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))

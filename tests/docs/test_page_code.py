@@ -3,6 +3,7 @@
 The pages: argos.md, audit.md, curation.md, environments.md, retrieval.md, sandbox.md, services.md.
 """
 
+from places import ROOT
 import contextlib
 import io
 import json
@@ -64,7 +65,7 @@ def test_a_teacher_is_asked_and_its_requests_are_counted(tmp_path: Path, monkeyp
 
 def test_the_environment_is_played_as_the_page_prints_it() -> None:
     [code] = python_of("environments.md")
-    page = (Path(__file__).parents[2] / "docs" / "environments.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
     assert printed(code, {}).strip() in page
 
 

@@ -1,9 +1,9 @@
 """Studies: a folder each, with a question and a line in the index; links, scripts and data of pages are there."""
 
+from places import ROOT
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "studies").rglob("*.md"))
 
 

@@ -1,5 +1,6 @@
 """The loop by hand and a run of the same questions do the same, to the last bit."""
 
+from places import ROOT
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from saccade.train import Plan, RLSettings, RLStage, Stream, run_plan
 from saccade.train.state import repeatable
 from saccade.types import Attempt
 
-BY_HAND = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "grpo_by_hand.py"))
+BY_HAND = runpy.run_path(str(ROOT / "examples" / "grpo_by_hand.py"))
 STEPS, QUESTIONS, GROUP_SIZE, SEED = 2, 4, 6, 5
 
 

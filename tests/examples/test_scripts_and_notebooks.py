@@ -1,5 +1,6 @@
 """The example scripts and the notebooks run as they stand there, in an empty folder."""
 
+from places import ROOT
 import json
 import re
 import sys
@@ -9,7 +10,7 @@ import pytest
 
 from warm import run_warm
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
 SHOWN = {
     "101_loop": "'gradient_norm'",

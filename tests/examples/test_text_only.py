@@ -1,5 +1,6 @@
 """The example without images: an environment of its own, imitated, learnt in and measured in."""
 
+from places import ROOT
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from saccade.train.run import run_plan
 from saccade.types import Task
 from saccade.viewer.report import write_report
 
-RECIPE = Path(__file__).parents[2] / "examples" / "text_only" / "recipe.py"
+RECIPE = ROOT / "examples" / "text_only" / "recipe.py"
 FEW = ("sft.steps=40", "sft.batch_size=8", "rl.steps=2", "rl.tasks_per_step=4", "rl.group_size=4")
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of strangers, beside those whose record is hostile (``tests/runs``)."""
+"""Checkpoints of strangers, beside those whose record is hostile (``packages/core/tests/runs``)."""
 
 import json
 import pickle

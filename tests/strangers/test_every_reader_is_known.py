@@ -1,5 +1,6 @@
 """No module of the source opens a file, or loads code, without being known here: a new reader must be watched too."""
 
+from places import ROOT
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from loaders import LOADERS
 
 from readers import NATIVE, OTHERS, READ_BY
 
-SOURCE = Path(__file__).parents[2] / "src" / "saccade"
+SOURCE = ROOT / "src" / "saccade"
 _CALLS = frozenset(
     [
         "open",

@@ -4,6 +4,7 @@ An audit hook sees what Python does. Libraries in C and Rust open files past it;
 of decoys that every hostile input points at. Both only record: nothing is stopped, since a reader might survive that.
 """
 
+from places import ROOT
 import ctypes
 import os
 import socket
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = ROOT / "src"
 _IN_OPEN, _IN_MODIFY, _IN_ATTRIB, _IN_CREATE, _IN_DELETE, _IN_MOVED = 0x20, 0x2, 0x4, 0x100, 0x200, 0xC0
 _NAMES = {_IN_OPEN: "opened", _IN_MODIFY: "written", _IN_ATTRIB: "changed", _IN_CREATE: "made", _IN_DELETE: "removed"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

@@ -1,0 +1,172 @@
+"""Decode steps as CUDA graphs: recorded once for a shape and replayed, which spares the host a thousand launches.
+
+A step of a model of three billion weights takes a GPU some milliseconds, and the host ten times as long to launch. Rows
+and pages are filled up to a few sizes, so that few graphs serve a whole batch. A graph reads its numbers from one
+buffer, and keys and values from where the pages lay when it was recorded: it is recorded anew when the pool has grown.
+"""
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from saccade.engines.pages import PAGE, PageMemory
+from saccade.models.memory import on_device
+from saccade.models.plain_forward import TokenDecoder
+from torch import Tensor
+
+_WORTH = 4
+"""Steps of one shape before it is recorded: a recording takes as long as a few of them."""
+_ROW_STEP = 8
+
+logger = logging.getLogger(__name__)
+
+Run = Callable[[], Float[Tensor, "rows hidden"]]
+Record = Callable[[Run], tuple[Callable[[], None], Tensor]]
+"""Runs something once while it is recorded; gives how to repeat it, and the tensor that each time has its result."""
+
+
+class Shape(NamedTuple):
+    """Size of a recorded step, which steps of fewer rows and tokens fill up."""
+
+    rows: int
+    pages: int
+    """Of the longest row."""
+
+    @classmethod
+    def of(cls, rows: int, tokens: int) -> "Shape":
+        """The next size for so many rows, the longest of so many tokens; a quarter more pages at most."""
+        pages = -(-tokens // PAGE)
+        step = 1 << max(0, pages.bit_length() - 3)
+        small = 1 << (rows - 1).bit_length()
+        return cls(
+            rows=small if rows <= _ROW_STEP else -(-rows // _ROW_STEP) * _ROW_STEP, pages=-(-pages // step) * step
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Recorded:
+    numbers: Int[Tensor, "numbers"]
+    replay: Callable[[], None]
+    states: Float[Tensor, "rows hidden"]
+
+
+class DecodeGraphs:
+    """The graphs of one batch, which end with it. Callers switch gradients off."""
+
+    def __init__(self, decoder: TokenDecoder, memory: PageMemory, record: Record) -> None:
+        self._decoder = decoder
+        self._memory = memory
+        self._record: Record | None = record
+        self._uses: Counter[Shape] = Counter()
+        self._recorded: dict[Shape, _Recorded] = {}
+        self._pool: Tensor | None = None
+
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], places: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"] | None:
+        """Last hidden states after one more token of each row; None where the step is not worth a graph."""
+        if self._record is None:
+            return None
+        shape = Shape.of(len(tokens), max(cached) + 1)
+        self._uses[shape] += 1
+        if self._uses[shape] < _WORTH:
+            return None
+        memory = self._memory
+        memory.cover(places, [length + 1 for length in cached])
+        if self._pool is not memory.pool:
+            self._recorded.clear()
+            self._pool = memory.pool
+        numbers = self._numbers(shape, tokens, positions, places, cached)
+        recorded = self._recorded.get(shape)
+        if recorded is None:
+            recorded = self._try(shape, numbers, self._record)
+            if recorded is None:
+                return None
+        recorded.numbers.copy_(numbers)
+        recorded.replay()
+        # The next replay, of any shape, overwrites them.
+        return recorded.states[: len(tokens)].clone()
+
+    def _numbers(
+        self,
+        shape: Shape,
+        tokens: Sequence[int],
+        positions: Sequence[int],
+        places: Sequence[int],
+        cached: Sequence[int],
+    ) -> Int[Tensor, "numbers"]:
+        """All that a step is told; rows that fill up write to the spare page and see themselves alone."""
+        memory, spare = self._memory, [0] * (shape.rows - len(tokens))
+        targets = memory.targets(places, cached, 1, [1] * len(tokens))
+        tables = memory.tables(places, shape.pages)
+        return on_device(
+            [
+                *(*tokens, *spare),
+                *(*positions, *spare),
+                *(*(one for [one] in targets), *spare),
+                *(*cached, *spare),
+                *(page for table in tables for page in table),
+                *spare * shape.pages,
+            ],
+            memory.device,
+        )
+
+    def _try(self, shape: Shape, numbers: Int[Tensor, "numbers"], record: Record) -> _Recorded | None:
+        rows = shape.rows
+        ids, places, targets, starts = numbers[: 4 * rows].view(4, rows)
+        table = numbers[4 * rows :].view(rows, shape.pages)
+
+        def step() -> Tensor:
+            window = self._memory.window_on(table, targets[:, None], starts, total=shape.pages * PAGE)
+            return self._decoder(ids, places, window.attention())
+
+        try:
+            replay, states = record(step)
+        except RuntimeError as error:
+            # An operation that cannot be recorded: slower, and nothing else.
+            logger.warning("decode steps are not recorded as CUDA graphs here: %s", str(error).partition("\n")[0])
+            self._record = None
+            self._recorded.clear()
+            return None
+        made = self._recorded[shape] = _Recorded(numbers=numbers, replay=replay, states=states)
+        return made
+
+
+SWITCH = "SACCADE_CUDA_GRAPHS"
+"""Environment variable that leaves decode steps unrecorded when it is 0."""
+
+
+def cuda_recorder(device: torch.device) -> "CudaRecorder | None":
+    """None where there is no GPU, or with ``SACCADE_CUDA_GRAPHS=0``."""
+    return CudaRecorder(device) if device.type == "cuda" and os.environ.get(SWITCH) != "0" else None
+
+
+class CudaRecorder:
+    """Records on a device; all recordings share their memory, as one runs after the other."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._memory = torch.cuda.graph_pool_handle()
+
+    def __call__(self, run: Run) -> tuple[Callable[[], None], Tensor]:
+        # An engine may run in a thread of its own, whose current device is the first.
+        with torch.cuda.device(self._device):
+            return self._record(run)
+
+    def _record(self, run: Run) -> tuple[Callable[[], None], Tensor]:
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            # Libraries make their workspaces at the first call, which cannot be recorded.
+            run()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        # A learner in another thread may use the device meanwhile.
+        with torch.cuda.graph(graph, pool=self._memory, capture_error_mode="thread_local"):
+            states = run()
+        return graph.replay, states

@@ -1,0 +1,239 @@
+"""The engine's protocol: tokens in, tokens and log-probabilities out, new weights after each step of training."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from saccade.errors import MachineError
+from saccade.types import Finish, ImageRef, Tokens, VersionSpan
+
+if TYPE_CHECKING:
+    # The rollout is typed by this module and never loads torch.
+    from saccade.models.loading import LoadSettings
+    from saccade.models.vlm import VisionLanguageModel
+    from torch import Tensor
+
+
+class EngineLostError(MachineError):
+    """The engine ended in the middle of a batch. It starts again when it is next asked, so the batch is played anew."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sampling:
+    """How to sample one turn."""
+
+    seed: int
+    """The trajectory's own: its token i uses the i-th number of this seed's stream."""
+    max_tokens: int = 256
+    temperature: float = 1.0
+    """0 is greedy. Log-probabilities are taken at this temperature (at 1 when greedy)."""
+    top_p: float = 1.0
+    top_k: int = 0
+    """0 keeps all tokens."""
+    stop: tuple[str, ...] = ()
+    """The turn ends with the token that completes one of these strings, wherever tokens split it."""
+    begins_anew: bool = False
+    """Whether the ids are a new context of the trajectory: what its slot has seen is forgotten, its stream of chance
+    goes on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completion:
+    """Sampled tokens, verbatim: never decoded and encoded again."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    """log p of each id at the sampling temperature, with forbidden tokens masked, before top-p and top-k."""
+    finish: Finish
+    versions: tuple[VersionSpan, ...] = ()
+    """Policies that sampled them, where the weights may change in the midst of the batch; see ``TakesInFlight``."""
+    prefill_s: float | None = field(default=None, compare=False)
+    """Seconds from the asking to the first token, where the engine tells them."""
+
+
+class SequenceSlot(Protocol):
+    """One trajectory's sequence at an engine, which keeps its key-value cache between turns."""
+
+    async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
+        """Continues ``ids``: the whole context so far, which must extend what this slot has already seen unless the
+        sampling begins anew."""
+        ...
+
+    def close(self) -> None:
+        """Frees the slot: the trajectory has ended. Closing twice is allowed."""
+        ...
+
+
+@runtime_checkable
+class ShowsOpenTurn(Protocol):
+    """A slot that can be asked in the middle of a turn."""
+
+    def sampled_so_far(self) -> Completion:
+        """The open turn's tokens up to now, as if their number had ended it; none where no turn is open."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreRequest:
+    """A given text whose probability is asked for: ``ids[start:]``, after everything before it."""
+
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...]
+    """Those whose placeholders lie in ``ids``, in order."""
+    start: int
+    """At least 1, and outside of images."""
+
+
+def candidates(prompt: Tokens, texts: Sequence[Sequence[int]]) -> list[ScoreRequest]:
+    """Requests for several texts after the same prompt."""
+    return [ScoreRequest(ids=(*prompt.ids, *text), images=prompt.images, start=len(prompt.ids)) for text in texts]
+
+
+class WeightSource(Protocol):
+    """The policy's weights for an engine to take over; ``VisionLanguageModel`` is one."""
+
+    def named_weights(self) -> "Iterator[tuple[str, Tensor]]":
+        """Every weight once, under transformers' name for it, with an adapter added to the weights that it adapts.
+
+        Tensors may be the learner's own: an engine copies what it keeps.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """Samples and scores with one policy; ``LocalEngine`` runs in this process, ``ProcessEngine`` in another.
+
+    It is made once for a run and used from one event loop after the other, never from two at a time.
+    """
+
+    @property
+    def policy_version(self) -> int:
+        """Updates of the weights so far, over the whole run."""
+        ...
+
+    def sequences(self, labels: Sequence[str]) -> AbstractAsyncContextManager[Sequence[SequenceSlot]]:
+        """A slot for each trajectory of a batch; one batch is open at a time.
+
+        ``EngineLostError`` when the engine ended meanwhile: what was sampled so far counts for nothing.
+        """
+        ...
+
+    async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
+        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
+        ...
+
+    async def score_batch(
+        self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
+    ) -> tuple[tuple[float, ...], ...]:
+        """log p of each token of each request's text, in their order, at a temperature above 0.
+
+        The distribution is the model's own over its whole vocabulary: no token is forbidden, so that any given text has
+        a finite score. A sampled turn's own log-probabilities are those of the policy, which never writes forbidden
+        tokens; they are at least as high. ValueError for a request that makes no sense.
+        """
+        ...
+
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        """Samples with these weights from here on; ``SaccadeError`` while a batch is open.
+
+        Called after every step of training, also one that changed no weight, so that versions count steps.
+        """
+        ...
+
+    def reset(self) -> None:
+        """Forgets what was worked out about images and prompts, as if it were made just now.
+
+        What an image is encoded with moves its features by rounding. The trainer resets its engine with every
+        checkpoint, since a run that is resumed from there begins with a new one.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Gives memory and processes back. Closing twice is allowed."""
+        ...
+
+
+@runtime_checkable
+class SamplesBeside(Protocol):
+    """An engine that may sample while the policy is trained: ``update_weights`` alone changes what it samples with."""
+
+    has_own_weights: bool
+
+
+@runtime_checkable
+class TakesInFlight(Protocol):
+    """An engine that can take new weights over in the midst of a batch (an in-flight update).
+
+    Sequences go on: keys and values of their tokens so far stay those of the old weights. Its completions then say
+    which version sampled which token, and ``policy_version`` is that of the batch's beginning until the batch ends.
+    """
+
+    def expect_weights(self, after_steps: int) -> None:
+        """The next batch is to take over the weights that ``update_weights`` gives, once, while it is open or before.
+
+        The local engine takes them over before its decode step ``after_steps``, for which it waits, or at the end of a
+        batch that ends before. A server takes them as they come.
+        """
+        ...
+
+
+class OpenBatch(Protocol):
+    """A batch that trajectories join one by one and leave as they end: what a server needs."""
+
+    def join(self, label: str) -> SequenceSlot:
+        """A slot for one more trajectory. SaccadeError after the engine has stopped."""
+        ...
+
+    async def ended(self) -> None:
+        """Returns when the engine has stopped by an error; every open turn has raised it."""
+        ...
+
+
+@runtime_checkable
+class ScoresAtEach(Protocol):
+    """An engine of several servers, each of which could be left with old weights or pictures."""
+
+    async def score_at_each(self, requests: Sequence[ScoreRequest]) -> Mapping[str, tuple[tuple[float, ...], ...]]:
+        """``Engine.score_batch`` of each server, by its name."""
+        ...
+
+
+@runtime_checkable
+class TakesComers(Protocol):
+    """An engine that can be served: trajectories join while others are being sampled."""
+
+    def open_batch(self) -> AbstractAsyncContextManager[OpenBatch]:
+        """A batch without trajectories yet; like any other, it is the only one while it is open."""
+        ...
+
+
+@runtime_checkable
+class TellsRestarts(Protocol):
+    """An engine whose processes may end and be started again while it is used."""
+
+    def take_restarts(self) -> Sequence[str]:
+        """What was started again since this was last called, in words."""
+        ...
+
+
+@runtime_checkable
+class CutsBeforeLogprobs(Protocol):
+    """An engine that may take log-probabilities after top-p and top-k."""
+
+    cuts_before_logprobs: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineContext:
+    """The run that an engine is made for; ``Plan.engine`` gets one and returns an ``Engine``."""
+
+    model: "VisionLanguageModel"
+    """The policy as the learner holds it, with tokenizer, image view and media store. An engine may share it."""
+    load: "LoadSettings"
+    """Limits of the local engine, and device, precision and bounds on images for one that loads a checkpoint of its
+    own."""
+    seed: int = 0
+    """The run's. Sampling has the seed of each trajectory and needs no other."""
+    policy_version: int = 0
+    """Above 0 in a run that is resumed."""

@@ -1,0 +1,236 @@
+"""Forwards of the local engine: whole chunks of new tokens, and one token for each row at work."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeVar
+
+import torch
+from jaxtyping import Float
+from saccade.engines.decode_graphs import DecodeGraphs, Record, cuda_recorder
+from saccade.engines.slots import SlotCache
+from saccade.models.memory import on_device
+from saccade.models.plain_forward import TokenDecoder
+from saccade.models.vlm import VisionLanguageModel
+from saccade.native import CachedForward, FeatureCache, accelerated
+from saccade.types import ImageRef
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chunk:
+    """New tokens of one row: a whole prompt, or the last sampled token with the observation after it."""
+
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...]
+    """Those whose placeholders lie in ``ids``."""
+    cached: int
+    """Tokens before the chunk, whose keys and values the row's slot holds."""
+    position: int
+    """The first token's."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extended:
+    """End of a chunk: its last hidden state and the position of the token after it."""
+
+    hidden: Float[Tensor, "hidden"]
+    position: int
+
+
+T = TypeVar("T")
+
+
+def batches(
+    items: Sequence[T], lengths: Sequence[int], max_tokens: int, *, max_rows: int | None = None
+) -> Iterator[Sequence[T]]:
+    """Neighbours, longest first, that are forwarded together: none is padded to more than twice its length.
+
+    A batch has at most ``max_tokens`` with padding, unless it is a single item, and at most ``max_rows`` items.
+    """
+    start = 0
+    for end in range(1, len(items) + 1):
+        longest = lengths[start]
+        if (
+            end == len(items)
+            or 2 * lengths[end] < longest
+            or (end - start + 1) * longest > max_tokens
+            or (max_rows is not None and end - start == max_rows)
+        ):
+            yield items[start:end]
+            start = end
+
+
+class Forwards(Protocol):
+    """Runs the model on rows of a slot cache. Callers switch gradients off."""
+
+    def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
+        """Appends chunks, longest first, to the slots from ``first`` on."""
+        ...
+
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Float[Tensor, "tokens hidden"]]:
+        """Hidden states of chunks that are appended together, longest first."""
+        ...
+
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"]:
+        """Last hidden states after appending one token to each of the first slots."""
+        ...
+
+
+class TorchForwards:
+    """By transformers' modules, and single tokens by the bare layers of ``models.plain_forward``."""
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        features: FeatureCache,
+        cache: SlotCache,
+        *,
+        max_chunk_tokens: int,
+        record: Record | None = None,
+    ) -> None:
+        """With ``record`` decode steps on pages are recorded and replayed (``decode_graphs``)."""
+        self._model = model
+        self._features = features
+        self._cache = cache
+        self._max_chunk_tokens = max_chunk_tokens
+        self._decoder = TokenDecoder.of(model.hf)
+        self._graphs = None
+        if self._decoder is not None and cache.pages is not None and record is not None:
+            self._graphs = DecodeGraphs(self._decoder, cache.pages, record)
+        cache.moves = not cache.is_paged
+
+    def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
+        extended: list[Extended] = []
+        for part in batches(chunks, [len(chunk.ids) for chunk in chunks], self._max_chunk_tokens):
+            states, ends = self._append(part, first + len(extended))
+            extended += [
+                # A copy, so that keeping one row's last state does not keep the whole chunk's.
+                Extended(hidden=states[row, len(chunk.ids) - 1].clone(), position=end)
+                for row, (chunk, end) in enumerate(zip(part, ends))
+            ]
+        return extended
+
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Float[Tensor, "tokens hidden"]]:
+        hidden, _ = self._append(chunks, first)
+        return [hidden[row, : len(chunk.ids)] for row, chunk in enumerate(chunks)]
+
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"]:
+        if self._graphs is not None:
+            hidden = self._graphs.decode(tokens, positions, self._cache.places(0, len(cached)), cached)
+            if hidden is not None:
+                return hidden
+        ids, places = on_device([tokens, positions], self._model.device)
+        window = self._cache.window(0, cached, 1)
+        if self._decoder is not None:
+            return self._decoder(ids, places, window.attention())
+        embedded = self._model.embed(ids[:, None], ())
+        hidden = self._model.hidden(
+            embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix
+        )
+        return hidden[:, 0]
+
+    def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Float[Tensor, "rows longest hidden"], list[int]]:
+        """Hidden states and the position after each chunk."""
+        width = len(chunks[0].ids)
+        device = self._model.device
+        ids = torch.full((len(chunks), width), self._model.eos_id, dtype=torch.long)
+        positions = torch.zeros((3, len(chunks), width), dtype=torch.long)
+        ends = []
+        for row, chunk in enumerate(chunks):
+            count = len(chunk.ids)
+            ids[row, :count] = torch.tensor(chunk.ids)
+            positions[:, row, :count], end = self._model.positions_from(chunk.ids, chunk.images, start=chunk.position)
+            ends.append(end)
+        features = self._features.get([image for chunk in chunks for image in chunk.images])
+        counts = [len(chunk.ids) for chunk in chunks]
+        window = self._cache.window(first, [chunk.cached for chunk in chunks], width, counts)
+        hidden = self._model.hidden(
+            self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
+        )
+        return hidden, ends
+
+
+def forwards_for(
+    model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int
+) -> Forwards:
+    """The faster of the two for the model as it is now; ``docs/native.md`` says what is left to torch."""
+    native = None if cache.is_paged else accelerated(model.hf)
+    if native is None:
+        record = cuda_recorder(model.device)
+        return TorchForwards(model, features, cache, max_chunk_tokens=max_chunk_tokens, record=record)
+    return NativeForwards(model, native.cached, features, cache, max_chunk_tokens=max_chunk_tokens)
+
+
+class NativeForwards:
+    """By native kernels, in fp32 on a CPU: slots stay where they are."""
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        native: CachedForward,
+        features: FeatureCache,
+        cache: SlotCache,
+        *,
+        max_chunk_tokens: int,
+    ) -> None:
+        self._model = model
+        self._native = native
+        self._features = features
+        self._cache = cache
+        self._max_chunk_tokens = max_chunk_tokens
+        cache.moves = False
+
+    def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
+        extended: list[Extended] = []
+        for part in batches(chunks, [len(chunk.ids) for chunk in chunks], self._max_chunk_tokens):
+            last, ends = self._append(part, first + len(extended), last_alone=True)
+            extended += [Extended(hidden=hidden.clone(), position=end) for hidden, end in zip(last, ends)]
+        return extended
+
+    def states(self, chunks: Sequence[Chunk], *, first: int) -> list[Float[Tensor, "tokens hidden"]]:
+        flat, _ = self._append(chunks, first, last_alone=False)
+        return list(torch.split(flat, [len(chunk.ids) for chunk in chunks]))
+
+    def decode(
+        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
+    ) -> Float[Tensor, "rows hidden"]:
+        native, count = self._native, len(cached)
+        ids, places = torch.tensor([tokens, positions])
+        states = self._model.hf.get_input_embeddings()(ids[:, None])[:, 0]
+        groups = 0 if native.token_step is None else native.token_step.groups(count)
+        if native.token_step is None or not groups:
+            return native.decode(states, places, self._cache.attention(0, cached, [1] * count, native.kernels))
+        # Before any group looks at the storage: a later one must not make it grow.
+        self._cache.reserve(max(cached) + 1, cached)
+        cuts = [count * group // groups for group in range(groups + 1)]
+        rows = [
+            self._cache.next_token(start, cached[start:stop], native.kernels).rows for start, stop in pairwise(cuts)
+        ]
+        return native.token_step(states, places, rows)
+
+    def _append(
+        self, chunks: Sequence[Chunk], first: int, *, last_alone: bool
+    ) -> tuple[Float[Tensor, "tokens hidden"], list[int]]:
+        """Hidden states of all tokens side by side, or of the last of each chunk, and the positions after them."""
+        model = self._model
+        counts = [len(chunk.ids) for chunk in chunks]
+        starting = [model.positions_from(chunk.ids, chunk.images, start=chunk.position) for chunk in chunks]
+        positions = torch.cat([places for places, _ in starting], dim=1)
+        embedded = model.embed(
+            torch.tensor([token for chunk in chunks for token in chunk.ids])[None],
+            self._features.get([image for chunk in chunks for image in chunk.images]),
+        )
+        hidden = self._native.extend(
+            embedded.inputs[0],
+            model.family.language_positions(positions[:, None]),
+            self._cache.attention(first, [chunk.cached for chunk in chunks], counts, self._native.kernels),
+            last=torch.tensor(counts).cumsum(0) - 1 if last_alone else None,
+            is_image=embedded.is_image[0],
+            deepstack=embedded.deepstack,
+        )
+        return hidden, [end for _, end in starting]

@@ -1,0 +1,271 @@
+"""The engine that runs in this process: many trajectories advance on one torch model, and no work is done twice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+import torch
+from saccade.engines.continuing import Placeholders
+from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
+from saccade.engines.in_flight import ExpectedWeights
+from saccade.engines.rows import EngineWork, Rows
+from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
+from saccade.engines.scheduler import LocalSequence, Scheduler
+from saccade.engines.scoring import TextScorer
+from saccade.engines.slots import empty_cache
+from saccade.errors import SaccadeError
+from saccade.models.checkpoint import EngineSettings
+from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
+from saccade.models.vlm import VisionLanguageModel, load_weights
+from saccade.native import FeatureCache
+from saccade.types import ImageRef
+
+
+class _Comers:
+    """The local engine's ``OpenBatch``."""
+
+    def __init__(self, scheduler: Scheduler, serving: asyncio.Task[None]) -> None:
+        self._scheduler = scheduler
+        self._serving = serving
+
+    def join(self, label: str) -> LocalSequence:
+        return self._scheduler.join(label)
+
+    async def ended(self) -> None:
+        await asyncio.wait([self._serving])
+
+
+class LocalEngine:
+    """Continuous batching on a model that the learner may share.
+
+    A prompt is prefilled once for all sequences that begin with it, an image encoded once per policy version, and a
+    turn appended to the keys and values of the turns before. Decode steps run inside the event loop; all memory of keys
+    and values is given back when a batch ends.
+    """
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        *,
+        max_rows: int = EngineSettings.max_rows,
+        deterministic: bool | None = None,
+        max_chunk_tokens: int = EngineSettings.max_chunk_tokens,
+        cache_tokens: int | None = None,
+        feature_bytes: int = EngineSettings.feature_mib << 20,
+        policy_version: int = 0,
+        draw: Draw = draw_tokens,
+        paged: bool | None = None,
+    ) -> None:
+        """``max_rows``, ``max_chunk_tokens`` and ``cache_tokens`` are those of ``EngineSettings``.
+
+        ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU.
+        ``feature_bytes`` bounds the image features that are kept. ``draw`` chooses the tokens: a benchmark or a replay
+        may give known ones in the place of sampled ones. ``paged`` says how keys and values lie; None: as suits the
+        device.
+        """
+        if model.device.type == "cpu" and model.is_tiny:
+            keep_freed_memory()
+        self.model = model
+        self._max_rows = max_rows
+        self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic
+        self._max_chunk_tokens = max_chunk_tokens
+        self._cache_tokens = cache_tokens
+        self._paged = paged
+        self._pages = 0
+        """That the batches before needed at most, so that the next begins with them."""
+        self._features = FeatureCache(model, capacity_bytes=feature_bytes)
+        self._scorer = TextScorer(
+            model, max_rows=max_rows, max_chunk_tokens=max_chunk_tokens, feature_bytes=feature_bytes
+        )
+        self._token_bytes = TokenBytes(model.tokenizer)
+        self._policy_version = policy_version
+        self._draw = draw
+        self._finished_work = EngineWork()
+        self._rows: Rows | None = None
+        self._expected: ExpectedWeights | None = None
+
+    @property
+    def policy_version(self) -> int:
+        return self._policy_version
+
+    @property
+    def work(self) -> EngineWork:
+        """All work so far, counted."""
+        sampled = self._finished_work if self._rows is None else self._finished_work.plus(self._rows.work)
+        return sampled.plus(EngineWork(tokens_scored=self._scorer.tokens_forwarded))
+
+    @property
+    def images_encoded(self) -> int:
+        """Images that went through the vision tower so far."""
+        return self._features.encoded + self._scorer.images_encoded
+
+    def update_weights(self, source: WeightSource, version: int) -> None:
+        """Copies the weights of another model; the shared model's own are there already.
+
+        Weights that were expected change when it is their step.
+        """
+        expected = self._expected
+        # Another thread may be ending the batch meanwhile.
+        if expected is not None and not expected.are_given:
+            expected.give(source, version)
+            return
+        if self._rows is not None or self._expected is not None:
+            raise SaccadeError("the weights changed while trajectories were being sampled; end their batch first")
+        self._take_over(source)
+        self._policy_version = version
+
+    def expect_weights(self, after_steps: int) -> None:
+        """As ``TakesInFlight``, for an engine whose model is its own."""
+        if self._rows is not None:
+            raise SaccadeError("a batch is open; call expect_weights before it begins")
+        self._expected = ExpectedWeights(after_steps)
+
+    def _take_over(self, source: WeightSource) -> None:
+        if source is not self.model:
+            load_weights(self.model, source.named_weights())
+        self.reset()
+
+    def reset(self) -> None:
+        """Encodes every image anew from here on."""
+        self._features.clear()
+        self._scorer.forget_images()
+
+    async def aclose(self) -> None:
+        """Nothing to do: memory goes with each batch, and the model belongs to the learner."""
+
+    @asynccontextmanager
+    async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSequence]]:
+        """A slot for each trajectory of a batch; one batch at a time.
+
+        In deterministic mode nothing is sampled until every slot has asked for its first turn or closed.
+        """
+        async with self._batch(labels) as (scheduler, _):
+            yield scheduler.sequences
+
+    @asynccontextmanager
+    async def open_batch(self) -> AsyncIterator[OpenBatch]:
+        """A batch that trajectories join as they come; what is computed together is a matter of time."""
+        async with self._batch((), stays_open=True) as (scheduler, serving):
+            yield _Comers(scheduler, serving)
+
+    @asynccontextmanager
+    async def _batch(
+        self, labels: Sequence[str], *, stays_open: bool = False
+    ) -> AsyncIterator[tuple[Scheduler, asyncio.Task[None]]]:
+        """The scheduler of a batch and the task that runs its steps."""
+        if self._rows is not None:
+            raise SaccadeError("another batch is open at this engine; sample one batch at a time")
+        scheduler = Scheduler(
+            labels,
+            Placeholders(self.model),
+            max_rows=self._max_rows,
+            cache_tokens=self._cache_tokens,
+            deterministic=self._deterministic,
+            stays_open=stays_open,
+        )
+        expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
+        rows = self._rows = Rows(
+            self.model,
+            self._features,
+            self._token_bytes,
+            cache=empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged),
+            max_chunk_tokens=self._max_chunk_tokens,
+            draw=self._draw,
+        )
+        if self._expected is not None:
+            scheduler.change_version(self._policy_version)
+        with self._evaluating():
+            serving = asyncio.create_task(self._serve(scheduler, rows))
+            try:
+                yield scheduler, serving
+            finally:
+                scheduler.fail(SaccadeError("the batch has ended"))
+                serving.cancel()
+                await asyncio.wait([serving])
+                self._finished_work = self._finished_work.plus(rows.work)
+                self._pages = max(self._pages, rows.page_count)
+                self._rows = None
+                self._land()
+
+    async def _serve(self, scheduler: Scheduler, rows: Rows) -> None:
+        """Runs decode steps until every sequence is closed. An error reaches every sequence that waits for a turn."""
+        try:
+            while (plan := await scheduler.next_step()) is not None:
+                if self._expected is not None and self._expected.are_due(scheduler.step):
+                    source, version = await self._expected.take()
+                    self._take_over(source)
+                    rows.note_changed_weights()
+                    scheduler.change_version(version)
+                with torch.inference_mode():
+                    finished = rows.advance(plan)
+                for sequence, finish in finished:
+                    scheduler.finish(sequence, finish)
+                # Lets trajectories take their turns to their tools while the next step runs.
+                await asyncio.sleep(0)
+        except Exception as error:
+            scheduler.fail(_in_words(error))
+
+    def _land(self) -> None:
+        """Weights that came while a batch was open are the engine's when it has ended, also where it ended first."""
+        expected, self._expected = self._expected, None
+        if expected is not None and expected.are_given:
+            source, version = expected.given()
+            if not expected.are_taken:
+                self._take_over(source)
+            self._policy_version = version
+
+    async def score(self, ids: Sequence[int], images: Sequence[ImageRef], start: int) -> tuple[float, ...]:
+        """log p of each of ``ids[start:]`` given everything before it, at temperature 1; see ``score_batch``."""
+        [scores] = await self.score_batch([ScoreRequest(ids=tuple(ids), images=tuple(images), start=start)])
+        return scores
+
+    async def score_batch(
+        self, requests: Sequence[ScoreRequest], *, temperature: float = 1.0
+    ) -> tuple[tuple[float, ...], ...]:
+        """log p of each token of each request's text, over the whole vocabulary: no token is forbidden.
+
+        What stands before the texts is forwarded once for all requests that share it. Works beside an open batch,
+        between two of its decode steps: it waits meanwhile, and what it samples is the same to the bit.
+        """
+        with self._evaluating(), torch.no_grad():
+            return tuple(self._scorer.score(requests, temperature=temperature))
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Without dropout, whatever mode the learner left the shared module in."""
+        was_training = self.model.hf.training
+        self.model.hf.eval()
+        try:
+            yield
+        finally:
+            self.model.hf.train(was_training)
+
+
+def local_engine(context: EngineContext) -> Engine:
+    """The default of a plan: it shares the learner's model and memory."""
+    return limited_engine(context.model, context.load.engine, policy_version=context.policy_version)
+
+
+def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy_version: int = 0) -> LocalEngine:
+    """A local engine within the limits of some settings."""
+    return LocalEngine(
+        model,
+        max_rows=limits.max_rows,
+        max_chunk_tokens=limits.max_chunk_tokens,
+        cache_tokens=limits.cache_tokens,
+        feature_bytes=limits.feature_mib << 20,
+        policy_version=policy_version,
+    )
+
+
+def _in_words(error: Exception) -> Exception:
+    """The error, or one that says what to change where memory ran out."""
+    if not is_out_of_memory(error):
+        return error
+    told = SaccadeError(
+        f"sampling ran out of memory{asked_for(error)}; lower model.engine.max_rows, model.engine.max_chunk_tokens or "
+        "rollout.max_tokens (saccade plan-memory says what they take), show smaller pictures with model.max_pixels, or "
+        "take a smaller model"
+    )
+    told.__cause__ = error
+    return told

@@ -1,0 +1,165 @@
+"""Keys and values in pages, as on a GPU: a row takes a page when it has filled the one before (Kwon et al. 2023).
+
+Rows that begin with the same prompt share its whole pages. Attention reads rows in one piece, so each layer gathers
+its own before it attends: what that takes is one layer's part of the rows at work, and nothing is ever moved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from saccade.engines.windows import RowStates, Window
+from saccade.models.memory import on_device
+from saccade.models.shared_prefix import SharedPrefix
+from torch import Tensor
+
+PAGE = 64
+"""Tokens of a page."""
+_FIRST_PAGES = 256
+_SPARE = 0
+"""The page that padding is written to; rows that are shorter than others read it and look at nothing in it."""
+
+
+@dataclass(slots=True)
+class PageMemory:
+    """A pool of pages, and which of them each row has, in order."""
+
+    layer_count: int
+    kv_heads: int
+    head_dim: int
+    dtype: torch.dtype
+    device: torch.device
+    first_pages: int = 0
+    """Pages to begin with, where it is known how many will be needed."""
+    _pool: Float[Tensor, "layers kv=2 pages page heads dim"] | None = None
+    _uses: list[int] = field(default_factory=list)
+    """Rows that have each page."""
+    _free: list[int] = field(default_factory=list)
+    _tables: dict[int, list[int]] = field(default_factory=dict)
+
+    @property
+    def page_count(self) -> int:
+        return len(self._uses)
+
+    def release(self, place: int, keep: int) -> None:
+        """Gives up the pages of a row behind its first ``keep`` tokens."""
+        table = self._tables.get(place, [])
+        while len(table) > -(-keep // PAGE):
+            page = table.pop()
+            self._uses[page] -= 1
+            if not self._uses[page]:
+                self._free.append(page)
+
+    def share(self, source: int, targets: Sequence[int], length: int) -> None:
+        """Lets ``targets`` begin with the first ``length`` tokens of ``source``: whole pages are theirs too."""
+        whole = length // PAGE
+        for target in targets:
+            self.release(target, 0)
+            pages = self._tables[source][:whole]
+            for page in pages:
+                self._uses[page] += 1
+            self._tables[target] = list(pages)
+            if length % PAGE:
+                self._cover(target, length)
+                pool = self.pool
+                pool[:, :, self._tables[target][whole]] = pool[:, :, self._tables[source][whole]]
+
+    def window(
+        self,
+        places: Sequence[int],
+        lengths: Sequence[int],
+        width: int,
+        counts: Sequence[int],
+        prefix: SharedPrefix | None,
+    ) -> Window:
+        """What a forward of ``width`` tokens sees, of which each row has its own ``counts``; the others are padding."""
+        self.cover(places, [length + count for length, count in zip(lengths, counts)])
+        total = max(lengths) + width
+        table = on_device(self.tables(places, -(-total // PAGE)), self.device)
+        targets = on_device(self.targets(places, lengths, width, counts), self.device)
+        starts = on_device(list(lengths), self.device)
+        return self.window_on(table, targets, starts, total=total, prefix=prefix)
+
+    def window_on(
+        self,
+        table: Int[Tensor, "rows pages"],
+        targets: Int[Tensor, "rows width"],
+        starts: Int[Tensor, "rows"],
+        *,
+        total: int,
+        prefix: SharedPrefix | None = None,
+    ) -> Window:
+        """The same by addresses on the device: ``tables``, ``targets``, and the tokens that each row holds."""
+        (rows, width), flat = targets.shape, table.flatten()
+        # As (layers, kv, tokens of all pages, heads, dim).
+        pool = self.pool
+        tokens = pool.flatten(2, 3)
+
+        def exchange(keys: RowStates, values: RowStates, layer: int) -> tuple[RowStates, RowStates]:
+            # Keys and values at once: on a GPU a decode step is as long as it takes to start its operations.
+            tokens[layer][:, targets] = torch.stack([keys, values]).transpose(2, 3)
+            whole = pool[layer].index_select(1, flat).view(2, rows, -1, self.kv_heads, self.head_dim)
+            gathered = whole[:, :, :total].transpose(2, 3)
+            return gathered[0], gathered[1]
+
+        columns = starts[:, None] + torch.arange(width, device=self.device)
+        return Window(exchange=exchange, columns=columns, total=total, dtype=self.dtype, prefix=prefix)
+
+    def cover(self, places: Sequence[int], lengths: Sequence[int]) -> None:
+        """Gives rows the pages that so many tokens need."""
+        for place, length in zip(places, lengths):
+            self._cover(place, length)
+
+    def tables(self, places: Sequence[int], pages: int) -> list[list[int]]:
+        """The pages of rows, filled up to so many."""
+        return [_padded(self._tables[place], pages) for place in places]
+
+    def targets(
+        self, places: Sequence[int], lengths: Sequence[int], width: int, counts: Sequence[int]
+    ) -> list[list[int]]:
+        """Where each of ``width`` tokens of a row goes; what is beyond its ``counts`` goes to a spare page."""
+        return [
+            [
+                self._tables[place][(length + step) // PAGE] * PAGE + (length + step) % PAGE if step < count else _SPARE
+                for step in range(width)
+            ]
+            for place, length, count in zip(places, lengths, counts)
+        ]
+
+    def _cover(self, place: int, length: int) -> None:
+        """Gives a row the pages that so many tokens need."""
+        table = self._tables.setdefault(place, [])
+        while len(table) * PAGE < length:
+            if not self._free:
+                self._grow()
+            page = self._free.pop()
+            self._uses[page] = 1
+            table.append(page)
+
+    @property
+    def pool(self) -> Float[Tensor, "layers kv=2 pages page heads dim"]:
+        """All pages. It is another tensor once they have grown."""
+        if self._pool is None:
+            self._grow()
+        assert self._pool is not None
+        return self._pool
+
+    def _grow(self) -> None:
+        before = len(self._uses)
+        count = before + before // 2 if before else max(_FIRST_PAGES, self.first_pages)
+        # By way of the host: a GPU that is nearly full cannot hold both.
+        kept = None if self._pool is None else self._pool.cpu()
+        self._pool = None
+        shape = (self.layer_count, 2, count, PAGE, self.kv_heads, self.head_dim)
+        # Zeros: a masked key still meets its value as 0 * value, and NaNs would survive.
+        pool = torch.zeros(shape, dtype=self.dtype, device=self.device)
+        if kept is not None:
+            pool[:, :, :before] = kept
+        self._pool = pool
+        self._uses += [0] * (count - before)
+        self._free += [page for page in range(count - 1, before - 1, -1) if page != _SPARE]
+
+
+def _padded(table: Sequence[int], count: int) -> list[int]:
+    return [*table[:count], *[_SPARE] * (count - len(table))]

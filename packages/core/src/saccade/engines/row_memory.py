@@ -1,0 +1,130 @@
+"""Keys and values on a CPU: each row in one piece of address space, to which the system gives pages as they are used.
+
+A row may grow to the model's longest sequence without being moved, and takes no more memory than its own tokens.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from saccade.engines.windows import RowStates, Window
+from saccade.models.memory import give_range_back, untouched_zeros
+from saccade.models.shared_prefix import SharedPrefix
+from torch import Tensor
+
+_SMALLEST_CAPACITY = 64
+"""Tokens of a row before the first growth, where memory cannot be had page by page."""
+_ADDRESS_SPACE = 4 << 40
+"""Bytes of addresses that a cache asks for at most."""
+_SKEW = 2
+"""Tokens beyond a round number: rows whose distance is a power of two would share the same few lines of the
+processor's cache."""
+_WORTH_GIVING_BACK = 1 << 20
+"""Bytes below which the system's calls cost more than the memory is worth."""
+logger = logging.getLogger(__name__)
+
+Storage = Float[Tensor, "kv=2 layers rows heads tokens dim"]
+
+
+@dataclass(slots=True)
+class RowMemory:
+    """Rows side by side: row ``place`` of the storage is that of the slot there."""
+
+    layer_count: int
+    kv_heads: int
+    head_dim: int
+    dtype: torch.dtype
+    expected_rows: int = 1
+    longest: int = 0
+    """Tokens that a row is expected to have at most; more make all rows move."""
+    _storage: Storage | None = None
+
+    def holding(self, rows: int, length: int) -> Storage | None:
+        """The storage, if it has so many rows of ``length`` tokens."""
+        made = self._storage
+        return made if made is not None and made.shape[2] >= rows and made.shape[4] >= length else None
+
+    def grow(self, rows: int, length: int, held: Sequence[int]) -> Storage:
+        """Makes room for so many rows of ``length`` tokens; ``held`` are the tokens of each row that are kept."""
+        before = self._storage
+        row_count, capacity = (before.shape[2], before.shape[4]) if before is not None else (0, 0)
+        if rows > row_count:
+            row_count = max(rows, self.expected_rows, min(2 * row_count, 2 * rows))
+        if length > capacity:
+            capacity = max(length, 2 * capacity, self._capacity(row_count)) + _SKEW
+        made = untouched_zeros(self._shape(row_count, capacity), self.dtype)
+        if made is None:
+            made = self._zeros(max(rows, len(held)), max([length, *held]))
+        self._storage = made
+        if before is not None:
+            # Layer by layer, so that little is there twice at any time.
+            for old, new in zip(before.flatten(0, 1), made.flatten(0, 1)):
+                for place, count in enumerate(held[: before.shape[2]]):
+                    new[place, :, :count] = old[place, :, :count]
+                    give_range_back(old[place], 0, count)
+        return made
+
+    def _zeros(self, rows: int, length: int) -> Storage:
+        """Memory that is all there at once, for systems that give no more addresses than they have memory."""
+        logger.info(
+            "the KV cache allocates memory for the longest row in each of %d rows: this system reserves no addresses",
+            rows,
+        )
+        capacity = _SMALLEST_CAPACITY
+        while capacity < length:
+            capacity *= 2
+        return torch.zeros(self._shape(rows, capacity), dtype=self.dtype)
+
+    def copy(self, source: int, targets: Sequence[int], length: int) -> None:
+        """The first ``length`` tokens of a row in others."""
+        storage = self._held
+        storage[:, :, list(targets), :, :length] = storage[:, :, source, None, :, :length]
+
+    def move(self, moves: Sequence[tuple[int, int, int]]) -> None:
+        """Rows (source, target, tokens), which may change places in circles; what a source held is given back."""
+        storage = self._held
+        kept = [storage[:, :, source, :, :length].clone() for source, _, length in moves]
+        targets = {target: length for _, target, length in moves}
+        for (_, target, length), states in zip(moves, kept):
+            storage[:, :, target, :, :length] = states
+        for source, _, length in moves:
+            self.give_back(source, targets.get(source, 0), length)
+
+    def give_back(self, place: int, keep: int, until: int) -> None:
+        """The memory of a row's tokens from ``keep`` to ``until``."""
+        storage = self._storage
+        if storage is None or (until - keep) * self._token_bytes < _WORTH_GIVING_BACK:
+            return
+        give_range_back(storage[:, :, place], keep, until)
+
+    def window(self, first: int, lengths: Sequence[int], width: int, prefix: SharedPrefix | None) -> Window:
+        """What a forward of ``width`` new tokens sees of neighbouring rows that hold ``lengths`` tokens."""
+        total = max(lengths) + width
+        view = self._held[:, :, first : first + len(lengths)]
+        rows = torch.arange(len(lengths))[:, None]
+        columns = torch.tensor(lengths)[:, None] + torch.arange(width)
+
+        def exchange(keys: RowStates, values: RowStates, layer: int) -> tuple[RowStates, RowStates]:
+            for part, written in zip(view[:, layer], (keys, values)):
+                part[rows, :, columns] = written.transpose(1, 2)
+            kv_cache = view[:, layer, :, :, :total]
+            return kv_cache[0], kv_cache[1]
+
+        return Window(exchange=exchange, columns=columns, total=total, dtype=self.dtype, prefix=prefix)
+
+    @property
+    def _held(self) -> Storage:
+        assert self._storage is not None
+        return self._storage
+
+    @property
+    def _token_bytes(self) -> int:
+        return 2 * self.layer_count * self.kv_heads * self.head_dim * self.dtype.itemsize
+
+    def _capacity(self, rows: int) -> int:
+        return min(self.longest, _ADDRESS_SPACE // (max(1, rows) * self._token_bytes))
+
+    def _shape(self, rows: int, capacity: int) -> tuple[int, ...]:
+        return 2, self.layer_count, rows, self.kv_heads, capacity, self.head_dim

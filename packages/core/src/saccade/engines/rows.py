@@ -1,0 +1,216 @@
+"""One decode step: rows leave, prompts are shared, chunks appended, and each row gets its next token."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from saccade.engines.forward import Chunk, forwards_for
+from saccade.engines.sampling import Draw, TokenBytes, scoring_temperature
+from saccade.engines.scheduler import LocalSequence, StepPlan
+from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
+from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache
+from saccade.types import Finish
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineWork:
+    """Work counted, so that tests and benchmarks can tell whether any was done twice."""
+
+    prompts_prefilled: int = 0
+    """Prompts that went through the model."""
+    prompts_shared: int = 0
+    """Trajectories that began from the keys and values of another with the same prompt."""
+    turns_continued: int = 0
+    """Turns that were appended to the keys and values of the turns before."""
+    tokens_prefilled: int = 0
+    """Tokens forwarded in chunks, without padding: prompts, and observations with the sampled token before them."""
+    tokens_decoded: int = 0
+    """Tokens forwarded one at a time."""
+    tokens_sampled: int = 0
+    tokens_scored: int = 0
+    """Tokens forwarded to score given texts; a prompt that several share counts once."""
+    decode_steps: int = 0
+
+    def plus(self, other: "EngineWork") -> "EngineWork":
+        return EngineWork(
+            prompts_prefilled=self.prompts_prefilled + other.prompts_prefilled,
+            prompts_shared=self.prompts_shared + other.prompts_shared,
+            turns_continued=self.turns_continued + other.turns_continued,
+            tokens_prefilled=self.tokens_prefilled + other.tokens_prefilled,
+            tokens_decoded=self.tokens_decoded + other.tokens_decoded,
+            tokens_sampled=self.tokens_sampled + other.tokens_sampled,
+            tokens_scored=self.tokens_scored + other.tokens_scored,
+            decode_steps=self.decode_steps + other.decode_steps,
+        )
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class _Row:
+    """A sequence's place in the cache, and how far the cache has followed the sequence."""
+
+    sequence: LocalSequence
+    slot: Slot
+    position: int = 0
+    """Position of the first token that the slot does not hold."""
+    image_count: int = 0
+    """Images whose tokens the slot holds."""
+
+    def chunk(self) -> Chunk:
+        """All tokens that the slot does not hold. Images never straddle its edge: only text is sampled."""
+        return Chunk(
+            ids=tuple(self.sequence.ids[self.slot.length :]),
+            images=tuple(self.sequence.images[self.image_count :]),
+            cached=self.slot.length,
+            position=self.position,
+        )
+
+    def follow(self, position: int) -> None:
+        """The slot now holds all of the sequence's tokens."""
+        self.slot.length, self.position = len(self.sequence.ids), position
+        self.image_count = len(self.sequence.images)
+
+
+class Rows:
+    """The rows of one batch of sequences. Callers switch gradients off."""
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        features: FeatureCache,
+        token_bytes: TokenBytes,
+        *,
+        cache: SlotCache,
+        max_chunk_tokens: int,
+        draw: Draw,
+    ) -> None:
+        self.work = EngineWork()
+        self._model = model
+        self._draw = draw
+        self._token_bytes = token_bytes
+        self._cache = cache
+        self._forwards = forwards_for(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
+        self._rows: dict[LocalSequence, _Row] = {}
+        self._changes = 0
+
+    def note_changed_weights(self) -> None:
+        """The model has other weights from here on: rows go on, and no new one begins with a prompt of the old ones."""
+        self._changes += 1
+
+    def _prompt_key(self, sequence: LocalSequence) -> PromptKey:
+        return PromptKey(tuple(sequence.ids), tuple(sequence.images), self._changes)
+
+    @property
+    def page_count(self) -> int:
+        """Pages that the cache has come to; 0 for a cache in rows."""
+        return self._cache.page_count
+
+    def advance(self, plan: StepPlan) -> list[tuple[LocalSequence, Finish]]:
+        """Gives each decoding and joining sequence its next token; returns the sequences whose turn ended by it."""
+        for sequence in plan.leaving:
+            if sequence in self._rows:
+                self._cache.give_back(self._rows.pop(sequence).slot)
+        decoding = [self._rows[sequence] for sequence in plan.decoding]
+        chunked, shared = self._place_joining(plan)
+        joining = [*chunked, *shared]
+        self._cache.arrange([row.slot for row in decoding], [row.slot for row in joining])
+        decoding.sort(key=lambda row: row.slot.index)
+        hidden = [*self._decode(decoding), *self._extend(chunked, first=len(decoding)), *self._share(shared)]
+        self.work = self.work.plus(EngineWork(decode_steps=1, tokens_sampled=len(hidden)))
+        return self._sample([*decoding, *joining], torch.stack(hidden))
+
+    def _place_joining(self, plan: StepPlan) -> tuple[list[_Row], list[_Row]]:
+        """Rows that begin a turn with a chunk of their own, longest first, and those that begin with a held prompt."""
+        chunked = [self._rows[sequence] for sequence in plan.joining if sequence in self._rows]
+        arriving = {sequence: self._prompt_key(sequence) for sequence in plan.joining if sequence not in self._rows}
+        shared: list[_Row] = []
+        if arriving:
+            wanted = {*arriving.values(), *(self._prompt_key(sequence) for sequence in plan.waiting)}
+            prefilled_now: set[PromptKey] = set()
+            for sequence, key in arriving.items():
+                is_held = key in prefilled_now or self._cache.holder_of(key) is not None
+                slot = self._cache.take_with_prompt(key) or self._cache.take(wanted)
+                self._rows[sequence] = _Row(sequence=sequence, slot=slot)
+                (shared if is_held else chunked).append(self._rows[sequence])
+                prefilled_now.add(key)
+        return sorted(chunked, key=lambda row: row.slot.length - len(row.sequence.ids)), shared
+
+    def _decode(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
+        if not rows:
+            return ()
+        hidden = self._forwards.decode(
+            [row.sequence.ids[-1] for row in rows], [row.position for row in rows], [row.slot.length for row in rows]
+        )
+        for row in rows:
+            row.follow(row.position + 1)
+        self.work = self.work.plus(EngineWork(tokens_decoded=len(rows)))
+        return hidden.unbind()
+
+    def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Float[Tensor, "hidden"]]:
+        chunks = [row.chunk() for row in rows]
+        extended = self._forwards.extend(chunks, first=first)
+        for row, chunk, end in zip(rows, chunks, extended):
+            if chunk.cached == 0:
+                row.slot.prompt = Prompt(key=self._prompt_key(row.sequence), hidden=end.hidden, position=end.position)
+            row.follow(end.position)
+        prompts = sum(chunk.cached == 0 for chunk in chunks)
+        self.work = self.work.plus(
+            EngineWork(
+                prompts_prefilled=prompts,
+                turns_continued=len(chunks) - prompts,
+                tokens_prefilled=sum(len(chunk.ids) for chunk in chunks),
+            )
+        )
+        return [end.hidden for end in extended]
+
+    def _share(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
+        """Copies each row's prompt from a slot that holds it, unless its own slot still does."""
+        targets: dict[int, list[Slot]] = {}
+        for row in rows:
+            if row.slot.prompt is None:
+                targets.setdefault(self._holder_of(row).index, []).append(row.slot)
+        for holder, slots in targets.items():
+            self._cache.copy_prompt(self._cache.slots[holder], slots)
+        for row in rows:
+            row.follow(row.slot.held_prompt.position)
+        self.work = self.work.plus(EngineWork(prompts_shared=len(rows)))
+        return [row.slot.held_prompt.hidden for row in rows]
+
+    def _holder_of(self, row: _Row) -> Slot:
+        holder = self._cache.holder_of(self._prompt_key(row.sequence))
+        if holder is None:
+            raise ValueError(f"no slot holds the prompt of sequence {row.sequence.label!r}")
+        return holder
+
+    def _sample(self, rows: Sequence[_Row], hidden: Float[Tensor, "rows hidden"]) -> list[tuple[LocalSequence, Finish]]:
+        turns = [row.sequence.open_turn for row in rows]
+        samplings = [turn.sampling for turn in turns]
+        drawn = self._draw(
+            self._logits(hidden, [scoring_temperature(sampling) for sampling in samplings]),
+            samplings,
+            [row.sequence.next_uniform() for row in rows],
+        )
+        finished: list[tuple[LocalSequence, Finish]] = []
+        for row, turn, draw in zip(rows, turns, drawn):
+            row.sequence.ids.append(draw.token)
+            turn.note_first()
+            turn.ids.append(draw.token)
+            turn.logprobs.append(draw.logprob)
+            if draw.token == self._model.eos_id:
+                finished.append((row.sequence, "eos"))
+            elif turn.stops.completes(self._token_bytes[draw.token]):
+                finished.append((row.sequence, "stop"))
+            elif len(turn.ids) >= turn.sampling.max_tokens:
+                finished.append((row.sequence, "length"))
+        return finished
+
+    def _logits(
+        self, hidden: Float[Tensor, "rows hidden"], temperatures: Sequence[float]
+    ) -> Float[Tensor, "rows vocabulary"]:
+        if len(set(temperatures)) == 1:
+            return self._model.logprob_logits(hidden, temperatures[0])
+        return torch.stack(
+            [self._model.logprob_logits(state, temperature) for state, temperature in zip(hidden, temperatures)]
+        )

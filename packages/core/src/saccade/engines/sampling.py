@@ -1,0 +1,146 @@
+"""Token sampling: one token per row from its logits, until a stop string ends the turn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from jaxtyping import Float, Int
+from saccade.engines.engine import Sampling
+from saccade.errors import SaccadeError
+from saccade.models.memory import on_device
+from saccade.native import sampler
+from torch import Tensor
+
+
+class Drawn(NamedTuple):
+    """A sampled token and its log-probability at the sampling temperature, before top-k and top-p."""
+
+    token: int
+    logprob: float
+
+
+Draw = Callable[[Float[Tensor, "rows vocabulary"], Sequence[Sampling], Sequence[float]], list[Drawn]]
+"""Logits, settings and numbers of some rows to a token for each, as ``draw_tokens`` does it."""
+
+
+def scoring_temperature(sampling: Sampling) -> float:
+    """The temperature at which log-probabilities are taken: greedy turns are scored at 1."""
+    return sampling.temperature or 1.0
+
+
+def draw_tokens(
+    logits: Float[Tensor, "rows vocabulary"], samplings: Sequence[Sampling], uniforms: Sequence[float]
+) -> list[Drawn]:
+    """One token per row of ``logits``, already divided by each row's scoring temperature.
+
+    ``uniforms`` are numbers in [0, 1), one per row. A row's token depends on its own logits, settings and number alone.
+    """
+    is_whole = all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings)
+    native = sampler() if is_whole and logits.dtype == torch.float32 and logits.device.type == "cpu" else None
+    if native is not None:
+        shares = [number if sampling.temperature else -1.0 for number, sampling in zip(uniforms, samplings)]
+        return _checked(*native(logits.contiguous(), torch.tensor(shares, dtype=torch.float64)))
+    logprobs = logits.log_softmax(dim=-1)
+    tokens = _inverse_distribution(_kept_probabilities(logprobs, samplings), uniforms)
+    is_greedy = [sampling.temperature == 0 for sampling in samplings]
+    if any(is_greedy):
+        # Only where it is wanted: over a large vocabulary it is a good part of the work of drawing.
+        tokens = torch.where(on_device(is_greedy, logits.device, torch.bool), logits.argmax(dim=-1), tokens)
+    return _checked(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
+
+
+def _checked(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
+    # In one piece, since each reading waits for the device; float64 holds every token's number.
+    rows = torch.stack([tokens.double(), logprobs.double()], dim=1).tolist()
+    drawn = [Drawn(token=int(token), logprob=logprob) for token, logprob in rows]
+    # A comparison with NaN is false, so this catches NaN and -inf alike.
+    if not all(row.logprob > float("-inf") for row in drawn):
+        raise SaccadeError(
+            "the model gives no finite log-probabilities: its weights have diverged. Use an earlier checkpoint, and "
+            "a lower learning rate from there on"
+        )
+    return drawn
+
+
+def _kept_probabilities(
+    logprobs: Float[Tensor, "rows vocabulary"], samplings: Sequence[Sampling]
+) -> Float[Tensor, "rows vocabulary"]:
+    """Probabilities in float64 with what top-k and top-p leave out at 0; not renormalised."""
+    probabilities = logprobs.double().exp()
+    if all(sampling.top_k == 0 and sampling.top_p >= 1 for sampling in samplings):
+        return probabilities
+    vocabulary = probabilities.shape[-1]
+    top_k = on_device([sampling.top_k or vocabulary for sampling in samplings], logprobs.device)
+    top_p = on_device([sampling.top_p for sampling in samplings], logprobs.device, torch.float64)
+    # Stable, so that tokens of equal probability are kept by id on every machine.
+    ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
+    before = ordered.cumsum(dim=-1) - ordered
+    rank = torch.arange(vocabulary, device=logprobs.device)
+    # The likeliest token always stays: nothing lies before it.
+    keeps = (rank < top_k[:, None]) & ((before < top_p[:, None]) | (top_p[:, None] >= 1) | (rank == 0))
+    return torch.zeros_like(probabilities).scatter(-1, order, ordered * keeps)
+
+
+def _inverse_distribution(
+    probabilities: Float[Tensor, "rows vocabulary"], uniforms: Sequence[float]
+) -> Int[Tensor, "rows"]:
+    """For each row the first token whose cumulative probability exceeds that share of the row's total."""
+    cumulative = probabilities.cumsum(dim=-1)
+    total = cumulative[:, -1:]
+    share = on_device(uniforms, probabilities.device, torch.float64)[:, None]
+    # Rounding may lift the product to the total itself, beyond which there is no token.
+    target = torch.minimum(share * total, torch.nextafter(total, torch.zeros_like(total)))
+    found = torch.searchsorted(cumulative, target, right=True)[:, 0]
+    return found.clamp(max=probabilities.shape[-1] - 1)
+
+
+class ByteLevelTokenizer(Protocol):
+    """The part of a transformers tokenizer that tells which bytes a token stands for."""
+
+    def convert_ids_to_tokens(self, ids: int) -> str | None: ...
+
+    def get_added_vocab(self) -> Mapping[str, int]: ...
+
+
+def _byte_of_character() -> dict[str, int]:
+    """Byte-level BPE writes printable bytes as themselves and the others as characters from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + order): byte for order, byte in enumerate(hidden)}
+
+
+class TokenBytes:
+    """The bytes that each token of a byte-level BPE tokenizer stands for; part of a character is allowed."""
+
+    def __init__(self, tokenizer: ByteLevelTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._added = {index: token.encode() for token, index in tokenizer.get_added_vocab().items()}
+        self._byte_of_character = _byte_of_character()
+        self._known: dict[int, bytes] = {}
+
+    def __getitem__(self, token_id: int) -> bytes:
+        """Empty for an id that the tokenizer does not know."""
+        if token_id not in self._known:
+            self._known[token_id] = self._spell(token_id)
+        return self._known[token_id]
+
+    def _spell(self, token_id: int) -> bytes:
+        if token_id in self._added:
+            return self._added[token_id]
+        token = self._tokenizer.convert_ids_to_tokens(token_id)
+        return bytes(self._byte_of_character[character] for character in token or "")
+
+
+class StopFinder:
+    """Reads one turn's bytes and says when a stop string is complete."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = tuple(stop.encode() for stop in stops)
+        self._tail_length = max((len(stop) for stop in self._stops), default=1) - 1
+        self._tail = b""
+
+    def completes(self, token: bytes) -> bool:
+        """True when this token completes a stop string, whatever it holds after it."""
+        seen = self._tail + token
+        self._tail = seen[len(seen) - self._tail_length :] if self._tail_length < len(seen) else seen
+        return any(stop in seen for stop in self._stops)

@@ -1,0 +1,298 @@
+"""Slots of keys and values: one per sequence, arranged so that those that are forwarded together are neighbours."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from operator import is_
+
+import torch
+from jaxtyping import Float
+from saccade.engines.pages import PageMemory
+from saccade.engines.row_memory import RowMemory, Storage
+from saccade.engines.windows import Window
+from saccade.models.shared_prefix import SharedPrefix, shared_prefix
+from saccade.models.vlm import VisionLanguageModel
+from saccade.native import Kernels, NewTokens, SlotAttention
+from saccade.types import ImageRef
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class PromptKey:
+    """Prompt by content: two sequences with equal keys have equal keys and values in the cache."""
+
+    ids: tuple[int, ...]
+    images: tuple[ImageRef, ...]
+    changes: int = 0
+    """How often the weights had changed in the batch when it was forwarded."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """Beginning of a slot, and what the next token follows from."""
+
+    key: PromptKey
+    hidden: Float[Tensor, "hidden"]
+    """The last hidden state."""
+    position: int
+    """The next token's."""
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """One sequence's place. A slot that was given back keeps its prompt until its place is needed."""
+
+    index: int
+    place: int
+    """In memory; where a cache moves slots, it is the index."""
+    is_taken: bool = False
+    length: int = 0
+    """Tokens whose keys and values are in the slot."""
+    written: int = 0
+    """Tokens that its memory has come to hold, with those of a forward that nobody has counted yet."""
+    prompt: Prompt | None = None
+
+    @property
+    def held(self) -> int:
+        """Tokens that a move must take along."""
+        return max(self.length, self.written)
+
+    @property
+    def held_prompt(self) -> Prompt:
+        if self.prompt is None:
+            raise ValueError(f"slot {self.index} holds no prompt")
+        return self.prompt
+
+
+@dataclass(slots=True)
+class _Decoded:
+    """How some slots were last given one token each."""
+
+    slots: Sequence[object]
+    """And their prompts."""
+    lengths: Sequence[int]
+    """Before that token."""
+    attention: SlotAttention
+
+    def goes_on(self, slots: Sequence[object], lengths: Sequence[int]) -> bool:
+        are_grown = [length + 1 for length in self.lengths] == list(lengths)
+        return are_grown and all(map(is_, self.slots, slots))
+
+
+class SlotCache:
+    """Keys and values of all layers: on a CPU in rows, elsewhere in pages."""
+
+    def __init__(
+        self,
+        *,
+        layer_count: int,
+        kv_heads: int,
+        head_dim: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        expected_rows: int = 1,
+        longest: int = 0,
+        first_pages: int = 0,
+        paged: bool | None = None,
+    ) -> None:
+        """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most.
+
+        ``paged`` is None for what suits the device.
+        """
+        self.slots: list[Slot] = []
+        self.moves = True
+        """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
+        self._device = device
+        self._decoded: dict[int, _Decoded] = {}
+        """By the first slot; of the present storage."""
+        self._rows: RowMemory | None = None
+        self.pages: PageMemory | None = None
+        """Where keys and values are, if they are not in rows."""
+        if device.type != "cpu" if paged is None else paged:
+            self.pages = PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+            self.moves = False
+        else:
+            self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
+
+    @property
+    def is_paged(self) -> bool:
+        return self.pages is not None
+
+    @property
+    def page_count(self) -> int:
+        """Pages of the pool; 0 of a cache in rows."""
+        return 0 if self.pages is None else self.pages.page_count
+
+    def take(self, wanted: Collection[PromptKey]) -> Slot:
+        """A free slot; rather a new one than one whose prompt is among the ``wanted``."""
+        for slot in self.slots:
+            if not slot.is_taken and (slot.prompt is None or slot.prompt.key not in wanted):
+                self._shorten(slot, 0)
+                slot.is_taken, slot.prompt = True, None
+                return slot
+        slot = Slot(index=len(self.slots), place=len(self.slots), is_taken=True)
+        self.slots.append(slot)
+        return slot
+
+    def take_with_prompt(self, key: PromptKey) -> Slot | None:
+        """A free slot that already begins with this prompt, or None."""
+        for slot in self.slots:
+            if not slot.is_taken and slot.prompt is not None and slot.prompt.key == key:
+                slot.is_taken, slot.length = True, len(key.ids)
+                return slot
+        return None
+
+    def holder_of(self, key: PromptKey) -> Slot | None:
+        """Any slot that begins with this prompt, or None."""
+        return next((slot for slot in self.slots if slot.prompt is not None and slot.prompt.key == key), None)
+
+    def give_back(self, slot: Slot) -> None:
+        slot.is_taken = False
+        self._shorten(slot, 0 if slot.prompt is None else len(slot.prompt.key.ids))
+
+    def _shorten(self, slot: Slot, length: int) -> None:
+        """Keeps the first ``length`` tokens and gives up the memory of the others."""
+        if self.pages is not None:
+            self.pages.release(slot.place, length)
+        elif self._rows is not None:
+            self._rows.give_back(slot.place, length, slot.held)
+        slot.length = slot.written = length
+
+    def copy_prompt(self, source: Slot, targets: Sequence[Slot]) -> None:
+        """Lets ``targets`` begin with the prompt of ``source``."""
+        length = len(source.held_prompt.key.ids)
+        places = [target.place for target in targets]
+        if self.pages is not None:
+            self.pages.share(source.place, places, length)
+        elif self._rows is not None:
+            self.reserve(length)
+            self._rows.copy(source.place, places, length)
+        for target in targets:
+            target.prompt, target.length, target.written = source.prompt, length, length
+
+    def arrange(self, decoding: Sequence[Slot], joining: Sequence[Slot]) -> None:
+        """Puts ``decoding`` first, in any order, and ``joining`` behind them in theirs; the rest lies after both."""
+        if not joining and all(slot.index < len(decoding) for slot in decoding):
+            return
+        places: list[Slot | None] = [None] * len(self.slots)
+        for slot in decoding:
+            if slot.index < len(decoding):
+                places[slot.index] = slot
+        holes = (index for index in range(len(decoding)) if places[index] is None)
+        for slot in decoding:
+            if slot.index >= len(decoding):
+                places[next(holes)] = slot
+        places[len(decoding) : len(decoding) + len(joining)] = joining
+        placed = {id(slot) for slot in places if slot is not None}
+        others = [slot for slot in self.slots if id(slot) not in placed]
+        displaced = []
+        for slot in others:
+            if places[slot.index] is None:
+                places[slot.index] = slot
+            else:
+                displaced.append(slot)
+        free = iter(displaced)
+        self._move([slot if slot is not None else next(free) for slot in places])
+
+    def _move(self, order: list[Slot]) -> None:
+        for index, slot in enumerate(order):
+            slot.index = index
+        self.slots = order
+        moved = [slot for slot in order if self.moves and slot.place != slot.index]
+        filled = [(slot.place, slot.index, slot.held) for slot in moved if slot.held]
+        if filled and self._rows is not None:
+            self.reserve(0)
+            self._rows.move(filled)
+        for slot in moved:
+            slot.place = slot.index
+
+    def window(self, first: int, lengths: Sequence[int], width: int, counts: Sequence[int] | None = None) -> Window:
+        """The cache that a forward of ``width`` new tokens sees in the slots from ``first`` on.
+
+        ``counts`` are how many of them each slot keeps, where some are padding.
+        """
+        prefix = self._prefix(first, len(lengths))
+        if self._rows is not None:
+            self.reserve(max(lengths) + width, lengths, first)
+            self._write(first, [length + width for length in lengths])
+            return self._rows.window(first, lengths, width, prefix)
+        assert self.pages is not None
+        places = self.places(first, len(lengths))
+        return self.pages.window(places, lengths, width, counts or [width] * len(lengths), prefix)
+
+    def places(self, first: int, count: int) -> list[int]:
+        """Where in memory neighbouring slots are."""
+        return [slot.place for slot in self.slots[first : first + count]]
+
+    def _write(self, first: int, ends: Sequence[int]) -> None:
+        for slot, end in zip(self.slots[first:], ends):
+            slot.written = max(slot.written, end)
+
+    def attention(self, first: int, lengths: Sequence[int], counts: Sequence[int], kernels: Kernels) -> SlotAttention:
+        """The same for native kernels, with ``counts`` new tokens in each slot."""
+        slots = self.slots[first : first + len(lengths)]
+        rows = [
+            NewTokens(
+                slot=slot.place,
+                cached=length,
+                added=count,
+                # By identity: a prompt is handed on from slot to slot, and hashing its ids would cost more.
+                prompt=None if slot.prompt is None else id(slot.prompt),
+                prompt_length=0 if slot.prompt is None else len(slot.prompt.key.ids),
+            )
+            for slot, length, count in zip(slots, lengths, counts)
+        ]
+        storage = self.reserve(max(row.cached + row.added for row in rows), lengths, first)
+        self._write(first, [row.cached + row.added for row in rows])
+        return SlotAttention(storage, rows, kernels)
+
+    def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
+        """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""
+        self.reserve(max(lengths) + 1, lengths, first)
+        slots = self.slots[first : first + len(lengths)]
+        begun = [*slots, *(slot.prompt for slot in slots)]
+        before = self._decoded.get(first)
+        if before is not None and before.goes_on(begun, lengths):
+            before.lengths = lengths
+            before.attention.advance()
+            return before.attention
+        attention = self.attention(first, lengths, [1] * len(lengths), kernels)
+        self._decoded[first] = _Decoded(begun, lengths, attention)
+        return attention
+
+    def _prefix(self, first: int, count: int) -> SharedPrefix | None:
+        """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""
+        if self._device.type != "cpu":
+            return None
+        prompts = [slot.prompt for slot in self.slots[first : first + count]]
+        # By identity: a prompt is handed on from slot to slot, and hashing its ids in every step would cost more.
+        return shared_prefix([None if prompt is None else (id(prompt), len(prompt.key.ids)) for prompt in prompts])
+
+    def reserve(self, length: int, lengths: Sequence[int] = (), first: int = 0) -> Storage:
+        """The storage of a cache in rows, with room for every slot and ``length`` tokens.
+
+        The slots from ``first`` on hold ``lengths`` tokens, which stay where it has to be moved.
+        """
+        assert self._rows is not None
+        storage = self._rows.holding(len(self.slots), length)
+        if storage is None:
+            # What looked at the storage that is given up is forgotten first: nothing else may keep it alive.
+            self._decoded.clear()
+            self._write(first, lengths)
+            held = {slot.place: slot.held for slot in self.slots}
+            storage = self._rows.grow(len(self.slots), length, [held[place] for place in range(len(held))])
+        return storage
+
+
+def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, paged: bool | None = None) -> SlotCache:
+    """A cache for that many rows of one model's sequences."""
+    return SlotCache(
+        layer_count=model.layer_count,
+        kv_heads=model.kv_heads,
+        head_dim=model.head_dim,
+        dtype=model.dtype,
+        device=model.device,
+        expected_rows=rows,
+        longest=model.longest_sequence,
+        first_pages=first_pages,
+        paged=paged,
+    )

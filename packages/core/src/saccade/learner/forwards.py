@@ -1,0 +1,125 @@
+"""Forwards of the learner over a pack: native kernels, transformers' modules, compiled parts, the value head."""
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import torch
+from jaxtyping import Float, Int
+from saccade.errors import UserError
+from saccade.models.attention import Layout
+from saccade.models.vlm import Embedded, VisionLanguageModel
+from saccade.native import Accelerated, accelerated
+from saccade.private_folders import keep_compiled_code_private
+from torch import Tensor, nn
+
+
+class ValueHead(nn.Module):
+    """A small MLP on the last hidden state, in fp32 whatever the trunk's precision.
+
+    The value of an action token is read where the token is predicted: at the position before it, so it depends on
+    what the policy saw and not on what it chose. The output layer starts at zero: an untrained critic says 0
+    everywhere, and the first advantages are the rewards. Whether its gradient goes on into the language model is
+    the learner's to say.
+    """
+
+    def __init__(self, hidden_size: int, *, width: int = 0, seed: int = 0) -> None:
+        """``width`` is the MLP's, ``hidden_size`` by default; the same seed gives the same weights."""
+        super().__init__()
+        # Layers draw from the global generator when they are made, which must not notice.
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            self.inner = nn.Linear(hidden_size, width or hidden_size, dtype=torch.float32)
+            self.outer = nn.Linear(width or hidden_size, 1, dtype=torch.float32)
+            generator = torch.Generator().manual_seed(seed)
+            self.inner.weight.normal_(0.0, 1.0 / math.sqrt(hidden_size), generator=generator)
+            for zeroed in (self.inner.bias, self.outer.weight, self.outer.bias):
+                zeroed.zero_()
+
+    def forward(self, hidden: Float[Tensor, "actions hidden"]) -> Float[Tensor, "actions"]:
+        """Values of hidden states after the model's final norm."""
+        values: Float[Tensor, "actions 1"] = self.outer(nn.functional.silu(self.inner(hidden.float())))
+        # A tensor of its own: a sharded module waits for the backward pass on what it returns.
+        return values[:, 0].clone()
+
+
+class PackedStates(Protocol):
+    """Last hidden states of the places ``wanted`` in a pack."""
+
+    def __call__(
+        self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
+    ) -> Float[Tensor, "wanted hidden"]: ...
+
+
+def packed_states(model: VisionLanguageModel) -> PackedStates:
+    """The faster of the two for the model as it is now: adapters, hooks and compiled layers need the modules."""
+    native = accelerated(model.hf)
+    return TorchForward(model) if native is None else NativeForward(model, native)
+
+
+class TorchForward:
+    """By transformers' modules, on any device."""
+
+    def __init__(self, model: VisionLanguageModel) -> None:
+        self._model = model
+
+    def __call__(
+        self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
+    ) -> Float[Tensor, "wanted hidden"]:
+        return self._model.hidden(embedded, positions, packing=layout, wanted=wanted)[0]
+
+
+class NativeForward:
+    """By native kernels, in fp32 on a CPU."""
+
+    def __init__(self, model: VisionLanguageModel, native: Accelerated) -> None:
+        self._model = model
+        self._native = native
+
+    def __call__(
+        self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
+    ) -> Float[Tensor, "wanted hidden"]:
+        return self._native.packed(
+            embedded.inputs[0],
+            self._model.family.language_positions(positions),
+            layout,
+            wanted=wanted,
+            is_image=embedded.is_image[0],
+            deepstack=embedded.deepstack,
+        )
+
+
+class CompiledParts:
+    """Compiled forwards of the norms and MLPs, in place only while the learner runs the model.
+
+    Attention stays as it is: every pack has another layout, for which it would be compiled again. Engines sample with
+    the plain forwards, whose results differ by rounding alone.
+    """
+
+    def __init__(self, model: VisionLanguageModel) -> None:
+        compiler = os.environ.get("CXX", "g++")
+        if shutil.which(compiler) is None:
+            raise UserError(
+                f"compile=true needs a C++ compiler, but there is no {compiler}; install one, or set compile=false"
+            )
+        keep_compiled_code_private()
+        layers = model.hf.model.language_model.layers
+        self._parts: list[tuple[nn.Module, Callable[..., object]]] = [
+            (part, torch.compile(part.forward, dynamic=True))
+            for layer in layers
+            for name, part in layer.named_modules()
+            if name == "mlp" or name.endswith("norm")
+        ]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        for part, forward in self._parts:
+            part.forward = forward
+        try:
+            yield
+        finally:
+            for part, _ in self._parts:
+                # The class's own forward is visible again.
+                del part.forward

@@ -1,0 +1,301 @@
+"""Log-probabilities of the action tokens in one forward of a micro-batch, without the logits of all of them at once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from saccade.algorithms.algorithm import PolicyTokens
+from saccade.learner.forwards import packed_states
+from saccade.learner.sequences import TrainingSequence, pack
+from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache, encode_images
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+
+def logits_at_once(*, on_gpu: bool) -> int:
+    """Logits that exist at once: 64 MiB in fp32, which suits the caches of a CPU, and 256 MiB on a GPU.
+
+    Each chunk reads the head's weights, and adds to their gradient, in whole: a gigabyte of each for three billion
+    weights.
+    """
+    return 1 << 26 if on_gpu else 1 << 24
+
+
+def chosen_logprobs(
+    model: VisionLanguageModel,
+    states: Float[Tensor, "tokens hidden"],
+    targets: Int[Tensor, "tokens"],
+    *,
+    temperature: float,
+    entropy_gradient: bool = False,
+    max_logits: int | None = None,
+) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
+    """log p of each target under the policy's distribution, and that distribution's entropy in nats; fp32.
+
+    ``states`` predict ``targets``. The entropy has a gradient only with
+    ``entropy_gradient``. Logits of more than ``max_logits`` elements (None: ``logits_at_once``) are worked out in
+    chunks and once more for the gradient; both values equal those of ``model.logprob_logits``.
+    """
+    if max_logits is None:
+        max_logits = logits_at_once(on_gpu=states.is_cuda)
+    rows = max(1, max_logits // model.vocab_size)
+    head = model.hf.lm_head
+    kind = type(head)
+    if kind is nn.Linear and head.bias is None:
+        logits = _Logits(_precision(head.weight), temperature)
+        with torch.autocast(head.weight.device.type, enabled=False):
+            logprobs, entropy = _Chosen.apply(  # type: ignore[no-untyped-call]
+                states, head.weight, targets, model.forbidden_ids, logits, entropy_gradient, rows
+            )
+        return logprobs, entropy if entropy_gradient else entropy.detach()
+    return _through_module(model, states, targets, temperature, entropy_gradient, rows)
+
+
+def _through_module(
+    model: VisionLanguageModel,
+    states: Float[Tensor, "tokens hidden"],
+    targets: Int[Tensor, "tokens"],
+    temperature: float,
+    entropy_gradient: bool,
+    rows: int,
+) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
+    """For a head that is more than a matrix, such as one with an adapter: chunks that autograd runs again."""
+
+    def of_chunk(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        logits = model.logprob_logits(states, temperature)
+        lse = torch.logsumexp(logits, dim=-1)
+        logprobs = logits.gather(-1, targets[:, None])[:, 0] - lse
+        with nullcontext() if entropy_gradient else torch.no_grad():
+            p = (logits - lse[:, None]).exp()
+            entropy = lse - (p * logits.masked_fill(p == 0, 0.0)).sum(dim=-1)
+        return logprobs, entropy
+
+    chunks = list(_chunks(len(states), rows)) or [slice(0, 0)]
+    parts = [checkpoint(of_chunk, states[chunk], targets[chunk], use_reentrant=False) for chunk in chunks]
+    logprobs, entropy = zip(*parts)
+    return torch.cat(logprobs), torch.cat(entropy)
+
+
+class _Chosen(torch.autograd.Function):
+    """log p(target) and entropy H of p = softmax(z), z = states @ weight.T / temperature, p = 0 for forbidden tokens.
+
+    d log p(t) / dz = onehot(t) - p, and dH / dz = -p * (log p + H).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: torch.autograd.function.FunctionCtx,
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "vocabulary hidden"],
+        targets: Int[Tensor, "tokens"],
+        forbidden: Int[Tensor, "forbidden"],
+        logits: "_Logits",
+        entropy_gradient: bool,
+        rows: int,
+    ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
+        lse, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
+        p = states.new_empty(0)
+        for chunk in _chunks(len(states), rows):
+            z = logits.of(states[chunk], weight, forbidden)
+            highest = z.amax(dim=-1, keepdim=True)
+            p = z.sub_(highest).exp()
+            total = p.sum(dim=-1)
+            log_total, share[chunk] = total.log(), total.reciprocal()
+            lse[chunk] = log_total + highest[:, 0]
+            chosen = z.gather(-1, targets[chunk, None])[:, 0]
+            logprobs[chunk] = (chosen - log_total).masked_fill(chosen < _NEVER / 2, -torch.inf)
+            entropy[chunk] = log_total - torch.linalg.vecdot(p, z) * share[chunk]
+        # What fits in one chunk is kept, and spares the backward a product with the weights.
+        kept = p if len(states) <= rows else p.new_empty(0)
+        ctx.save_for_backward(states, weight, targets, forbidden, lse, entropy, share, kept)
+        ctx.settings = (logits, entropy_gradient, rows)  # type: ignore[attr-defined]
+        return logprobs, entropy
+
+    @staticmethod
+    def backward(
+        ctx: torch.autograd.function.FunctionCtx,
+        to_logprobs: Float[Tensor, "tokens"],
+        to_entropy: Float[Tensor, "tokens"],
+    ) -> tuple[
+        Float[Tensor, "tokens hidden"] | None, Float[Tensor, "vocabulary hidden"] | None, None, None, None, None, None
+    ]:
+        states, weight, targets, forbidden, lse, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
+        logits, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
+        wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
+        to_states = torch.empty_like(states) if wants_states else None
+        to_weight = torch.zeros_like(weight, dtype=torch.float32) if wants_weight else None
+        for chunk in _chunks(len(states), rows):
+            to_z = -to_logprobs[chunk, None]
+            if len(kept):
+                p, to_z = kept, to_z * share[:, None]
+            else:
+                p = logits.of(states[chunk], weight, forbidden).sub_(lse[chunk, None]).exp_()
+            to_z = p * to_z
+            if entropy_gradient:
+                p = p * share[:, None] if len(kept) else p
+                log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log()
+                to_z -= p * (log_p + entropy[chunk, None]) * to_entropy[chunk, None]
+            to_z.scatter_add_(-1, targets[chunk, None], to_logprobs[chunk, None])
+            logits.backward(to_z, states[chunk], weight, None if to_states is None else to_states[chunk], to_weight)
+        return to_states, None if to_weight is None else to_weight.to(weight.dtype), None, None, None, None, None
+
+
+_NEVER = -1e30
+"""Logit of a forbidden token: far enough for p = 0 exactly, and finite, so that p * log p is 0 too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Logits:
+    """The product with the head's weights, and back."""
+
+    precision: torch.dtype
+    temperature: float
+
+    def of(
+        self,
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "vocabulary hidden"],
+        forbidden: Int[Tensor, "forbidden"],
+    ) -> Float[Tensor, "tokens vocabulary"]:
+        """Logits in fp32."""
+        z = (states.to(self.precision) @ weight.to(self.precision).T).float()
+        if self.temperature != 1.0:
+            z /= self.temperature
+        return z.index_fill_(-1, forbidden, _NEVER)
+
+    def backward(
+        self,
+        to_z: Float[Tensor, "tokens vocabulary"],
+        states: Float[Tensor, "tokens hidden"],
+        weight: Float[Tensor, "vocabulary hidden"],
+        to_states: Float[Tensor, "tokens hidden"] | None,
+        to_weight: Float[Tensor, "vocabulary hidden"] | None,
+    ) -> None:
+        """Fills ``to_states`` and adds to ``to_weight`` (fp32), where they are wanted; overwrites ``to_z``."""
+        if self.temperature != 1.0:
+            to_z /= self.temperature
+        to_z = to_z.to(self.precision)
+        if to_states is not None:
+            to_states.copy_(to_z @ weight.to(self.precision))
+        if to_weight is None:
+            return
+        if self.precision == torch.float32:
+            to_weight.addmm_(to_z.T, states.float())
+        else:
+            to_weight += to_z.T @ states.to(self.precision)
+
+
+def _precision(weight: Float[Tensor, "vocabulary hidden"]) -> torch.dtype:
+    """Precision of the product: autocast's where it is on. It is passed on, as a backward runs outside of autocast."""
+    kind = weight.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+
+
+def _chunks(count: int, rows: int) -> Iterator[slice]:
+    return (slice(start, min(count, start + rows)) for start in range(0, count, rows))
+
+
+ValueFunction = Callable[[Float[Tensor, "tokens hidden"]], Float[Tensor, "tokens"]]
+"""From hidden states to values."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ForwardWork:
+    """Tokens and images that went through the model so far, counted where it is done."""
+
+    tokens: int = 0
+    """A shared prompt counts once for each micro-batch that it is in; there is no padding."""
+    images: int = 0
+    """Images through the vision tower."""
+
+
+def action_tokens(
+    model: VisionLanguageModel,
+    sequences: Sequence[TrainingSequence],
+    *,
+    temperature: float,
+    value_head: ValueFunction | None = None,
+    values_train_trunk: bool = True,
+    work: ForwardWork | None = None,
+) -> PolicyTokens:
+    """The action tokens of all sequences as a loss takes them, from one forward; see ``pack_outputs``."""
+    outputs = pack_outputs(
+        model,
+        sequences,
+        temperature=temperature,
+        value_head=value_head,
+        values_train_trunk=values_train_trunk,
+        work=work,
+    )
+    return policy_tokens(sequences, *outputs)
+
+
+def pack_outputs(
+    model: VisionLanguageModel,
+    sequences: Sequence[TrainingSequence],
+    *,
+    temperature: float,
+    entropy_gradient: bool = False,
+    value_head: ValueFunction | None = None,
+    values_train_trunk: bool = True,
+    frozen_images: FeatureCache | None = None,
+    work: ForwardWork | None = None,
+) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
+    """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
+
+    Gives log-probabilities, entropy and, with ``value_head``, values of the action tokens of all sequences, in their
+    order. Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
+    ``entropy_gradient`` makes the entropy differentiable. ``value_head`` sees the states that predict the action
+    tokens; without ``values_train_trunk`` its gradient stops there. ``frozen_images`` encodes in place of the vision
+    tower. ``work`` is counted up.
+    """
+    device = model.device
+    packed = pack(model, sequences)
+    unique = list({image.hash: image for image in packed.images}.values())
+    known = 0 if frozen_images is None else frozen_images.encoded
+    features = encode_images(model, unique) if frozen_images is None else frozen_images.get(unique)
+    encoded = dict(zip([image.hash for image in unique], features))
+    embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
+    positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
+    states = packed_states(model)(embedded, positions, packed.layout, predicting)
+    if work is not None:
+        work.tokens += len(packed.ids)
+        work.images += len(unique) if frozen_images is None else frozen_images.encoded - known
+    logprobs, entropy = chosen_logprobs(
+        model, states, packed.targets.to(device), temperature=temperature, entropy_gradient=entropy_gradient
+    )
+    values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
+    return logprobs, entropy, values
+
+
+def policy_tokens(
+    sequences: Sequence[TrainingSequence],
+    logprobs: Float[Tensor, "actions"],
+    entropy: Float[Tensor, "actions"],
+    values: Float[Tensor, "actions"] | None,
+) -> PolicyTokens:
+    """What a forward gave, with the numbers that the sequences bring along."""
+    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given(sequences, logprobs.device))
+
+
+def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:
+    """Numbers that the sequences bring along, one entry per action token."""
+
+    def joined(values: Sequence[Sequence[float] | None]) -> Float[Tensor, "actions"]:
+        return torch.tensor([value for one in values for value in one or ()], dtype=torch.float32, device=device)
+
+    counts = torch.tensor([sequence.action_count for sequence in sequences])
+    given = {
+        "sampled_logprobs": joined([one.sampled_logprobs for one in sequences]),
+        "old_logprobs": joined([one.old_logprobs or one.sampled_logprobs for one in sequences]),
+        "advantages": joined([one.advantages for one in sequences]),
+        "weights": torch.tensor([one.token_weight for one in sequences]).repeat_interleave(counts).to(device),
+        "sequence": torch.arange(len(sequences)).repeat_interleave(counts).to(device),
+    }
+    for name in ("reference_logprobs", "old_values", "returns"):
+        if all(getattr(one, name) is not None for one in sequences):
+            given[name] = joined([getattr(one, name) for one in sequences])
+    return given

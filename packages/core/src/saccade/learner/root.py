@@ -1,0 +1,64 @@
+"""The root module of learning: all that reads a weight for it happens inside one forward."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from saccade.learner.logprobs import ForwardWork, pack_outputs
+from saccade.learner.sequences import TrainingSequence
+from saccade.models.vlm import VisionLanguageModel
+from saccade.native import FeatureCache
+from torch import Tensor, nn
+
+
+class PackForward(nn.Module):
+    """A model with its critic as one module, whose forward is that of a pack of sequences.
+
+    ``VisionLanguageModel`` reads weights part by part, past the forward of the transformers model; sharded weights are
+    whole only inside the forward of the module that was sharded, which is this one. Outputs are plain tensors, since
+    it is on tensors that a sharded module waits for the backward pass.
+    """
+
+    def __init__(
+        self,
+        model: VisionLanguageModel,
+        *,
+        value_head: nn.Module | None = None,
+        values_train_trunk: bool = False,
+        frozen_images: FeatureCache | None = None,
+    ) -> None:
+        super().__init__()
+        self.hf = model.hf
+        self.value_head = value_head
+        self.work = ForwardWork()
+        """Tokens and images that went through so far."""
+        self.has_adapter = model.adapter is not None
+        self.model = model
+        self._values_train_trunk = values_train_trunk
+        self._frozen_images = frozen_images
+
+    @property
+    def frozen_vision(self) -> list[nn.Parameter]:
+        """The weights of a vision tower that is not trained, whose features may be kept; none of one that is."""
+        if self._frozen_images is None:
+            return []
+        return [weight for module in self.model.family.vision_modules(self.hf) for weight in module.parameters()]
+
+    def forward(
+        self,
+        sequences: Sequence[TrainingSequence],
+        temperature: float,
+        *,
+        entropy_gradient: bool = False,
+        critic: bool = True,
+    ) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
+        """Log-probabilities, entropy and values of all action tokens; see ``pack_outputs``."""
+        return pack_outputs(
+            self.model,
+            sequences,
+            temperature=temperature,
+            entropy_gradient=entropy_gradient,
+            value_head=self.value_head if critic else None,
+            values_train_trunk=self._values_train_trunk,
+            frozen_images=self._frozen_images,
+            work=self.work,
+        )

@@ -1,0 +1,238 @@
+"""Training sequences: a trajectory's tokens with their advantages, cut into micro-batches, each packed in one row.
+
+A pack has no padding, and each shared prompt once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import torch
+from jaxtyping import Int
+from saccade.algorithms.advantages import PerToken
+from saccade.algorithms.algorithm import Aggregation
+from saccade.models.attention import Layout, tree
+from saccade.models.vlm import VisionLanguageModel
+from saccade.types import ImageRef, Trajectory
+from torch import Tensor
+
+PromptKey = tuple[tuple[int, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingSequence:
+    """One context of a trajectory as tokens; most trajectories have one.
+
+    The tuples that speak of actions have one entry per action token, in order.
+    """
+
+    ids: tuple[int, ...]
+    is_action: tuple[bool, ...]
+    """One entry per id; false for the first."""
+    images: tuple[ImageRef, ...]
+    prompt_tokens: int
+    """Leading ids that the trajectories of a group share."""
+    prompt_images: int
+    """Leading images whose placeholders lie in the prompt."""
+    sampled_logprobs: tuple[float, ...]
+    advantages: tuple[float, ...]
+    token_weight: float
+    """Share of one action token in the mean over the whole batch; see ``Aggregation``."""
+    old_logprobs: tuple[float, ...] | None = None
+    """Log-probabilities of the learner when the batch arrived; None stands for the sampled ones."""
+    reference_logprobs: tuple[float, ...] | None = None
+    old_values: tuple[float, ...] | None = None
+    returns: tuple[float, ...] | None = None
+    place: int | None = field(default=None, compare=False)
+    """Its place in the batch, by which its entropies are found again."""
+    continues: bool = False
+    """Whether it is a later context of the trajectory of the sequence before it."""
+
+    @property
+    def action_count(self) -> int:
+        return sum(self.is_action)
+
+    @property
+    def forwarded_count(self) -> int:
+        """Leading ids that a forward needs: the prompt, and what comes before the last action token."""
+        if not any(self.is_action):
+            return self.prompt_tokens
+        return max(self.prompt_tokens, len(self.is_action) - 1 - self.is_action[::-1].index(True))
+
+    @property
+    def prompt_key(self) -> PromptKey:
+        """Equal for sequences whose prompts are the same tokens and images."""
+        return self.ids[: self.prompt_tokens], tuple(image.hash for image in self.images[: self.prompt_images])
+
+
+def training_sequences(trajectory: Trajectory, advantages: Sequence[float] = ()) -> tuple[TrainingSequence, ...]:
+    """The view of a trajectory for learning, one sequence for each of its contexts, with a weight of 1 per token.
+
+    ``advantages`` has one number per turn, one per action token where it is ``PerToken``, or none for supervision.
+    Contexts of a trajectory stay together and in order, until they are weighted.
+    """
+    sequences: list[TrainingSequence] = []
+    given = iter(advantages)
+    for segments in trajectory.contexts:
+        actions = [segment for segment in segments if segment.role == "action"]
+        if isinstance(advantages, PerToken):
+            # Fewer, none at all, for a trajectory that a critic leaves out.
+            spread = tuple(islice(given, sum(len(segment.ids) for segment in actions)))
+        else:
+            spread = tuple(advantages[one.turn] if advantages else 0.0 for one in actions for _ in one.ids)
+        prompt = segments[0]
+        sequences.append(
+            TrainingSequence(
+                ids=tuple(token for segment in segments for token in segment.ids),
+                is_action=tuple(segment.role == "action" for segment in segments for _ in segment.ids),
+                images=tuple(image for segment in segments for image in segment.images),
+                prompt_tokens=len(prompt.ids),
+                prompt_images=len(prompt.images),
+                sampled_logprobs=tuple(value for one in actions for value in (one.logprobs or (0.0,) * len(one.ids))),
+                advantages=spread,
+                token_weight=1.0,
+                continues=bool(sequences),
+            )
+        )
+    return tuple(sequences)
+
+
+def training_sequence(trajectory: Trajectory, advantages: Sequence[float] = ()) -> TrainingSequence:
+    """The sequence of a trajectory of one context; ValueError for one of several."""
+    sequences = training_sequences(trajectory, advantages)
+    if len(sequences) != 1:
+        raise ValueError(f"trajectory {trajectory.task_id}#{trajectory.sample} has {len(sequences)} contexts")
+    return sequences[0]
+
+
+def weighted(sequences: Sequence[TrainingSequence], aggregation: Aggregation) -> list[TrainingSequence]:
+    """The sequences of one whole batch with the weights of their tokens in its mean.
+
+    A trajectory of several contexts counts as one sequence there.
+    """
+    trajectory, counts = -1, list[int]()
+    places = []
+    for sequence in sequences:
+        if not sequence.continues or not counts:
+            trajectory, counts = trajectory + 1, [*counts, 0]
+        counts[trajectory] += sequence.action_count
+        places.append(trajectory)
+    weights = aggregation.token_weights(counts)
+    return [replace(sequence, token_weight=weights[place]) for sequence, place in zip(sequences, places)]
+
+
+def micro_batches(sequences: Sequence[TrainingSequence], *, max_tokens: int) -> list[list[TrainingSequence]]:
+    """Sequences cut into micro-batches that forward at most ``max_tokens`` each; a sequence is never cut.
+
+    Sequences with the same prompt stay together, so that it is forwarded once; where they do not fit, the prompt is
+    forwarded once for each part. Parts fill micro-batches by first fit, the largest first. A single sequence over the
+    limit gets a micro-batch of its own.
+    """
+    parts = [part for group in same_prompt(sequences) for part in _fitting(sequences, group, max_tokens)]
+    return [[sequences[index] for index in sorted(batch.members)] for batch in _first_fit(parts, max_tokens)]
+
+
+def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
+    """Indices of the sequences that share a prompt, groups and members in order of appearance."""
+    groups: dict[PromptKey, list[int]] = {}
+    for index, sequence in enumerate(sequences):
+        groups.setdefault(sequence.prompt_key, []).append(index)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _SequencePart:
+    """Indices of sequences that are forwarded together, and the tokens that takes."""
+
+    members: tuple[int, ...]
+    tokens: int
+
+
+def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[_SequencePart]:
+    """The group whole, or in parts that fit beside the prompt."""
+    prompt = sequences[group[0]].prompt_tokens
+    rests = [_SequencePart((index,), sequences[index].forwarded_count - prompt) for index in group]
+    return [_SequencePart(part.members, prompt + part.tokens) for part in _first_fit(rests, max_tokens - prompt)]
+
+
+def _first_fit(parts: Sequence[_SequencePart], room: int) -> list[_SequencePart]:
+    """Parts joined by first fit, the largest first; one that is over the room stays alone."""
+    joined: list[_SequencePart] = []
+    for part in sorted(parts, key=lambda part: part.tokens, reverse=True):
+        place = next((index for index, other in enumerate(joined) if other.tokens + part.tokens <= room), None)
+        if place is None:
+            joined.append(part)
+        else:
+            joined[place] = _SequencePart(joined[place].members + part.members, joined[place].tokens + part.tokens)
+    return joined
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pack:
+    """Input of one forward, on the CPU. Groups lie one after another: the prompt, then what follows it in each."""
+
+    ids: Int[Tensor, "tokens"]
+    positions: Int[Tensor, "3 tokens"]
+    """Rotary positions."""
+    images: tuple[ImageRef, ...]
+    """Images in the order of their placeholders; the same image may come again."""
+    layout: Layout
+    predicting: Int[Tensor, "actions"]
+    """For each action token of all sequences, in their order, the place in the pack whose state predicts it."""
+    targets: Int[Tensor, "actions"]
+    """Ids of the action tokens, in the same order."""
+
+
+def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> Pack:
+    """Packs sequences; ids after a sequence's last action token, and the token itself, need no forward and are left."""
+    ids: list[int] = []
+    positions: list[Tensor] = []
+    images: list[ImageRef] = []
+    layout = []
+    predicting: list[Tensor] = [torch.empty(0)] * len(sequences)
+    for group in same_prompt(sequences):
+        first = sequences[group[0]]
+        start, prompt = len(ids), first.prompt_tokens
+        places, end = model.positions_from(first.ids[:prompt], first.images[: first.prompt_images], start=0)
+        ids += first.ids[:prompt]
+        positions.append(places)
+        images += first.images[: first.prompt_images]
+        lengths = []
+        # Neighbours of equal length attend in one call.
+        for index in sorted(group, key=lambda index: sequences[index].forwarded_count):
+            sequence = sequences[index]
+            predicting[index] = _predicting(sequence, prompt_at=start, rest_at=len(ids))
+            rest = sequence.ids[prompt : sequence.forwarded_count]
+            if not rest:
+                continue
+            seen = _images_in(model, rest, sequence.images[sequence.prompt_images :])
+            places, _ = model.positions_from(rest, seen, start=end)
+            ids += rest
+            positions.append(places)
+            images += seen
+            lengths.append(len(rest))
+        layout.append(tree(start, prompt, lengths) if len(lengths) > 1 else tree(start, prompt + sum(lengths), ()))
+    return Pack(
+        ids=torch.tensor(ids),
+        positions=torch.cat(positions, dim=1),
+        images=tuple(images),
+        layout=tuple(layout),
+        predicting=torch.cat(predicting),
+        targets=torch.tensor([i for one in sequences for i, is_action in zip(one.ids, one.is_action) if is_action]),
+    )
+
+
+def _predicting(sequence: TrainingSequence, *, prompt_at: int, rest_at: int) -> Int[Tensor, "actions"]:
+    before = torch.tensor(sequence.is_action, dtype=torch.bool).nonzero()[:, 0] - 1
+    prompt = sequence.prompt_tokens
+    return torch.where(before < prompt, before + prompt_at, before - prompt + rest_at)
+
+
+def _images_in(model: VisionLanguageModel, ids: Sequence[int], images: Sequence[ImageRef]) -> Sequence[ImageRef]:
+    """The leading images whose placeholders lie in ``ids``."""
+    missing = ids.count(model.image_token_id)
+    count = 0
+    while missing > 0:
+        missing -= model.view.token_count(images[count])
+        count += 1
+    return images[:count]

@@ -1,0 +1,149 @@
+"""Qwen2.5-VL and Qwen3-VL: views of any shape in whole patches, M-RoPE positions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy.typing import NDArray
+from PIL import Image
+from saccade.errors import UserError
+from saccade.geometry import CoordinateConvention
+from saccade.media.resize import ResizeRule
+from saccade.models.families.family import ImageFeatures, image_runs
+from saccade.models.pixels import ImageProcessor, Patches
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QwenFamily:
+    """A generation of Qwen-VL; see ``Family`` for what each method gives."""
+
+    model_type: str
+    architecture: str
+    convention: CoordinateConvention
+    eos_token: str = "<|im_end|>"
+    spoken_tokens: tuple[str, ...] = (
+        "<|object_ref_start|>",
+        "<|object_ref_end|>",
+        "<|box_start|>",
+        "<|box_end|>",
+        "<|quad_start|>",
+        "<|quad_end|>",
+    )
+    weightless_tokens: tuple[str, ...] = ()
+    is_flat: bool = False
+
+    def check(
+        self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
+    ) -> None:
+        for name, theirs in (
+            ("patch_size", config.vision_config.patch_size),
+            ("merge_size", config.vision_config.spatial_merge_size),
+            ("temporal_patch_size", config.vision_config.temporal_patch_size),
+        ):
+            ours = getattr(image_processor, name, None)
+            if ours is None:
+                raise UserError(
+                    f"preprocessor_config.json gives a {type(image_processor).__name__} without {name}, which is not "
+                    f"for {self.model_type}; copy that file of this model again"
+                )
+            if ours != theirs:
+                raise UserError(f"{name}={ours} in preprocessor_config.json, but the model has {theirs}")
+        size = dict(image_processor.size)
+        edges = [size.get(name) for name in ("shortest_edge", "longest_edge")]
+        if not all(isinstance(edge, int | float) and edge > 0 for edge in edges):
+            raise UserError(
+                f"size={size} in preprocessor_config.json must give a positive shortest_edge and longest_edge, the "
+                "areas in pixels that views lie between"
+            )
+
+    def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> ResizeRule:
+        size = image_processor.size
+        return ResizeRule(
+            factor=int(image_processor.patch_size) * int(image_processor.merge_size),
+            min_pixels=int(size["shortest_edge"]),
+            max_pixels=int(size["longest_edge"]),
+            convention=self.convention,
+        )
+
+    def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
+        smallest = min_pixels or image_processor.size["shortest_edge"]
+        largest = max_pixels or image_processor.size["longest_edge"]
+        if smallest > largest:
+            # Only one of the two was given: it moves the other.
+            smallest = largest = min_pixels or max_pixels or largest
+        image_processor.size = {"shortest_edge": smallest, "longest_edge": largest}
+
+    def max_pixels(self, image_processor: ImageProcessor) -> int | None:
+        return int(image_processor.size["longest_edge"])
+
+    def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return (), ()
+
+    def processor_config(self, config: PreTrainedConfig) -> dict[str, object]:
+        return {}
+
+    def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
+        made = image_processor(images=[picture], return_tensors="pt")
+        _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
+        patch = int(image_processor.patch_size)
+        pixels = made["pixel_values"].to(torch.float32)
+        # A still picture stands in all frames of a patch alike: (patches, channels, frames, height, width).
+        frames = pixels.view(len(pixels), -1, int(image_processor.temporal_patch_size), patch, patch)
+        return Patches(values=frames[:, :, 0].flatten(1), rows=rows, columns=columns)
+
+    def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
+        still = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        cut = hf.config.vision_config
+        frames = still.view(len(still), -1, 1, cut.patch_size, cut.patch_size)
+        pixels = frames.expand(-1, -1, cut.temporal_patch_size, -1, -1)
+        grid = torch.tensor([[1, patch.rows, patch.columns] for patch in patches], device=hf.device)
+        output = hf.model.get_image_features(pixels, grid, return_dict=True)
+        deepstack = list(zip(*(getattr(output, "deepstack_features", None) or [])))
+        return [
+            ImageFeatures(tokens=tokens, deepstack=tuple(deepstack[index]) if deepstack else ())
+            for index, tokens in enumerate(output.pooler_output)
+        ]
+
+    def positions(
+        self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
+    ) -> tuple[NDArray[np.int64], int]:
+        return mrope_positions(ids, grids, image_token_id=image_token_id, start=start)
+
+    def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
+        return positions
+
+    def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
+        return (hf.model.visual,)
+
+
+def mrope_positions(
+    ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int = 0
+) -> tuple[NDArray[np.int64], int]:
+    """Positions of shape (3, tokens) for time, height and width, and the position where the next token goes.
+
+    ``grids`` are (rows, columns) of image tokens, one per image in ``ids``. Text advances all three axes by one a
+    token; an image lies at one time, spreads over height and width, and advances by its longer side.
+    """
+    runs = image_runs(ids, [rows * columns for rows, columns in grids], image_token_id=image_token_id)
+    positions = np.empty((3, len(ids)), dtype=np.int64)
+    index, position = 0, start
+    for first, (rows, columns) in zip(runs, grids):
+        positions[:, index:first] = position + np.arange(first - index)
+        position += first - index
+        index = first + rows * columns
+        positions[0, first:index] = position
+        positions[1, first:index] = position + np.repeat(np.arange(rows), columns)
+        positions[2, first:index] = position + np.tile(np.arange(columns), rows)
+        position += max(rows, columns)
+    positions[:, index:] = position + np.arange(len(ids) - index)
+    return positions, position + len(ids) - index
+
+
+QWEN2_5_VL = QwenFamily(
+    model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
+)
+QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", convention="relative_1000")

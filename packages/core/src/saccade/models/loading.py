@@ -1,0 +1,423 @@
+"""Checkpoints from disk: loaded, checked without running the model, and an adapter merged into its base."""
+
+import json
+import logging
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Literal
+
+import torch
+import transformers
+from saccade.atomic import write_bytes_atomic
+from saccade.checksums import CHECKSUMS, sums_file
+from saccade.errors import UserError
+from saccade.media.store import MediaStore
+from saccade.models.chat import Chat, ObservationRole
+from saccade.models.checkpoint import LoadSettings as LoadSettings
+from saccade.models.checkpoint import (
+    image_settings,
+    language_part,
+    read_checkpoint_json,
+    refuse_damaged_model,
+    refuse_missing_weights,
+    refuse_outside_weights,
+    stated_dtype,
+    stored_dtype,
+)
+from saccade.models.configurations import check_configuration, check_pixels
+from saccade.models.families import family_of
+from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
+from saccade.models.pixels import ImageProcessor
+from saccade.models.vlm import VisionLanguageModel, chat_of, quiet_transformers
+from saccade.plain_files import check_plain_below, plain_text
+from safetensors import SafetensorError
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoImageProcessor,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+
+def check_directory(path: Path) -> None:
+    """UserError unless the directory's ``config.json`` is that of a known family; nothing large is read.
+
+    Before transformers sees it, which fills gaps of a configuration with those of a model of many gigabytes.
+    """
+    check_plain_below(path)
+    if not (path / "config.json").is_file():
+        raise UserError(_why_no_checkpoint(path))
+    config = read_checkpoint_json(path / "config.json")
+    if not isinstance(config, dict):
+        raise UserError(f"{path / 'config.json'} must hold a JSON object, not {type(config).__name__}")
+    try:
+        family = family_of(str(config.get("model_type")))
+    except UserError as error:
+        hint = (
+            "; copies that need no code of their own often have names that end in -hf" if "auto_map" in config else ""
+        )
+        raise UserError(f"{path}: {error}{hint}") from error
+    architectures = config.get("architectures") or [family.architecture]
+    if family.architecture not in architectures:
+        raise UserError(
+            f"{path / 'config.json'} says model_type={family.model_type!r}, but architectures={architectures}: the "
+            f"weights are of another family than {family.architecture}; copy the configuration of this model again"
+        )
+    sizes = language_part(config)
+    # Only the family that was published so is read so.
+    is_flat = sizes is config and family.is_flat and all(sizes.get(name) for name in ("hidden_size", "vocab_size"))
+    tower = config.get("vision_config")
+    has_parts = {
+        "text_config": sizes is not config or is_flat,
+        "vision_config": isinstance(tower, dict) and bool(tower),
+    }
+    for part in (part for part, is_there in has_parts.items() if not is_there):
+        raise UserError(
+            f"{path / 'config.json'} has no {part!r}, which says the model's sizes; take config.json from where the "
+            "weights came from"
+        )
+    check_configuration(path, config)
+
+
+def check_model(path: Path) -> None:
+    """UserError for a checkpoint that would not be loaded, as far as its configuration tells; of an adapter, its base.
+
+    It is looked at before there are weights, or anything else has taken time.
+    """
+    check_plain_below(path)
+    check_directory(_base_of(path) if (path / ADAPTER_CONFIG).is_file() else path)
+
+
+def check_parts(
+    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
+) -> None:
+    """UserError when the parts of a checkpoint do not belong together."""
+    config, family = model.config, family_of(model.config.model_type)
+    _check_end(path, family.eos_token, tokenizer)
+    _check_spelling(path, tokenizer)
+    if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
+        raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
+    beyond = {token for token, index in tokenizer.get_vocab().items() if index >= int(config.text_config.vocab_size)}
+    if beyond - set(family.weightless_tokens):
+        raise UserError(
+            f"{path}: the tokenizer has {len(tokenizer)} tokens, the model {config.text_config.vocab_size}; use the "
+            "tokenizer of this model"
+        )
+    try:
+        family.check(config, tokenizer, image_processor)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def refuse_broken(path: Path | None, weights: Iterable[tuple[str, Tensor]]) -> None:
+    """UserError when a weight is not a finite number."""
+    broken = [name for name, weight in weights if not torch.isfinite(weight).all()]
+    if broken:
+        raise UserError(
+            f"{path}: {len(broken)} of the model's weights are not finite ({', '.join(broken[:3])}): the run that "
+            "wrote them has diverged, or the file is damaged. Use an earlier checkpoint"
+        )
+
+
+def _check_end(path: Path, eos_token: str, tokenizer: PreTrainedTokenizerFast) -> None:
+    if eos_token not in tokenizer.get_vocab():
+        raise UserError(
+            f"{path}: the tokenizer has no {eos_token}, which ends a turn; use the instruct model's tokenizer"
+        )
+
+
+def _check_spelling(path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+    """UserError unless the tokenizer is byte-level, so that it writes any tag and stop strings are found in bytes."""
+    text = "<answer> é漢\n</answer>"
+    ids = tokenizer.encode(text, add_special_tokens=False)
+    added = tokenizer.get_added_vocab()
+    pieces = [piece for piece in tokenizer.convert_ids_to_tokens(ids) if piece not in added]
+    # Byte-level BPE writes each byte as one character below U+0144.
+    is_byte_level = all(ord(character) < 0x144 for piece in pieces for character in piece)
+    if not is_byte_level or tokenizer.decode(ids, clean_up_tokenization_spaces=False) != text:
+        raise UserError(
+            f"{path}: the tokenizer cannot write {text!r} byte for byte, so the tags of a turn could not be read; only "
+            "byte-level BPE tokenizers (as of the Qwen families) are supported"
+        )
+
+
+def unloadable(path: Path, how: str, error: Exception) -> UserError:
+    """Why transformers does not load a directory, in one line."""
+    if "trust_remote_code" in str(error):
+        return UserError(
+            f"{path} cannot be loaded {how}: it needs code of its own, which is never run; use a copy that "
+            "transformers loads without (of published ones the name often ends in -hf)"
+        )
+    if isinstance(error, OSError | SafetensorError | EOFError | UnicodeError | json.JSONDecodeError):
+        advice = "a file is missing or damaged; copy the checkpoint again"
+    elif "ignore_mismatched_sizes" in str(error):
+        advice = "take both from the same place"
+    else:
+        # Nothing says that a file is damaged: the checkpoint may be newer than what reads it.
+        advice = f"transformers {transformers.__version__} does not take it as it is"
+    return UserError(f"{path} cannot be loaded {how}: {first_line(error)}; {advice}")
+
+
+def first_line(error: Exception) -> str:
+    """A library's error message without its advice of many lines."""
+    if "ignore_mismatched_sizes" in str(error):
+        return "the shapes of its weights are not those that config.json gives"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+
+
+def _why_no_checkpoint(path: Path) -> str:
+    if not path.exists():
+        return f"there is no checkpoint directory {path}; models are read from disk, never downloaded"
+    if not path.is_dir():
+        return f"{path} is a file; pass the checkpoint directory that holds config.json"
+    inside = sorted(
+        config.parent for pattern in ("*", "checkpoints/*") for config in path.glob(f"{pattern}/config.json")
+    )
+    if inside:
+        # Most often somebody passes the directory of a run.
+        newest = max(inside, key=lambda directory: (directory.stat().st_mtime_ns, directory.name))
+        return f"{path} holds no config.json; pass one of the checkpoints inside, such as {newest}"
+    return f"{path} holds no config.json; pass a checkpoint directory in Hugging Face layout"
+
+
+DEFAULT_MAX_PIXELS = 1 << 20
+"""About 1,000 to 1,340 image tokens: a picture and some crops of it fit beside the default limits of an episode."""
+
+_HALF = ("bfloat16", "float16")
+
+logger = logging.getLogger(__name__)
+
+
+ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
+"""Records that training writes beside what transformers reads in a checkpoint's directory: how its policy is asked, and
+what it was trained on. A copy of the policy in another form needs them too."""
+
+
+_LEFT_IN_FILES = ContextVar("left in files", default=False)
+
+
+@contextmanager
+def left_in_files() -> Iterator[None]:
+    """Inside, the weights of models that are loaded stay in their files, for who keeps a part of each in memory.
+
+    They are on the CPU, in the precision of the file (``VisionLanguageModel.wanted_dtype``), and nobody has looked
+    whether they are finite numbers. The system reads what is touched.
+    """
+    before = _LEFT_IN_FILES.set(True)
+    try:
+        yield
+    finally:
+        _LEFT_IN_FILES.reset(before)
+
+
+def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSettings()) -> VisionLanguageModel:
+    """Loads a checkpoint directory, or the directory of an adapter with the base that it names; raises UserError.
+
+    Files that have a checksum are compared with it first.
+    """
+    check_plain_below(path)
+    refuse_damaged_model(path)
+    if not (path / ADAPTER_CONFIG).is_file():
+        return _load(path, media, settings, weights=path)
+    base = _base_of(path)
+    refuse_damaged_model(base)
+    model = _load(path if _has_inputs(path) else base, media, settings, weights=base)
+    load_adapter(model, path)
+    model.checkpoint = path
+    return model
+
+
+def _base_of(adapter: Path) -> Path:
+    base = adapter_base(adapter)
+    if not (base / "config.json").is_file():
+        raise UserError(
+            f"{adapter} is an adapter of {base}, which is no checkpoint; set base_model_name_or_path in its "
+            f"{ADAPTER_CONFIG} to where the base is now"
+        )
+    if (base / ADAPTER_CONFIG).is_file():
+        raise UserError(f"{adapter} is an adapter of {base}, which is an adapter itself; merge that one first")
+    return base
+
+
+def load_chat(path: Path, settings: LoadSettings = LoadSettings()) -> Chat:
+    """How the checkpoint writes conversations, as ``load_model`` would have it, without its weights."""
+    check_plain_below(path)
+    base = _base_of(path) if (path / ADAPTER_CONFIG).is_file() else path
+    check_directory(base)
+    check_pixels(path if _has_inputs(path) else base)
+    tokenizer, image_processor = _inputs(path if _has_inputs(path) else base, settings)
+    try:
+        with quiet_transformers():
+            config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+        family = family_of(config.model_type)
+        _check_end(path, family.eos_token, tokenizer)
+        family.check(config, tokenizer, image_processor)
+        _bound_views(path, config, image_processor, settings, is_quiet=True)
+        return chat_of(config, tokenizer, family.view_rule(image_processor, config), _role(settings))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise unloadable(path, "as a vision-language model", error) from error
+
+
+def _has_inputs(path: Path) -> bool:
+    """Whether tokenizer and image processor lie in the directory; an adapter of others may come without."""
+    return bool(image_settings(path)[1]) and (path / "tokenizer_config.json").is_file()
+
+
+def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast, ImageProcessor]:
+    """Tokenizer, with the chat template of the settings, and image processor.
+
+    Pictures are resized by PIL everywhere: with torchvision transformers would take its filters, which give other
+    pixels and know no box filter, so that a run would depend on what is installed.
+    """
+    try:
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+            image_processor = _image_processor(path)
+    except Exception as error:  # What damaged files make transformers raise is of many kinds.
+        raise unloadable(path, "as a vision-language model", error) from error
+    if settings.chat_template is not None:
+        tokenizer.chat_template = _template(settings.chat_template)
+    return tokenizer, image_processor
+
+
+def _role(settings: LoadSettings) -> ObservationRole | None:
+    return None if settings.observation_role == "auto" else settings.observation_role
+
+
+def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Path) -> VisionLanguageModel:
+    """Loads a checkpoint directory of a known family, its ``weights`` perhaps from another."""
+    check_directory(weights)
+    refuse_outside_weights(weights)
+    check_pixels(path)
+    dtype, stays = _dtype(weights, settings), _LEFT_IN_FILES.get()
+    as_stored = (stored_dtype(weights) if stays else None) or dtype
+    tokenizer, image_processor = _inputs(path, settings)
+    try:
+        with quiet_transformers():
+            model, loading = AutoModelForImageTextToText.from_pretrained(
+                weights, local_files_only=True, trust_remote_code=False, dtype=as_stored, output_loading_info=True
+            )
+    except Exception as error:  # What damaged files make transformers raise is of many kinds.
+        raise unloadable(path, "as a vision-language model", error) from error
+    refuse_missing_weights(path, loading["missing_keys"])
+    # InternVL3 has a head of its own, and was published without a word on it, which transformers 5 takes for none.
+    model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
+    if not stays:
+        # Before the weights are looked through, which a GPU does in no time.
+        model = model.to(settings.torch_device)
+        refuse_broken(path, model.named_parameters())
+    model.eval()
+    check_parts(path, model, tokenizer, image_processor)
+    for parameter in model.parameters() if settings.torch_device == "cpu" and not stays else ():
+        # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
+        # resumed run would not end with the bytes of one that was left alone.
+        parameter.data = parameter.data.clone()
+    try:
+        _bound_views(path, model.config, image_processor, settings)
+        loaded = VisionLanguageModel(
+            model, tokenizer, image_processor, media, observation_role=_role(settings), device=settings.torch_device
+        )
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    loaded.wanted_dtype = getattr(torch, dtype) if as_stored != dtype else None
+    loaded.source = weights.resolve()
+    loaded.checkpoint = path
+    return loaded
+
+
+def _image_processor(path: Path) -> ImageProcessor:
+    _, settings = image_settings(path)
+    if settings.get("image_processor_type") == "Qwen2_5_VLImageProcessor":
+        # As Qwen2.5-VL was first published, and many that were trained from it: transformers lost the name.
+        renamed: ImageProcessor = Qwen2VLImageProcessorPil.from_dict(dict(settings))
+        return renamed
+    found: ImageProcessor = AutoImageProcessor.from_pretrained(
+        path, local_files_only=True, trust_remote_code=False, backend="pil"
+    )
+    return found
+
+
+def _template(path: Path) -> str:
+    try:
+        return plain_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"chat_template={path} cannot be read: {error}; give a Jinja file") from error
+
+
+def _dtype(path: Path, settings: LoadSettings) -> Literal["float32", "bfloat16"]:
+    if settings.dtype != "auto":
+        return settings.dtype
+    return "bfloat16" if settings.torch_device != "cpu" and _stated_dtype(path) in _HALF else "float32"
+
+
+def _stated_dtype(path: Path) -> str:
+    """The precision that a checkpoint's file says it is in; float32 where it says none."""
+    try:
+        config = json.loads(plain_text(path / "config.json"))
+    except (OSError, ValueError, RecursionError):
+        # What is wrong with the file is said where transformers reads it.
+        return "float32"
+    return stated_dtype(config) if isinstance(config, dict) else "float32"
+
+
+def _bound_views(
+    path: Path,
+    config: PreTrainedConfig,
+    image_processor: ImageProcessor,
+    settings: LoadSettings,
+    *,
+    is_quiet: bool = False,
+) -> None:
+    family = family_of(config.model_type)
+    smallest, largest = settings.min_pixels, settings.max_pixels
+    if largest == "checkpoint":
+        largest = None
+    elif largest is None:
+        own = family.max_pixels(image_processor)
+        if own is not None and own > max(DEFAULT_MAX_PIXELS, smallest or 0):
+            largest = max(DEFAULT_MAX_PIXELS, smallest or 0)
+            logger.log(
+                logging.DEBUG if is_quiet else logging.WARNING,
+                "%s: the model sees pictures at up to %s pixels; the checkpoint's own limit is %s "
+                "(model.max_pixels=checkpoint keeps it)",
+                path,
+                f"{largest:,}",
+                f"{own:,}",
+            )
+    if smallest and largest and smallest > largest:
+        raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
+    family.bound_views(image_processor, min_pixels=smallest, max_pixels=largest)
+
+
+def write_merged(adapter: Path, out: Path, *, dtype: Literal["base", "float32", "bfloat16"] = "base") -> None:
+    """Writes a checkpoint of the adapted policy with its records, added up in fp32 and rounded to ``dtype`` at the end,
+    by default the one that its base is in.
+
+    Raises UserError when ``adapter`` is none, or when there is something at ``out``.
+    """
+    if not (adapter / ADAPTER_CONFIG).is_file():
+        raise UserError(f"{adapter} holds no {ADAPTER_CONFIG}; it is not an adapter, so there is nothing to merge")
+    if out.exists():
+        raise UserError(f"{out} exists already; choose another directory to write to")
+    model = load_model(adapter, MediaStore(), LoadSettings(device="cpu"))
+    assert model.source is not None
+    kept = _stated_dtype(model.source) if dtype == "base" else dtype
+    merge_adapter(model)
+    for weight in model.hf.parameters():
+        weight.data = weight.data.to(getattr(torch, kept if kept in _HALF else "float32"))
+    model.save(out)
+    for name in (ASKING_RECORD, TRAINED_ON_RECORD):
+        if (adapter / name).is_file():
+            shutil.copyfile(adapter / name, out / name)
+    write_bytes_atomic(out / CHECKSUMS, sums_file(out))

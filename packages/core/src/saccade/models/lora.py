@@ -1,0 +1,294 @@
+"""Low-rank adapters (LoRA, Hu et al. 2021, arXiv 2106.09685) inside a model, by PEFT; the base keeps its weights."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import regex
+import torch
+from saccade.errors import UserError, missing_extra
+from saccade.plain_files import plain_text
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from peft import LoraConfig
+    from saccade.models.vlm import VisionLanguageModel
+    from transformers import PreTrainedModel
+
+ADAPTER_CONFIG = "adapter_config.json"
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+_NAME = "default"
+_MATCH_S = 10.0
+"""Time in which an expression must match the path of a layer; those that do take microseconds."""
+_NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "lora_bias", "use_qalora")
+"""Fields of an adapter's configuration that change what it computes."""
+_PREFIX = "base_model.model."
+"""PEFT's files name a module by its path below a wrapper that we do not use."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoraSettings:
+    """Which linear layers get an adapter: their output becomes W x + alpha / rank * B A x (equation 3).
+
+    There is no dropout: the policy that is trained must be the one that sampled.
+    """
+
+    rank: int = 16
+    alpha: float = 32.0
+    targets: str = r".*language_model\..*_proj"
+    """Regular expression for the whole path of a linear layer; the default takes all of the language model's."""
+    seed: int = 0
+    """Seed of the first values of A; those of B are zero, so that a new adapter changes nothing."""
+
+    def fits(self, other: "LoraSettings") -> bool:
+        """Whether an adapter with these settings can be trained on with the others."""
+        return (self.rank, self.alpha, self.targets) == (other.rank, other.alpha, other.targets)
+
+    def check(self) -> None:
+        if self.rank < 1:
+            raise UserError(f"rank={self.rank} must be 1 or more (8 to 64 is usual)")
+        if not 0 < self.alpha < float("inf"):
+            raise UserError(f"alpha={self.alpha} must be a finite number above 0 (twice the rank is usual)")
+        try:
+            re.compile(self.targets)
+        except re.error as error:
+            raise UserError(f"targets={self.targets!r} is no regular expression: {error}") from error
+
+
+@dataclass(kw_only=True)
+class Adapter:
+    """The adapter of a model: its settings, where its base is on disk, and how it was when the stage began."""
+
+    settings: LoraSettings
+    base: Path | None
+    """Directory with the frozen weights; None until somebody writes them."""
+    start: dict[str, Tensor] = field(default_factory=dict)
+    """By parameter name; what ``reference_policy`` puts in place."""
+
+
+def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
+    """Puts a new adapter inside the model and freezes all else; module paths stay as they are.
+
+    The adapter has fp32 weights whatever the base has. UserError when ``targets`` names no linear layer.
+    """
+    names = _matched(settings.targets, [name for name, _ in model.hf.named_modules()])
+    wrong = [name for name in names if not isinstance(model.hf.get_submodule(name), nn.Linear)]
+    if wrong or not names:
+        linear = [name for name, module in model.hf.named_modules() if isinstance(module, nn.Linear)]
+        found = f"also matches {wrong[0]}, which is no linear layer" if wrong else "matches no linear layer"
+        raise UserError(f"lora.targets={settings.targets!r} {found}; a linear layer of this model is {linear[-2]}")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        _inject(model.hf, settings, names)
+    model.adapter = Adapter(settings=settings, base=model.source)
+    mark_start(model)
+
+
+def _matched(targets: str, names: Sequence[str]) -> list[str]:
+    """The names that the expression matches; UserError where one takes for ever, as that of a stranger may."""
+    try:
+        return [name for name in names if regex.fullmatch(targets, name, timeout=_MATCH_S)]
+    except TimeoutError:
+        raise UserError(f"lora.targets={targets!r} is not matched within {_MATCH_S:g} s; write it simpler") from None
+    except regex.error as error:
+        raise UserError(f"lora.targets={targets!r} is no regular expression: {error}") from error
+
+
+def adapter_parameters(model: "VisionLanguageModel") -> dict[str, nn.Parameter]:
+    """The adapter's weights by name; all others are frozen."""
+    return {name: weight for name, weight in model.hf.named_parameters() if ".lora_" in name}
+
+
+def mark_start(model: "VisionLanguageModel") -> None:
+    """Remembers the adapter as it is now as the policy that ``reference_policy`` gives."""
+    adapter = _adapter_of(model)
+    adapter.start = {name: weight.detach().clone() for name, weight in adapter_parameters(model).items()}
+
+
+@contextmanager
+def reference_policy(model: "VisionLanguageModel") -> Iterator[None]:
+    """Inside, the model is the policy that the stage began with; a new adapter began as the base model.
+
+    No second copy of the model exists: only the adapter's few weights are exchanged.
+    """
+    start = _adapter_of(model).start
+    weights = adapter_parameters(model)
+    current = {name: weight.detach().clone() for name, weight in weights.items()}
+    try:
+        _overwrite(weights, start)
+        yield
+    finally:
+        _overwrite(weights, current)
+
+
+def _overwrite(weights: Mapping[str, nn.Parameter], values: Mapping[str, Tensor]) -> None:
+    # In place: a sharded module gathers from its own memory, and would not notice another tensor in a weight.
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.copy_(values[name])
+
+
+def merge_adapter(model: "VisionLanguageModel") -> None:
+    """Adds B A to the weights of the base and takes the adapter out: a plain model that needs no PEFT."""
+    _adapter_of(model)
+    for name, layer in list(model.hf.named_modules()):
+        if hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer"):
+            layer.merge()
+            model.hf.set_submodule(name, layer.get_base_layer())
+    del model.hf.peft_config
+    model.adapter, model.source = None, None
+
+
+def base_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
+    """The frozen weights under the names that they have without an adapter."""
+    return {name.replace(".base_layer.", "."): w for name, w in hf.state_dict().items() if ".lora_" not in name}
+
+
+def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
+    """All weights under the names that they have without an adapter, with B A added and rounded to the base's type."""
+    state = base_state(hf)
+    for name, layer in hf.named_modules():
+        if hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer"):
+            weight = state[f"{name}.weight"]
+            state[f"{name}.weight"] = (weight.float() + layer.get_delta_weight(_NAME).float()).to(weight.dtype)
+    return state
+
+
+def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
+    """``adapter_config.json`` and ``adapter_model.safetensors`` as PEFT writes them.
+
+    A base beside the directory is named relative to it, so that both can be moved together.
+    """
+    adapter = _adapter_of(model)
+    if adapter.base is None:
+        raise ValueError("the base of the adapter is not saved on disk; save it and set adapter.base first")
+    directory.mkdir(parents=True, exist_ok=True)
+    is_beside = adapter.base.parent == directory.resolve().parent
+    base = f"../{adapter.base.name}" if is_beside else str(adapter.base)
+    config = _config(adapter.settings)
+    config.base_model_name_or_path = base
+    config.inference_mode = True
+    config.save_pretrained(str(directory))
+    # A field that PEFT does not know would be refused when the file is opened by others.
+    weights = {_file_name(name): weight.detach().contiguous() for name, weight in adapter_parameters(model).items()}
+    save_file(weights, directory / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+
+
+def adapter_base(directory: Path) -> Path:
+    """The base that an adapter directory names: a directory, or the hub's cache of a repository; nothing is fetched.
+
+    UserError when its configuration is damaged or names none.
+    """
+    base = named_base(directory)
+    beside = Path(os.path.normpath(directory.resolve() / base))
+    return beside if beside.exists() else _in_cache(base) or beside
+
+
+def named_base(directory: Path) -> str:
+    """What an adapter directory calls its base. Raises as ``adapter_base``."""
+    base = _read_config(directory).get("base_model_name_or_path")
+    if not isinstance(base, str) or not base:
+        raise UserError(f"{directory / ADAPTER_CONFIG} names no base_model_name_or_path; write the base there")
+    return base
+
+
+def _in_cache(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns="config.json", local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError, OSError):
+        return None
+
+
+def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
+    """Puts the adapter of a directory into its base, bit by bit as it was saved."""
+    values = _read_config(directory)
+    if values.get("peft_type") != "LORA" or (odd := [name for name in _NOT_OURS if values.get(name)]):
+        what = odd[0] if values.get("peft_type") == "LORA" else f"peft_type={values.get('peft_type')}"
+        raise UserError(f"{directory} is an adapter with {what}; Saccade loads plain LoRA only; merge it with PEFT")
+    try:
+        settings = LoraSettings(
+            rank=int(str(values["r"])), alpha=float(str(values["lora_alpha"])), targets=_targets(values)
+        )
+        settings.check()
+        weights = load_file(directory / ADAPTER_WEIGHTS)
+    except (KeyError, ValueError, OSError, SafetensorError) as error:
+        raise UserError(f"{directory} holds no adapter that can be loaded: {error}; copy it again") from error
+    add_adapter(model, settings)
+    ours = adapter_parameters(model)
+    if {_file_name(name): w.shape for name, w in ours.items()} != {name: w.shape for name, w in weights.items()}:
+        raise UserError(f"{directory / ADAPTER_WEIGHTS} is an adapter of another model than {adapter_base(directory)}")
+    with torch.no_grad():
+        for name, weight in ours.items():
+            weight.copy_(weights[_file_name(name)])
+    adapter = _adapter_of(model)
+    adapter.base = adapter_base(directory)
+    mark_start(model)
+
+
+def _inject(hf: "PreTrainedModel", settings: LoraSettings, names: Sequence[str]) -> None:
+    config = _config(settings)
+    # The layers themselves, and not the expression, which PEFT would match without a limit.
+    config.target_modules = set(names)
+    from peft import inject_adapter_in_model
+
+    hf.requires_grad_(False)
+    inject_adapter_in_model(config, hf, adapter_name=_NAME)
+    for name, weight in hf.named_parameters():
+        if ".lora_" in name:
+            weight.data = weight.data.float()
+    hf.eval()
+
+
+def _config(settings: LoraSettings) -> "LoraConfig":
+    try:
+        from peft import LoraConfig
+    except ImportError as error:
+        raise missing_extra("lora", "peft", needed_for="LoRA") from error
+    return LoraConfig(
+        r=settings.rank,
+        lora_alpha=settings.alpha,
+        lora_dropout=0.0,
+        # As text, because PEFT writes a list in an order that changes from process to process.
+        target_modules=settings.targets,
+        task_type="CAUSAL_LM",
+    )
+
+
+def _read_config(directory: Path) -> dict[str, object]:
+    try:
+        values = json.loads(plain_text(directory / ADAPTER_CONFIG))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{directory / ADAPTER_CONFIG} cannot be read: {error}; copy the adapter again") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{directory / ADAPTER_CONFIG} must hold a JSON object; copy the adapter again")
+    return values
+
+
+def _targets(values: dict[str, object]) -> str:
+    """PEFT's ``target_modules``: a regular expression, or the ends of paths."""
+    targets = values["target_modules"]
+    if isinstance(targets, str):
+        return targets
+    if not isinstance(targets, list):
+        raise ValueError(f"target_modules={targets!r} is neither text nor a list")
+    return rf"(.*\.)?({'|'.join(re.escape(str(end)) for end in sorted(targets))})"
+
+
+def _file_name(parameter: str) -> str:
+    return _PREFIX + parameter.replace(f".{_NAME}.", ".")
+
+
+def _adapter_of(model: "VisionLanguageModel") -> Adapter:
+    if model.adapter is None:
+        raise ValueError("the model has no adapter; add one with add_adapter, or train with lora settings")
+    return model.adapter

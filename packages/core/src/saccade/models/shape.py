@@ -1,0 +1,141 @@
+"""What a checkpoint's ``config.json`` says of its sizes: weights are counted, none is read."""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from saccade.models.checkpoint import image_settings, is_half, language_part, read_checkpoint_json
+from saccade.models.families import family_of
+from saccade.models.loading import check_directory
+from saccade.models.lora import LoraSettings
+from saccade.models.vlm import quiet_transformers
+from torch import nn
+from transformers import AutoConfig, AutoModelForImageTextToText
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerShape:
+    """Widths of one layer, of the language model or of the vision tower, in numbers a token or patch."""
+
+    count: int
+    hidden: int
+    query: int
+    key: int
+    mlp: int
+    has_norms: bool = False
+    """Whether queries and keys are normalised."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelShape:
+    """Sizes of a model that is on no device."""
+
+    model_type: str
+    is_half: bool
+    """Whether its files are in half precision."""
+    weights: int
+    vision_weights: int
+    inner_matrices: int
+    """Weights of matrices inside the layers, which Muon steps."""
+    largest: int
+    """Of the largest single weight."""
+    vocabulary: int
+    head: int
+    """Weights of the language model's head, which may be the embedding's too."""
+    is_tied: bool
+    language: LayerShape
+    vision: LayerShape
+    patch_px: int
+    """Pixels along a patch's side; an image token is ``merge`` patches squared."""
+    merge: int
+    max_pixels: int | None
+    """What the image processor's file allows; None where it says nothing."""
+    linear: tuple[tuple[str, int, int], ...]
+    """Path, inputs and outputs of each linear layer."""
+
+    def adapter_weights(self, lora: LoraSettings) -> int:
+        """Weights of an adapter with these settings."""
+        found = [size for name, *size in self.linear if re.fullmatch(lora.targets, name)]
+        return sum(lora.rank * (inputs + outputs) for inputs, outputs in found)
+
+    @property
+    def cache_numbers(self) -> int:
+        """Keys and values of one token in all layers."""
+        return 2 * self.language.count * self.language.key
+
+
+def read_shape(path: Path) -> ModelShape:
+    """The sizes of a checkpoint directory, which needs ``config.json`` and no weights; raises UserError."""
+    check_directory(path)
+    raw = read_checkpoint_json(path / "config.json")
+    with quiet_transformers(), torch.device("meta"):
+        config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        # InternVL3 was published without it, and transformers 5 takes that for true.
+        config.tie_word_embeddings = bool(raw.get("tie_word_embeddings", language_part(raw).get("tie_word_embeddings")))
+        model = AutoModelForImageTextToText.from_config(config, trust_remote_code=False)
+    family = family_of(config.model_type)
+    tower = [weight for module in family.vision_modules(model) for weight in module.parameters()]
+    weights = list(model.parameters())
+    tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)} | {
+        id(model.lm_head.weight)
+    }
+    vision, text = config.vision_config, config.text_config
+    cut = _first(vision.patch_size)
+    return ModelShape(
+        model_type=config.model_type,
+        is_half=is_half(raw),
+        weights=sum(weight.numel() for weight in weights),
+        vision_weights=sum(weight.numel() for weight in tower),
+        inner_matrices=sum(weight.numel() for weight in weights if weight.ndim == 2 and id(weight) not in tables),
+        largest=max(weight.numel() for weight in weights),
+        vocabulary=int(text.vocab_size),
+        head=model.lm_head.weight.numel(),
+        is_tied=bool(config.tie_word_embeddings),
+        language=_language(text),
+        vision=_tower(vision),
+        patch_px=cut,
+        merge=int(
+            getattr(vision, "spatial_merge_size", 0) or round(1 / float(getattr(config, "downsample_ratio", 0.5)))
+        ),
+        max_pixels=_max_pixels(path),
+        linear=tuple(
+            (name, part.in_features, part.out_features)
+            for name, part in model.named_modules()
+            if isinstance(part, nn.Linear)
+        ),
+    )
+
+
+def _language(text: Any) -> LayerShape:
+    heads = int(text.num_attention_heads)
+    dim = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
+    return LayerShape(
+        count=int(text.num_hidden_layers),
+        hidden=int(text.hidden_size),
+        query=heads * dim,
+        key=int(text.num_key_value_heads) * dim,
+        mlp=int(text.intermediate_size),
+        has_norms="qwen3" in str(text.model_type),
+    )
+
+
+def _tower(vision: Any) -> LayerShape:
+    hidden = int(vision.hidden_size)
+    depth = int(getattr(vision, "depth", None) or vision.num_hidden_layers)
+    return LayerShape(count=depth, hidden=hidden, query=hidden, key=hidden, mlp=int(vision.intermediate_size))
+
+
+def _max_pixels(path: Path) -> int | None:
+    """By the names that published files use for it."""
+    _, read = image_settings(path)
+    size = read.get("size") or {}
+    if largest := read.get("max_pixels") or size.get("longest_edge") or size.get("max_pixels"):
+        return int(largest)
+    return math.prod((int(size["height"]), int(size["width"]))) if "height" in size else None
+
+
+def _first(size: Any) -> int:
+    return int(size[0] if isinstance(size, list | tuple) else size)

@@ -1,0 +1,328 @@
+"""One loaded vision-language model, as engine and learner share it: the same weights, masks, pixels, positions."""
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from pathlib import Path
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from saccade.checksums import CHECKSUMS
+from saccade.errors import SaccadeError
+from saccade.media.resize import ViewRule
+from saccade.media.store import MediaStore
+from saccade.models.attention import Layout, Watch, enable_packs
+from saccade.models.chat import TOOL_RESPONSE, Chat, ObservationRole
+from saccade.models.chat_templates import TemplateTokenizer
+from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
+from saccade.models.families import family_of
+from saccade.models.families.family import Family, ImageFeatures
+from saccade.models.gpu import prepare_gpu
+from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
+from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
+from saccade.models.shared_prefix import SharedPrefix
+from saccade.types import ImageRef
+from torch import Tensor
+from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+_ALONE = threading.RLock()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Embedded:
+    """Input embeddings of a chunk with image features in their places."""
+
+    inputs: Float[Tensor, "rows tokens hidden"]
+    is_image: Bool[Tensor, "rows tokens"]
+    deepstack: tuple[Float[Tensor, "image_tokens hidden"], ...]
+    """Features of the image tokens in the chunk, in row-major order, for the first layers."""
+
+
+def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[str, int]:
+    """Tokens of the tokenizer, with their ids, that only the environment may write: scaffolding and placeholders."""
+    vocabulary = tokenizer.get_vocab()
+    special = {int(i) for i in tokenizer.all_special_ids} | {
+        int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special
+    }
+    spoken = {vocabulary[token] for token in (family.eos_token, *family.spoken_tokens) if token in vocabulary}
+    of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
+    return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools}
+
+
+def chat_of(
+    config: PreTrainedConfig,
+    tokenizer: PreTrainedTokenizerFast,
+    view: ViewRule,
+    observation_role: ObservationRole | None = None,
+) -> Chat:
+    """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
+    family, image_token_id = family_of(config.model_type), int(config.image_token_id)
+    before_image, after_image = family.image_brackets(tokenizer)
+    return Chat.checked(
+        tokenizer=TemplateTokenizer(tokenizer, vocabulary=int(config.text_config.vocab_size)),
+        image_token=tokenizer.convert_ids_to_tokens(image_token_id),
+        image_token_id=image_token_id,
+        eos_token=family.eos_token,
+        eos_id=int(tokenizer.convert_tokens_to_ids(family.eos_token)),
+        token_count=view.token_count,
+        before_image=before_image,
+        after_image=after_image,
+        observation_role=observation_role,
+        unspoken=frozenset(unspoken_tokens(tokenizer, family)),
+    )
+
+
+class VisionLanguageModel:
+    """A transformers model of a known family with its tokenizer, chat rendering and image view."""
+
+    def __init__(
+        self,
+        hf: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        image_processor: ImageProcessor,
+        media: MediaStore,
+        *,
+        observation_role: ObservationRole | None = None,
+        device: str | None = None,
+    ) -> None:
+        """``device`` is where the weights will be, if not where they are."""
+        home = hf.device if device is None else torch.device(device)
+        config = hf.config
+        enable_packs(hf)
+        project_by_product(hf)
+        if home.type == "cuda":
+            prepare_gpu(hf)
+        self.hf = hf
+        self.media = media
+        self.tokenizer = tokenizer
+        self.image_processor = image_processor
+        self.family: Family = family_of(config.model_type)
+        self.view: ViewRule = self.family.view_rule(image_processor, config)
+        self.image_token_id = int(config.image_token_id)
+        self.eos_token = self.family.eos_token
+        self.chat = chat_of(config, tokenizer, self.view, observation_role)
+        self.eos_id = self.chat.eos_id
+        text = config.text_config
+        self.layer_count = int(text.num_hidden_layers)
+        self.hidden_size = int(text.hidden_size)
+        self.kv_heads = int(text.num_key_value_heads)
+        self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
+        self.vocab_size = int(text.vocab_size)
+        self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
+        """Tokens that its positions are made for; 0 where its configuration does not say."""
+        taken = signature(hf.model.language_model.forward).parameters
+        # Since transformers 5.24; before it the name was another.
+        self._cache_name = "cache" if "cache" in taken else "past_key_values"
+        self.forbidden_ids = self._find_forbidden_ids(home)
+        self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
+        self.wanted_dtype: torch.dtype | None = None
+        """Precision that the weights were asked for in, where they are still in that of their file."""
+        self.source: Path | None = None
+        """Directory that holds these very weights; None once they may have changed."""
+        self.checkpoint: Path | None = None
+        """Directory that it was loaded from; None for a model made from nothing."""
+        self.adapter: Adapter | None = None
+        """Where there is one, only its weights are trained."""
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether it has fewer than ``TINY_BELOW_WEIGHTS`` weights."""
+        count: int = sum(weight.numel() for weight in self.hf.parameters())
+        return count < TINY_BELOW_WEIGHTS
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = next(self.hf.parameters()).device
+        return device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        dtype: torch.dtype = next(self.hf.parameters()).dtype
+        return dtype
+
+    def take_precision(self) -> None:
+        """Gives the weights the precision that they were asked for in."""
+        for weight in self.hf.parameters() if self.wanted_dtype is not None else ():
+            weight.data = weight.data.to(self.wanted_dtype)
+        self.wanted_dtype = None
+
+    def _find_forbidden_ids(self, device: torch.device) -> Int[Tensor, "forbidden"]:
+        """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
+        written_by_environment = unspoken_tokens(self.tokenizer, self.family)
+        beyond = range(len(self.tokenizer), self.vocab_size)
+        ids = sorted({token for token in (*written_by_environment.values(), *beyond) if token < self.vocab_size})
+        return torch.tensor(ids, dtype=torch.long, device=device)
+
+    def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
+        """Features of each image, in one forward of the vision tower; differentiable unless the caller forbids it."""
+        if not images:
+            return []
+        return self.family.encode(self.hf, self.patches.get(images))
+
+    def positions(self, ids: Sequence[int], images: Sequence[ImageRef]) -> Int[Tensor, "3 tokens"]:
+        """Positions of a whole sequence from its start, on the CPU; see ``positions_from``."""
+        positions, _ = self.positions_from(ids, images, start=0)
+        return positions
+
+    def positions_from(
+        self, ids: Sequence[int], images: Sequence[ImageRef], *, start: int
+    ) -> tuple[Int[Tensor, "3 tokens"], int]:
+        """Positions of a chunk of whole images and text, and the position after it.
+
+        For time, height and width, whatever the family: one with plain positions has the same on all three.
+        """
+        grids = [self.view.token_grid(image) for image in images]
+        positions, end = self.family.positions(ids, grids, image_token_id=self.image_token_id, start=start)
+        return torch.from_numpy(positions), end
+
+    def embed(self, ids: Int[Tensor, "rows tokens"], features: Sequence[ImageFeatures]) -> Embedded:
+        """Embeds ids; ``features`` are those of the images in the chunk, in row-major order."""
+        inputs = self.hf.get_input_embeddings()(ids)
+        is_image = ids == self.image_token_id
+        if features:
+            tokens = torch.cat([feature.tokens for feature in features]).to(inputs.dtype)
+            inputs = inputs.masked_scatter(is_image[..., None], tokens)
+        depth = len(features[0].deepstack) if features else 0
+        deepstack = tuple(torch.cat([feature.deepstack[layer] for feature in features]) for layer in range(depth))
+        return Embedded(inputs=inputs, is_image=is_image, deepstack=deepstack)
+
+    def hidden(
+        self,
+        embedded: Embedded,
+        positions: Int[Tensor, "3 rows tokens"],
+        attention_mask: Shaped[Tensor, "rows 1 tokens keys"] | None = None,
+        cache: Cache | None = None,
+        packing: Layout | None = None,
+        prefix: SharedPrefix | None = None,
+        watch: Watch | None = None,
+        wanted: Int[Tensor, "wanted"] | None = None,
+    ) -> Float[Tensor, "rows tokens hidden"]:
+        """Last hidden states.
+
+        ``attention_mask`` is None for plain causal attention, or bool, true where a token may look. ``packing`` says
+        which tokens of a single row belong together; it goes with neither mask nor cache. With ``prefix``, on a CPU
+        only, the mask is of the keys that follow the prefix and is added to the scores. ``watch`` sees what meets in
+        every layer. ``wanted`` are places in a pack whose states alone are given, (1, wanted, hidden).
+        """
+        extra: dict[str, object] = {}
+        if embedded.deepstack:
+            extra = {"visual_pos_masks": embedded.is_image, "deepstack_visual_embeds": list(embedded.deepstack)}
+        if prefix is not None:
+            extra["prefix"] = prefix
+        if watch is not None:
+            extra["watch"] = watch
+        if packing is not None:
+            extra["packing"] = packing
+            # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.
+            attention_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=positions.device)
+        output = self.hf.model.language_model(
+            inputs_embeds=embedded.inputs,
+            position_ids=self.family.language_positions(positions),
+            attention_mask=attention_mask,
+            **{self._cache_name: cache},
+            use_cache=cache is not None,
+            **extra,
+        )
+        hidden: Tensor = output.last_hidden_state
+        return hidden if wanted is None else hidden[:, wanted]
+
+    def logprob_logits(
+        self, hidden: Float[Tensor, "*rows hidden"], temperature: float
+    ) -> Float[Tensor, "*rows vocabulary"]:
+        """fp32 logits at a temperature, forbidden tokens at -inf; engine and learner score by it."""
+        logits: Tensor = self.hf.lm_head(hidden).float().index_fill_(-1, self.forbidden_ids, float("-inf"))
+        return logits if temperature == 1 else logits / temperature
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """As ``saccade.models.vlm`` gives them: what an engine of its own samples with."""
+        return named_weights(self)
+
+    def save(self, directory: Path) -> None:
+        """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor.
+
+        Of a model with an adapter the adapter alone, in PEFT's layout; ``save_base`` writes the rest.
+        """
+        with quiet_transformers():
+            self._save_weights(directory, base=False)
+
+    def save_base(self, directory: Path) -> None:
+        """The frozen model below the adapter, as a checkpoint of its own."""
+        with quiet_transformers():
+            self._save_weights(directory, base=True)
+
+    def save_inputs(self, directory: Path) -> None:
+        """Tokenizer and image processor alone, as ``save`` writes them."""
+        with quiet_transformers():
+            self._save_inputs(directory)
+
+    def _save_weights(self, directory: Path, *, base: bool) -> None:
+        # What stood there before is not what will stand there.
+        (directory / CHECKSUMS).unlink(missing_ok=True)
+        # Where the weights came from must not show in the files: a resumed run writes the same bytes.
+        for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
+            config.dtype = self.dtype
+        if self.adapter is None or base:
+            self.hf.save_pretrained(directory, state_dict=base_state(self.hf) if self.adapter else None)
+        else:
+            save_adapter(self, directory)
+            self.hf.config.save_pretrained(directory)
+        self._save_inputs(directory)
+
+    def _save_inputs(self, directory: Path) -> None:
+        for key in ("is_local", "local_files_only", "model_specific_special_tokens"):
+            self.tokenizer.init_kwargs.pop(key, None)
+        self.tokenizer.save_pretrained(directory)
+        self.image_processor.save_pretrained(directory)
+        if processor := self.family.processor_config(self.hf.config):
+            text = json.dumps(processor, indent=2, sort_keys=True)
+            (directory / "processor_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Inside, errors alone are said: a run has its own progress, and a checkpoint's faults end its loading in words.
+
+    transformers also changes what all threads share while it loads: two at a time lose weights that are tied.
+    """
+    with _ALONE:
+        verbosity, shows_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if shows_bars:
+                logging.enable_progress_bar()
+
+
+def named_weights(model: VisionLanguageModel) -> Iterator[tuple[str, Tensor]]:
+    """Every weight once, an adapter added to what it adapts; of tied weights only the first is named."""
+    state = model.hf.state_dict() if model.adapter is None else merged_state(model.hf)
+    seen: set[tuple[int, torch.Size]] = set()
+    for name, weight in state.items():
+        place = weight.data_ptr(), weight.shape
+        if place not in seen:
+            seen.add(place)
+            yield name, weight.detach()
+
+
+def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]) -> None:
+    """Copies weights into a model without an adapter; ``SaccadeError`` when they are those of another model."""
+    if model.adapter is not None:
+        raise SaccadeError("weights cannot be copied into a model with an adapter; load it without")
+    own, given = dict(named_weights(model)), dict(weights)
+    wrong = own.keys() ^ given.keys() or {name for name in own if own[name].shape != given[name].shape}
+    if wrong:
+        raise SaccadeError(
+            f"these are the weights of another model: {len(wrong)} differ in name or shape, such as {min(wrong)}"
+        )
+    for name, weight in own.items():
+        weight.copy_(given[name])
+    # No directory holds these weights.
+    model.source = None

@@ -1,0 +1,243 @@
+"""Answer metrics, the standard ones of the field; none of them ever looks for a substring.
+
+Each compares the answer as it was given and as ``replies`` strips it: ``**B**`` and ``The answer is B`` are ``B``.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from rapidfuzz.distance import Levenshtein
+from saccade.quantities import FRACTION, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
+from saccade.rewards.answers.doubts import doubts_of
+from saccade.rewards.answers.expressions import (
+    MAX_EXPRESSION_CHARACTERS,
+    evaluate,
+    is_worked_out,
+    normal_form,
+    same_expression,
+)
+from saccade.rewards.answers.replies import bare, stated_quantity, yes_or_no
+
+__all__ = ["anls", "exact_match", "is_nearly", "math_equal", "multiple_choice", "relative_numeric", "relaxed_accuracy"]
+
+MAX_ANSWER_CHARACTERS = 1000
+
+TEXT_SIMILARITY = 0.8
+"""From here on free text counts as right; at ANLS's own 0.5 "male" would pass for "female"."""
+
+_YEAR = re.compile(r"(?:19[0-9]{2}|20[0-9]{2}|2100)")
+_LETTER = re.compile(
+    r"(?:(?:the |my )?(?:final |correct |best )?(?:answer|option|choice)(?: is)?\s*:?\s*(?:option )?)?"
+    r"[(\[]?(?P<letter>[a-z])[)\]]?[.:]?",
+    re.IGNORECASE,
+)
+_LETTER_AND_TEXT = re.compile(
+    r"(?:(?i:option|choice)\s+)?[(\[]?(?P<letter>[a-zA-Z])(?:[)\].:,．、：）]+\s*|\s+[-–—=]?\s*)(?P<text>\S.*)",
+    re.DOTALL,
+)
+_LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def exact_match(prediction: str, gold: str) -> bool:
+    """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
+
+    A sentence that says yes or no, such as ``No, it is not``, is that word. JSON objects are equal whatever the order
+    of their keys.
+    """
+    if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
+        return False
+    wanted = {_plain(gold), _plain(bare(gold))} - {""}
+    said = {_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction)}
+    return not wanted.isdisjoint(said) or (gold.startswith("{") and _same_json(bare(prediction), gold))
+
+
+def _same_json(given: str, gold: str) -> bool:
+    try:
+        wanted = json.loads(gold)
+        return isinstance(wanted, dict) and json.loads(given) == wanted
+    except (ValueError, RecursionError):
+        return False
+
+
+def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
+    """Whether the prediction names the option that gold names, both by letter or by the option's whole text.
+
+    ``B``, ``(b)``, ``**B.**``, ``Option B is correct``, ``B. a dog`` and ``a dog`` name an option; ``A or B``, ``B, not
+    A`` and ``B. a cat`` with the text of another option do not. A lone letter is a letter even where an option's text
+    is one. Without choices, letters are compared.
+    """
+    if len(prediction) > MAX_ANSWER_CHARACTERS:
+        return False
+    if not choices:
+        given, wanted = _letter(bare(prediction)), _letter(gold)
+        return given == wanted if given and wanted else exact_match(prediction, gold)
+    return bool(options_named(prediction, choices) & options_named(gold, choices))
+
+
+def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
+    """ChartQA's rule: numbers within 5 %, in digits or words, anything else exactly.
+
+    A gold of 1900 to 2100 written with four digits is a year and must be met exactly unless ``years_are_exact`` is
+    off (the public script lets 1990 pass for 2010). A gold of 0 is met by 0 in any spelling.
+    """
+    in_words = number_in_words(gold)
+    wanted = parse_quantity(gold) if in_words is None else Quantity(float(in_words))
+    given = stated_quantity(prediction, of=wanted) if wanted is not None else None
+    if wanted is None or given is None:
+        return exact_match(prediction, gold)
+    is_year = years_are_exact and _YEAR.fullmatch(gold.strip()) is not None
+    return quantities_agree(given, wanted, 0.0 if is_year else tolerance)
+
+
+def relative_numeric(prediction: str, gold: str, tolerance: float) -> bool:
+    """Both are numbers, and differ by at most ``tolerance`` times the gold; ``ValueError`` when gold is none.
+
+    A fraction is a number too: ``1/2`` and ``\\frac12`` are 0.5.
+    """
+    wanted = parse_quantity(gold)
+    if wanted is None:
+        raise ValueError(f"the correct answer {gold[:80]!r} is not a number; give the task another answer kind")
+    given = _number_in(prediction, wanted) or _fraction_in(prediction)
+    return given is not None and quantities_agree(given, wanted, tolerance)
+
+
+def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
+    """The same value within a relative tolerance.
+
+    Where gold has no value: the same formula wherever its letters are, or the same characters without spaces; of a
+    tuple or an interval, such as ``(3, \\frac12)``, each part in its place and the same brackets; of a ratio, such as
+    ``1:\\sqrt{2}``, each part; of a set in braces, or of values without brackets, each in any order.
+    """
+    if len(prediction) > MAX_ANSWER_CHARACTERS:
+        return False
+    wanted = evaluate(gold)
+    if wanted is None:
+        return any(_same_formula(said, gold, tolerance) for said in said_forms(prediction))
+    given = value_of(prediction, wanted)
+    is_same = given is not None and quantities_agree(given, wanted, tolerance)
+    return is_same and any(is_worked_out(said, gold) for said in said_forms(prediction))
+
+
+def _same_formula(said: str, gold: str, tolerance: float) -> bool:
+    wanted = "".join(normal_form(gold).split())
+    given = "".join(normal_form(said).split())
+    if wanted == "" or given == wanted:
+        return wanted != ""
+    if ":" in wanted:
+        ratio, other = wanted.split(":"), given.split(":")
+        return len(ratio) == len(other) and all(map(math_equal, other, ratio))
+    brackets, parts = _parts_of(wanted)
+    if len(parts) > 1:
+        other_brackets, others = _parts_of(given if brackets else given.replace("and", ","))
+        # In a set, or without brackets as in "x = 1, x = 2", the order says nothing.
+        if brackets in ("", "{}"):
+            others, parts = sorted(map(normal_form, others)), sorted(map(normal_form, parts))
+        same_form = brackets == other_brackets and len(others) == len(parts)
+        return same_form and all(math_equal(one, part, tolerance) for one, part in zip(others, parts))
+    return same_expression(said, gold)
+
+
+def _parts_of(text: str) -> tuple[str, list[str]]:
+    """The outer brackets of a tuple, a set or an interval, and its parts at the top level."""
+    brackets = text[:1] + text[-1:] if text[:1] in tuple("([{") and text[-1:] in tuple(")]}") else ""
+    depth, parts = 0, [""]
+    for sign in text[1:-1] if brackets else text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign in ",;" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return brackets, parts if depth == 0 else [text]
+
+
+def value_of(prediction: str, wanted: Quantity) -> Quantity | None:
+    """The value of an expression, or the number that a sentence states; None where there is none."""
+    return evaluate(prediction) or evaluate(bare(prediction)) or stated_quantity(prediction, of=wanted)
+
+
+def said_forms(prediction: str) -> tuple[str, str]:
+    """The answer as it was given, and stripped."""
+    return prediction, bare(prediction)
+
+
+def anls(prediction: str, golds: Sequence[str], threshold: float = 0.5) -> float:
+    """Best normalised Levenshtein similarity to any gold, 0.0 where it is below the threshold.
+
+    Case, runs of white space and dress do not count. Exactly at the threshold the similarity is kept, as in the public
+    evaluation script of DocVQA.
+    """
+    if not golds:
+        raise ValueError("no correct answer to compare with; pass at least one")
+    best = max(_similarity(said, gold, threshold) for gold in golds for said in said_forms(prediction))
+    return best if best >= threshold else 0.0
+
+
+def _similarity(prediction: str, gold: str, threshold: float) -> float:
+    given, wanted = " ".join(prediction.lower().split()), " ".join(gold.lower().split())
+    longer = max(len(given), len(wanted))
+    # Bounds the work too: an answer of very different length cannot reach the threshold.
+    if longer == 0 or min(len(given), len(wanted)) < threshold * longer:
+        return 0.0
+    return 1.0 - Levenshtein.distance(given, wanted) / longer
+
+
+def same_integer(prediction: str, gold: str) -> bool:
+    """Both are the same whole number, in digits or words; ``ValueError`` when gold is none."""
+    wanted = parse_integer(gold)
+    if wanted is None:
+        raise ValueError(f"the correct answer {gold[:80]!r} is not whole; give the task another answer kind")
+    given = _number_in(prediction, Quantity(float(wanted)))
+    return given is not None and given.value == wanted
+
+
+def _number_in(prediction: str, wanted: Quantity) -> Quantity | None:
+    """The number that a reply states, perhaps as ``x = 5`` or in LaTeX."""
+    given = stated_quantity(prediction, of=wanted)
+    if given is None and len(prediction) <= MAX_EXPRESSION_CHARACTERS:
+        return stated_quantity(normal_form(bare(prediction)), of=wanted)
+    return given
+
+
+def _fraction_in(prediction: str) -> Quantity | None:
+    plain = bare(prediction)
+    is_fraction = FRACTION.fullmatch(plain) or _LATEX_FRACTION.fullmatch("".join(plain.split()))
+    return evaluate(plain) if is_fraction else None
+
+
+def is_nearly(said: str, gold: str) -> bool:
+    """Whether a text is similar to the gold, from ``TEXT_SIMILARITY`` on, with the same digits in the same order.
+
+    It denies, doubts and offers no more than the gold: ``not Paris``, ``Paris?`` are not nearly ``Paris``.
+    """
+    has_digits = _DIGITS.findall(said) == _DIGITS.findall(gold)
+    return has_digits and anls(said, [gold]) >= TEXT_SIMILARITY and doubts_of(said) == doubts_of(gold)
+
+
+def _plain(text: str) -> str:
+    words = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’ ") or words
+
+
+def _letter(text: str) -> str | None:
+    match = _LETTER.fullmatch(text.strip())
+    return match["letter"].upper() if match else None
+
+
+def options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
+    """Indices of the options that the text names; several only where options have the same text."""
+    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))]
+    forms = said_forms(text)
+    letter = next((named for said in forms if (named := _letter(said)) in letters), None)
+    if letter is not None:
+        return frozenset({letters.index(letter)})
+    same_text = frozenset(index for index, choice in enumerate(choices) if exact_match(text, choice))
+    if same_text:
+        return same_text
+    for both in filter(None, map(_LETTER_AND_TEXT.fullmatch, forms)):
+        if both["letter"].upper() in letters:
+            index = letters.index(both["letter"].upper())
+            return frozenset({index}) if exact_match(both["text"], choices[index]) else frozenset()
+    return frozenset()

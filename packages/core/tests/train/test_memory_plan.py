@@ -1,0 +1,204 @@
+"""What is said of a run's memory before it begins: counted from a configuration, part by part."""
+
+from places import ROOT
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from transformers import AutoModelForImageTextToText
+
+from published_models import config_of
+from saccade.bench.checkpoint import SIZES, write_checkpoint
+from saccade.cli import run_command
+from saccade.cli.commands import saccade
+from saccade.config.fleet import FleetSettings
+from saccade.config.presets import preset_called, presets
+from saccade.errors import UserError
+from saccade.learner.optimizer import OptimizerSettings
+from saccade.models.checkpoint import EngineSettings, LoadSettings
+from saccade.models.lora import LoraSettings
+from saccade.models.shape import ModelShape, read_shape
+from saccade.train.memory_plan import Load, MemoryPlan, memory_plan
+from saccade.train.memory_roles import Role, roles_of
+
+LOAD = Load(pack_tokens=4096, pack_image_tokens=1024, rows=32, row_tokens=2048)
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("shape") / "model"
+    write_checkpoint(path, SIZES["tiny"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def shape(checkpoint: Path) -> ModelShape:
+    return read_shape(checkpoint)
+
+
+def part(plan: MemoryPlan, name: str) -> int:
+    return sum(one.bytes for one in plan.parts if one.name == name)
+
+
+def planned(
+    shape: ModelShape,
+    *,
+    gpus: int = 0,
+    limits: EngineSettings = EngineSettings(),
+    role: Role = Role(),
+    **options: object,
+) -> MemoryPlan:
+    dtype = "bfloat16" if gpus else "float32"
+    settings = replace(OptimizerSettings(), **options)  # type: ignore[arg-type]
+    load = LoadSettings(device="cpu", dtype=dtype, engine=limits)  # type: ignore[arg-type]
+    return memory_plan(shape, model=load, optimizer=settings, load=LOAD, on_gpu=gpus > 0, role=role)
+
+
+def test_weights_are_counted_without_reading_any(checkpoint: Path, tmp_path: Path, shape: ModelShape) -> None:
+    real = AutoModelForImageTextToText.from_pretrained(checkpoint)
+    assert shape.weights == sum(weight.numel() for weight in real.parameters())
+    assert shape.vision_weights == sum(weight.numel() for weight in real.model.visual.parameters())
+    for name in ("config.json", "preprocessor_config.json"):
+        (tmp_path / name).write_bytes((checkpoint / name).read_bytes())
+    assert read_shape(tmp_path) == shape
+    # Four layers of one key head pair: keys and values of 2 x 32 numbers each.
+    assert shape.cache_numbers == 2 * 4 * 64
+    layers = 4 * (4 * (128 + 128) - 2 * 64 + 3 * (128 + 356))
+    assert shape.adapter_weights(LoraSettings(rank=2)) == 2 * layers
+
+
+def test_states_of_the_optimiser_by_precision_and_place(shape: ModelShape) -> None:
+    count = shape.weights
+    plain, half = planned(shape), planned(shape, gpus=1)
+    assert (part(plain, "weights"), part(plain, "moments"), part(plain, "fp32 masters")) == (4 * count, 8 * count, 0)
+    assert (part(half, "weights"), part(half, "moments"), part(half, "fp32 masters")) == (
+        2 * count,
+        8 * count,
+        4 * count,
+    )
+    offloaded = planned(shape, gpus=1, offload_optimizer=True)
+    # Masters, moments and the gradient at the step go to the host; while it is summed up it is beside the model.
+    assert half.in_phase("step") - offloaded.in_phase("step") >= 16 * count
+    assert half.in_phase("learning") - offloaded.in_phase("learning") == 12 * count
+    assert part(planned(shape, eight_bit_optimizer=True), "moments") == int(count * 2.03125)
+    adapter = planned(shape, lora=LoraSettings(rank=2))
+    assert part(adapter, "moments") == 8 * shape.adapter_weights(LoraSettings(rank=2))
+    frozen = planned(shape, frozen_vision=True)
+    assert part(frozen, "moments") == 8 * (count - shape.vision_weights)
+
+
+def test_learners_share_states_and_rollout_workers_have_none(shape: ModelShape) -> None:
+    count = shape.weights
+    first, other, worker = roles_of(FleetSettings(learners=4, rollouts=2))
+    assert [first.count, other.count, worker.count] == [1, 3, 2]
+    plans = [planned(shape, gpus=6, role=role) for role in (first, other, worker)]
+    assert [part(plan, "moments") for plan in plans] == [2 * count, 2 * count, 0]
+    assert [part(plan, "weights") for plan in plans] == [2 * count // 4, 2 * count // 4, 2 * count]
+    assert [part(plan, "weights of the engine, whole") for plan in plans] == [2 * count, 0, 0]
+    # Workers play all; without them the first learner does.
+    assert [part(plan, "keys and values") > 0 for plan in plans] == [False, False, True]
+    alone = [planned(shape, gpus=4, role=role) for role in roles_of(FleetSettings(learners=4))]
+    assert [part(plan, "keys and values") > 0 for plan in alone] == [True, False]
+    # A tower that is not trained stays whole on each.
+    frozen = planned(shape, gpus=4, role=other, frozen_vision=True)
+    assert part(frozen, "weights") == 2 * ((count - shape.vision_weights) // 4 + shape.vision_weights)
+    # What a server samples is in no process of the run.
+    assert [role.samples for role in roles_of(FleetSettings(rollouts=2), is_served=True)] == [False]
+
+
+def test_keys_and_values_are_bounded_by_the_engine_s_settings(shape: ModelShape) -> None:
+    one_token = 4 * shape.cache_numbers
+    assert part(planned(shape), "keys and values") == 32 * 2048 * one_token
+    bounded = planned(shape, limits=EngineSettings(cache_tokens=5000))
+    assert part(bounded, "keys and values") == 5000 * one_token
+    # One row is always played.
+    least = planned(shape, limits=EngineSettings(cache_tokens=10))
+    assert part(least, "keys and values") == 2048 * one_token
+
+
+def test_checkpointing_keeps_less_of_a_pack(shape: ModelShape) -> None:
+    name = "activations of a pack: language model"
+    deep = replace(shape, language=replace(shape.language, count=28))
+    whole, recomputed = part(planned(deep), name), part(planned(deep, activation_checkpointing=True), name)
+    # The inputs of 28 layers, and one layer at work.
+    assert 0.1 * whole < recomputed < 0.25 * whole
+
+
+def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None:
+    run = CliRunner()
+    said = run.invoke(saccade, ["plan-memory", "--model", str(checkpoint), "--rows", "4", "--row-tokens", "512"])
+    assert said.exit_code == 0, said.output
+    assert "1.64" not in said.output
+    assert "qwen2_5_vl, 0.00 B weights" in said.output
+    assert "4 trajectories of 512 tokens" in said.output
+    assert "moments" in said.output
+    tight = ["plan-memory", "--model", str(checkpoint), "--memory", "0.6"]
+    failed = run.invoke(saccade, [*tight, "--rows", "1", "--row-tokens", "64"])
+    assert isinstance(failed.exception, UserError)
+    assert "does not fit" in str(failed.exception)
+    assert "None of the settings that save memory make it fit" in str(failed.exception)
+    nothing = run.invoke(saccade, ["plan-memory", "--model", str(checkpoint.parent)])
+    assert isinstance(nothing.exception, UserError)
+
+
+def published(folder: Path, name: str) -> str:
+    (folder / "config.json").write_text(json.dumps(config_of(f"Qwen/Qwen2.5-VL-{name}-Instruct")))
+    return str(folder)
+
+
+def refusal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_command(["plan-memory", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_what_is_said_to_fit_fits_when_it_is_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ["--model", published(tmp_path, "7B"), "--gpu-memory", "80", "--memory", "400"]
+    lines = refusal([*plan, "--gpus", "1"], capsys).splitlines()
+    assert lines[0].startswith("saccade: the run does not fit: 197.1 GiB on the GPU, which has 80.0. It fits with any")
+    assert len(lines) == 4
+    kinds = ("offload_optimizer=true", "lora.rank=64", "fleet.learners=4   (4 GPUs)")
+    assert all(kind in line for kind, line in zip(kinds, lines[1:], strict=True))
+    for line in lines[1:]:
+        settings = line.partition("   (")[0].split()
+        assert settings[0] == "--set"
+        gpus = [] if "learners" in line else ["--gpus", "1"]
+        on_gpus = ["--set", "fleet.learner_gpus=1"] if "learners" in line else []
+        assert run_command(["plan-memory", *plan, *gpus, *settings, *on_gpus]) == 0
+    assert "None of the settings that save memory" in refusal([*plan, "--gpus", "1", "--gpu-memory", "4"], capsys)
+
+
+def test_a_layout_of_a_fleet_is_planned_by_its_own_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = (ROOT / "examples" / "fleet" / "eight_gpus.sh").read_text()
+    settings = [word for line in re.findall(r"--set \S+", layout) for word in line.split()]
+    plan = ["--model", published(tmp_path, "7B"), "--gpu-memory", "80", "--memory", "400", *settings]
+    assert run_command(["plan-memory", *plan, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [(one["who"], one["count"]) for one in said["processes"]] == [
+        ("the first learner", 1),
+        ("each of 3 other learners", 3),
+        ("each of 4 rollout workers", 4),
+    ]
+    assert (said["fits"], said["would_fit"], said["on_gpu"]) == (True, [], True)
+    assert all(one["peak"]["device"] < 80 * GIB for one in said["processes"])
+    assert "take 8 GPUs, and --gpus is 4" in refusal([*plan, "--gpus", "4"], capsys)
+    assert "does not work with fleet.learners above 1" in refusal(
+        [*plan, "--set", "rl.optimizer.offload_optimizer=true"], capsys
+    )
+    assert run_command(["plan-memory", *plan, "--set", "engine.kind=vllm"]) == 0
+    assert "a server samples: its memory is not counted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", presets())
+def test_each_preset_fits_its_machine(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = preset_called(name)
+    (tmp_path / "config.json").write_text(json.dumps(config_of(one.model)))
+    # Cards have a little less than they are named for, and other programs take some.
+    plan = ["--gpus", str(one.gpus), "--gpu-memory", str(0.95 * one.gpu_memory), "--memory", "128"]
+    assert run_command(["plan-memory", "--model", str(tmp_path), "--preset", name, *plan]) == 0
+    assert f"there are {0.95 * one.gpu_memory:.1f}" in capsys.readouterr().out
+    refused = refusal(["--model", str(tmp_path), *plan], capsys)
+    assert "does not fit" in refused

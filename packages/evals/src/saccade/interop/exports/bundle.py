@@ -1,0 +1,84 @@
+"""The verifier as a package of its own: copies of Saccade's modules that it is made of, which need numpy alone.
+
+The package carries a hash of its content in its name, so that exports of different versions stand beside each other in
+one process, and Saccade need not be installed where a trainer runs.
+"""
+
+import ast
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from saccade.atomic import disk_errors, write_bytes_atomic
+from saccade.distribution import __version__
+
+ENTRY = "saccade.interop.exports.verifier"
+NEEDS = ("numpy",)
+"""All that the copies import beside Python's own library."""
+
+_IMPORT = re.compile(r"^(\s*(?:from|import) )saccade(?=[.\s])", re.MULTILINE)
+_FACE = '''"""The verifier of questions exported by Saccade {version} (Apache-2.0): copies of its modules."""
+
+from {name}.interop.exports.verifier import ReplyVerdict, score, score_bare, verdict
+
+__all__ = ["ReplyVerdict", "score", "score_bare", "verdict"]
+'''
+
+
+def bundle_name() -> str:
+    """The name of the package: ``saccade_verifier_`` and eight digits of its content's hash."""
+    return f"saccade_verifier_{bundle_hash()[:8]}"
+
+
+@cache
+def bundle_hash() -> str:
+    """SHA-256 of all modules of the verifier."""
+    digest = hashlib.sha256()
+    for module, source in sorted(_modules().items()):
+        digest.update(f"{module}\0{source}\0".encode())
+    return digest.hexdigest()
+
+
+def write_bundle(folder: Path, *, within: str = "") -> str:
+    """Writes the package into the folder; the name under which it is imported.
+
+    ``within`` is the package that the folder is, where it is one.
+    """
+    name = bundle_name()
+    prefix = f"{within}.{name}" if within else name
+    place = folder / name
+    for module, source in _modules().items():
+        path = place.joinpath(*module.split(".")[1:]).with_suffix(".py")
+        for parent in path.parents:
+            if parent == folder:
+                break
+            with disk_errors(parent):
+                parent.mkdir(parents=True, exist_ok=True)
+            (parent / "__init__.py").touch()
+        write_bytes_atomic(path, _IMPORT.sub(rf"\g<1>{prefix}", source).encode())
+    write_bytes_atomic(place / "__init__.py", _FACE.format(version=__version__, name=prefix).encode())
+    write_bytes_atomic(place / "LICENSE.txt", b"Apache License 2.0: https://www.apache.org/licenses/LICENSE-2.0\n")
+    return prefix
+
+
+@cache
+def _modules() -> Mapping[str, str]:
+    """The sources of the entry and of all modules of Saccade's that it imports, by name."""
+    found: dict[str, str] = {}
+    waiting = [ENTRY]
+    while waiting:
+        module = waiting.pop()
+        if module in found:
+            continue
+        found[module] = (
+            files("saccade")
+            .joinpath(*module.split(".")[1:-1], f"{module.rpartition('.')[2]}.py")
+            .read_text(encoding="utf-8")
+        )
+        for node in ast.walk(ast.parse(found[module])):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("saccade."):
+                waiting.append(node.module)
+    return found

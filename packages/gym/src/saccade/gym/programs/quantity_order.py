@@ -1,0 +1,235 @@
+"""Programs on the order of labelled quantities: extremes, ranks, comparisons, and what the labels say."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.quantity_words import (
+    a_measure,
+    are_apart,
+    column_of,
+    quantities,
+    ranking,
+    table_of,
+    told,
+    two_entries,
+)
+from saccade.gym.state import SceneState
+
+
+def _extreme(asking: Asking, place: int) -> ProgramQuestion | None:
+    """The entry of this place in the ranking; negative places count from the lowest."""
+    state, which = quantities(asking), a_measure(asking)
+    order = ranking(state.measures[which])
+    if order is None or len(order) <= abs(place) + (place > 0):
+        return None
+    index, rival = order[place], order[place - 1 if place else 1]
+    return told(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
+
+
+def _highest(asking: Asking) -> ProgramQuestion | None:
+    return _extreme(asking, 0)
+
+
+def _lowest(asking: Asking) -> ProgramQuestion | None:
+    return _extreme(asking, -1)
+
+
+def _second(asking: Asking) -> ProgramQuestion | None:
+    return _extreme(asking, 1)
+
+
+def _third(asking: Asking) -> ProgramQuestion | None:
+    return _extreme(asking, 2)
+
+
+def _solve_rank(place: int, state: SceneState, words: Mapping[str, str]) -> str:
+    column = column_of(state, words)
+    return list(column)[int(np.argsort([-value for value in column.values()])[place])]
+
+
+def _greater(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    a, b = two_entries(asking)
+    measure = state.measures[which]
+    if not are_apart(measure, measure.values[a], measure.values[b]):
+        return None
+    winner, loser = (a, b) if measure.values[a] > measure.values[b] else (b, a)
+    names = {"first": state.entries[a], "second": state.entries[b]}
+    both = [state.entries[a], state.entries[b]]
+    return told(
+        state,
+        which,
+        state.entries[winner],
+        kind="choice",
+        seen=[a, b],
+        words=names,
+        near=[state.entries[loser]],
+        choices=both,
+    )
+
+
+def _closest(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    measure = state.measures[which]
+    index, _ = two_entries(asking)
+    gaps = sorted((abs(v - measure.values[index]), i) for i, v in enumerate(measure.values) if i != index)
+    if len(gaps) < 2 or not are_apart(measure, gaps[0][0], gaps[1][0]):
+        return None
+    best = gaps[0][1]
+    words = {"name": state.entries[index]}
+    near = [state.entries[gaps[1][1]]]
+    return told(state, which, state.entries[best], seen=[index, best], words=words, near=near)
+
+
+def _middle(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    order = ranking(state.measures[which])
+    if order is None or len(order) % 2 == 0 or len(order) < 3:
+        return None
+    index = order[len(order) // 2]
+    return told(state, which, state.entries[index], seen=order, near=[state.entries[order[0]]])
+
+
+def _size(asking: Asking) -> ProgramQuestion | None:
+    state = quantities(asking)
+    count = len(state.entries)
+    labels = [f"entry:{index}" for index in range(count)]
+    return told(state, 0, str(count), kind="integer", near=[str(count - 1), str(count + 1)], evidence=labels)
+
+
+def _between(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    order = ranking(state.measures[which])
+    if order is None or len(order) < 4:
+        return None
+    a, b = sorted(int(i) for i in asking.rng.permutation(len(order))[:2])
+    words = {"first": state.entries[order[a]], "second": state.entries[order[b]]}
+    count = b - a - 1
+    return told(
+        state,
+        which,
+        str(count),
+        kind="integer",
+        seen=order[a : b + 1],
+        words=words,
+        near=[str(count + 2), str(count + 1)],
+    )
+
+
+def _place(asking: Asking) -> ProgramQuestion | None:
+    state, which = quantities(asking), a_measure(asking)
+    order = ranking(state.measures[which])
+    if order is None:
+        return None
+    at = int(asking.rng.integers(len(order)))
+    words = {"name": state.entries[order[at]]}
+    near = [str(len(order) - at), str(at + 2)]
+    return told(state, which, str(at + 1), kind="integer", seen=order[: at + 1], words=words, near=near)
+
+
+def _title(asking: Asking) -> ProgramQuestion | None:
+    state = quantities(asking)
+    if not state.title:
+        return None
+    return told(state, 0, state.title, kind="text", evidence=["title"])
+
+
+def _solve_closest(state: SceneState, words: Mapping[str, str]) -> str:
+    column = column_of(state, words)
+    rest = {entry: value for entry, value in column.items() if entry != words["name"]}
+    return min(rest, key=lambda entry: abs(rest[entry] - column[words["name"]]))
+
+
+def _solve_between(state: SceneState, words: Mapping[str, str]) -> str:
+    column = column_of(state, words)
+    ends = (column[words["first"]], column[words["second"]])
+    return str(sum(min(ends) < value < max(ends) for value in column.values()))
+
+
+HIGHEST = Program(
+    name="highest",
+    wordings=("Which {noun} has the highest value{series}?", "Name the {noun} with the largest value{series}."),
+    ask=_highest,
+    solve=lambda state, words: _solve_rank(0, state, words),
+)
+LOWEST = Program(
+    name="lowest",
+    wordings=("Which {noun} has the lowest value{series}?", "Name the {noun} with the smallest value{series}."),
+    ask=_lowest,
+    solve=lambda state, words: _solve_rank(-1, state, words),
+)
+SECOND = Program(
+    name="second_highest",
+    wordings=("Which {noun} comes second by value{series}?", "Which {noun} has the second highest value{series}?"),
+    ask=_second,
+    solve=lambda state, words: _solve_rank(1, state, words),
+)
+THIRD = Program(
+    name="third_highest",
+    wordings=("Which {noun} has the third highest value{series}?", "Which {noun} is third by value{series}?"),
+    ask=_third,
+    solve=lambda state, words: _solve_rank(2, state, words),
+)
+GREATER = Program(
+    name="greater_of_two",
+    wordings=("Which is larger{series}, {first} or {second}?", "Of {first} and {second}, which has more{series}?"),
+    ask=_greater,
+    solve=lambda state, words: max((words["first"], words["second"]), key=lambda entry: column_of(state, words)[entry]),
+)
+CLOSEST = Program(
+    name="closest",
+    wordings=(
+        "Which {noun} has the value closest to that of {name}{series}?",
+        "Which {noun} is nearest to {name} by value{series}?",
+    ),
+    ask=_closest,
+    solve=_solve_closest,
+)
+MIDDLE = Program(
+    name="median_entry",
+    wordings=("Which {noun} has the median value{series}?", "Sorted by value{series}, which {noun} is in the middle?"),
+    ask=_middle,
+    solve=lambda state, words: min(
+        column_of(state, words),
+        key=lambda entry: abs(
+            column_of(state, words)[entry] - float(np.median(list(column_of(state, words).values())))
+        ),
+    ),
+)
+SIZE = Program(
+    name="entries",
+    wordings=("How many {noun}s are shown?", "Count the {noun}s that are named."),
+    ask=_size,
+    solve=lambda state, words: str(len(table_of(state))),
+)
+BETWEEN = Program(
+    name="between",
+    wordings=(
+        "How many {noun}s lie between {first} and {second} by value{series}?",
+        "Count the {noun}s whose value{series} is between those of {first} and {second}.",
+    ),
+    ask=_between,
+    solve=_solve_between,
+)
+PLACE = Program(
+    name="rank",
+    wordings=(
+        "Sorted from the highest value{series}, at which place is {name}?",
+        "What rank has {name} by value{series}, counted from the highest?",
+    ),
+    ask=_place,
+    solve=lambda state, words: str(
+        1 + sum(value > column_of(state, words)[words["name"]] for value in column_of(state, words).values())
+    ),
+)
+TITLE = Program(
+    name="title",
+    wordings=("What is the title?", "Read the title."),
+    ask=_title,
+)
+
+COMPARED_PROGRAMS = (HIGHEST, LOWEST, SECOND, THIRD, GREATER, CLOSEST, MIDDLE, BETWEEN, PLACE)
+"""For looks that tell which value is larger."""
+
+LABEL_PROGRAMS = (SIZE, TITLE)

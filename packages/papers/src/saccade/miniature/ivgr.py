@@ -1,0 +1,270 @@
+"""iVGR in miniature: drawn plates in both streams with an exact judge, and a model made from nothing.
+
+As in the paper's cold start most demonstrations are grounded. Some of those in plain words also see crops of what
+matters, as the second pass of test-time scaling shows them: a model made from nothing has never seen two pictures.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Literal
+
+from numpy.random import Generator
+from saccade.config import RecipeContext, apply_overrides
+from saccade.errors import UserError
+from saccade.evaluation import Views
+from saccade.geometry import enclosing_box
+from saccade.gym.drawn.plates import MARKS
+from saccade.learner import OptimizerSettings
+from saccade.media import MediaStore, png_bytes
+from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
+from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.models import VisionLanguageModel
+from saccade.recipes.ivgr import method
+from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
+from saccade.rollout import RolloutSettings
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks import InOrder, generate, vocabulary_texts
+from saccade.tasks.scene import SIZE_PX
+from saccade.tasks.two_streams import Care, grounded, textual
+from saccade.train import ImitationSettings, Material, Plan, RLSettings
+from saccade.types import Answer, Example, ExpertTurn, StreamExample, Task
+
+FAMILIES = ("plate_mark", "plate_pair")
+"""Questions that both streams ask."""
+
+GENERAL_FAMILY = "big_shape"
+"""Questions without boxes, for the textual stream alone."""
+
+COORDINATE_STEP = 50
+"""Experts write coordinates in multiples of this, of 1000."""
+
+GRID_PX = SIZE_PX * COORDINATE_STEP / 1000
+
+NUMBERS = tuple(range(0, 1001, COORDINATE_STEP))
+
+PHRASES = ("<box>[", "]</box>")
+"""A token each for a tiny model."""
+
+SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "boxes", "words")
+
+Shown = Literal["grounded", "textual"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamLessons:
+    """Mixture of demonstrations, as shares."""
+
+    general_share: float = 0.05
+    """Questions without boxes, in plain words."""
+    grounded_share: float = 0.8
+    """Share of the others that reason with boxes."""
+    views_share: float = 0.5
+    """Share of those in plain words with crops of what matters beside the picture."""
+    careless_from: float = 0.85
+    """Share of the imitation steps after which experts are careless, so that rewards have habits to break."""
+    loose_share: float = 0.25
+    """Share of careless demonstrations with a box twice too large, or no word on where a thing is."""
+    elsewhere_share: float = 0.5
+    """Share of careless demonstrations that take some other thing for the one that is asked for."""
+    astray_share: float = 0.0
+    """Share of careless demonstrations whose answer is right, with box and place beside the thing."""
+
+    def check(self) -> None:
+        careless = ("loose_share", "elsewhere_share", "astray_share")
+        for name in ("general_share", "grounded_share", "views_share", "careless_from", *careless):
+            if not 0 <= (share := getattr(self, name)) <= 1:
+                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
+        if sum(getattr(self, name) for name in careless) > 1:
+            raise UserError(
+                f"loose_share={self.loose_share}, elsewhere_share={self.elsewhere_share} and "
+                f"astray_share={self.astray_share} are shares of the same demonstrations and must not be more than 1 "
+                "together"
+            )
+
+    def care(self, draw: float, progress: float) -> Care:
+        """How an expert looks, from a number in 0..1 drawn at random and how much of the imitation is over."""
+        if progress < self.careless_from:
+            return "careful"
+        shares: dict[Care, float] = {
+            "loose": self.loose_share,
+            "elsewhere": self.elsewhere_share,
+            "astray": self.astray_share,
+        }
+        for care, share in shares.items():
+            if draw < share:
+                return care
+            draw -= share
+        return "careful"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamQuestions:
+    """Drawn questions, each a function of its split and its number."""
+
+    seed: int
+    media: MediaStore
+    difficulty: float
+
+    def boxed(self, split: str, index: int, family: str | None = None) -> Example:
+        """A question on marked plates; the families take turns where none is named."""
+        name = family or FAMILIES[index % len(FAMILIES)]
+        number = index if family else index // len(FAMILIES)
+        return generate(name, split=split, index=number, seed=self.seed, media=self.media, difficulty=self.difficulty)
+
+    def general(self, split: str, index: int) -> Example:
+        """A question without boxes, answered in a word."""
+        example = generate(GENERAL_FAMILY, split=split, index=index, seed=self.seed, media=self.media, difficulty=0.0)
+        turn = ExpertTurn(thought=example.task.answer, action=Answer(text=example.task.answer))
+        return Example(task=replace(example.task, targets=()), turns=(turn,))
+
+
+def lesson_texts() -> list[str]:
+    """Texts to train a tokenizer on, together with ``NUMBERS`` and ``PHRASES``."""
+    return [*vocabulary_texts(families=(*FAMILIES, GENERAL_FAMILY)), *SCAFFOLD_TEXTS * 60]
+
+
+def lessons_on(
+    asked: StreamQuestions, lessons: StreamLessons, *, questions: int, seed: int
+) -> Callable[[int, float], StreamExample]:
+    """From a demonstration's number, and how much of the imitation is over, to what it shows.
+
+    ``questions`` pictures come again and again, in either stream. Those with crops of what matters are careful.
+    """
+
+    @cache
+    def drawn(number: int) -> tuple[Example, bytes]:
+        chance = generator_for(seed, "general", number)
+        is_general = chance.random() < lessons.general_share
+        example = asked.general("train", number) if is_general else asked.boxed("train", number)
+        return example, png_bytes(asked.media.get(example.task.images[0]))
+
+    def lesson(index: int, progress: float) -> StreamExample:
+        example, picture = drawn(index % questions)
+        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
+        asked.media.add_encoded(picture, example.task.id)
+        chance = generator_for(seed, "lesson", index)
+        if not example.task.targets:
+            return StreamExample(example=example, stream="textual")
+        care = lessons.care(chance.random(), progress)
+        if chance.random() < lessons.grounded_share:
+            return StreamExample(
+                example=grounded(example, grid_px=GRID_PX, care=care, chance=chance), stream="grounded"
+            )
+        if chance.random() < lessons.views_share:
+            shown = textual(example)
+            return StreamExample(
+                example=replace(shown, task=_with_views(shown.task, asked.media, chance)), stream="textual"
+            )
+        return StreamExample(example=textual(example, care=care, chance=chance), stream="textual")
+
+    return lesson
+
+
+def _with_views(task: Task, media: MediaStore, chance: Generator) -> Task:
+    """The task with crops of its targets, their union, or both beside the picture."""
+    crops = [target.box for target in task.targets]
+    union = [enclosing_box(crops)] if len(crops) > 1 else []
+    views = (crops, union or crops, [*crops, *union])[int(chance.integers(3))]
+    picture = media.get(task.images[0])
+    shown = [media.add(picture.crop(box.as_tuple())) for box in views]
+    return replace(task, images=(*task.images, *shown))
+
+
+EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
+"""The judge of drawn plates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyIvgrSettings(TwoStreamSettings):
+    """Settings of the miniature: minutes on one core."""
+
+    judge: TinyJudgeSettings = TinyJudgeSettings()
+    boxed_per_step: int = 9
+    sft: ImitationSettings = ImitationSettings(
+        steps=1600,
+        batch_size=32,
+        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
+        warmup_steps=20,
+        decay="cosine",
+        final_rate=0.1,
+        checkpoint_every=400,
+    )
+    rl: RLSettings = RLSettings(
+        steps=60,
+        tasks_per_step=11,
+        group_size=8,
+        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
+        warmup_steps=3,
+        decay="linear",
+        final_rate=0.1,
+        checkpoint_every=20,
+        evaluate_every=20,
+    )
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=64, max_tokens=640)
+    size: TinySize = field(default_factory=TinySize)
+    lessons: StreamLessons = StreamLessons()
+    sft_questions: int = 16_000
+    """Different questions of the imitation; they come again in other streams."""
+    rl_questions: int = 180
+    """Different questions with boxes of the reinforcement: 20 steps ask each of them once in both streams."""
+    difficulty: float = 0.5
+    evaluation_tasks: int = 300
+    """Held-out questions of each evaluation, half of them of each family."""
+    curve_tasks: int = 60
+
+    @property
+    def looks(self) -> Mapping[str, Views]:
+        """All of the paper's Table 4."""
+        shown = {"crops": (True, False), "union": (False, True), "crops_union": (True, True)} if self.test_time else {}
+        return {name: Views(crops=crops, union=union, cut=self.views) for name, (crops, union) in shown.items()}
+
+
+def tiny(context: RecipeContext) -> Plan:
+    """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
+    settings = apply_overrides(TinyIvgrSettings(), context.overrides)
+    asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
+    exact = replace(EXACT, knows_truth=settings.judge.knows_truth)
+    judged = settings.judge.spoiled(settings.judges(context, exact), seed=seed_for(context.seed, "judge"))
+    lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
+    imitates = settings.sft.steps > 0 and context.model is None
+
+    def boxed(number: int) -> Task:
+        epoch, place = divmod(number, settings.rl_questions)
+        order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
+        # After the pictures of the imitation, so that none comes twice.
+        return asked.boxed("train", settings.sft_questions + int(order[place])).task
+
+    def plain(number: int) -> Task:
+        return asked.general("train", settings.sft_questions + number).task
+
+    def held_out(count: int) -> Callable[[], Sequence[Task]]:
+        return lambda: [asked.boxed("held_out", index).task for index in range(count)]
+
+    material = Material(
+        title="A tiny model makes its looking its own",
+        build_model=lambda: _model(settings, context),
+        style="brief",
+        sources={
+            BOXED: lambda streams: InOrder(boxed, streams=streams),
+            PLAIN: lambda streams: InOrder(plain, streams=streams),
+        },
+        held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
+        examples=lesson if imitates else None,
+        first="curve" if imitates else None,
+        resources=judged.resources,
+        meters=judged.meters,
+    )
+    return material.plan(settings, method(settings, material, judged))
+
+
+def _model(settings: TinyIvgrSettings, context: RecipeContext) -> VisionLanguageModel:
+    return tiny_or_given(
+        context.model,
+        lesson_texts(),
+        context.media,
+        size=settings.size,
+        numbers=NUMBERS,
+        phrases=PHRASES,
+        seed=seed_for(context.seed, "weights"),
+    )

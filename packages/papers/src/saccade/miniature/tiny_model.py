@@ -1,0 +1,247 @@
+"""Tiny models of real architectures: transformers' own classes with small configurations and random weights."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from saccade.media import MediaStore
+from saccade.models import LoadSettings, VisionLanguageModel, load_model
+from saccade.models.pixels import ImageProcessor
+from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
+from tokenizers import AddedToken
+from transformers import (
+    InternVLConfig,
+    InternVLForConditionalGeneration,
+    InternVLVisionConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen2Config,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
+)
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+__all__ = ["TinyFamily", "TinySize", "tiny_model", "tiny_or_given", "with_tokens"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TinySize:
+    """The size of a tiny model and of its views. The default has 0.26 M parameters."""
+
+    hidden: int = 64
+    layers: int = 2
+    heads: int = 4
+    kv_heads: int = 2
+    mlp: int = 192
+    vision_depth: int = 1
+    vision_hidden: int = 64
+    vision_mlp: int = 128
+    patch_px: int = 8
+    view_px: int = 64
+    """Side of the square view that a square image is resized to, in pixels; of one tile in the InternVL family."""
+    max_tiles: int = 1
+    """Tiles that an image is cut into at most, without the thumbnail; the InternVL family alone has tiles."""
+    initializer_range: float = 0.1
+    """About 1 / sqrt(hidden): the usual 0.02 leaves so small a model on a plateau."""
+    deepstack: bool = False
+
+
+def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **rope: object) -> dict[str, object]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": size.hidden,
+        "intermediate_size": size.mlp,
+        "num_hidden_layers": size.layers,
+        "num_attention_heads": size.heads,
+        "num_key_value_heads": size.kv_heads,
+        "head_dim": _head_dim(size),
+        "initializer_range": size.initializer_range,
+        "tie_word_embeddings": True,
+        "max_position_embeddings": 8192,
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, **rope},
+    }
+
+
+def _vision_config(size: TinySize) -> dict[str, object]:
+    """Settings that both Qwen families call by the same names."""
+    return {
+        "depth": size.vision_depth,
+        "hidden_size": size.vision_hidden,
+        "intermediate_size": size.vision_mlp,
+        "num_heads": size.heads,
+        "patch_size": size.patch_px,
+        "spatial_merge_size": 2,
+        "temporal_patch_size": 1,
+        "out_hidden_size": size.hidden,
+        "initializer_range": size.initializer_range,
+    }
+
+
+def _special_ids(tokenizer: PreTrainedTokenizerFast) -> dict[str, int]:
+    return {
+        f"{name}_token_id": int(tokenizer.convert_tokens_to_ids(token))
+        for name, token in (
+            ("image", "<|image_pad|>"),
+            ("video", "<|video_pad|>"),
+            ("vision_start", "<|vision_start|>"),
+            ("vision_end", "<|vision_end|>"),
+        )
+    }
+
+
+def _head_dim(size: TinySize) -> int:
+    return size.hidden // size.heads
+
+
+def _mrope_section(size: TinySize) -> list[int]:
+    half = _head_dim(size) // 2
+    side = half // 4
+    return [half - 2 * side, side, side]
+
+
+def qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForConditionalGeneration:
+    config = Qwen3VLConfig(
+        text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size), mrope_interleaved=True),
+        vision_config=_vision_config(size)
+        | {
+            "num_position_embeddings": (size.view_px // size.patch_px) ** 2,
+            "deepstack_visual_indexes": [0] if size.deepstack else [],
+        },
+        tie_word_embeddings=True,
+        **_special_ids(tokenizer),
+    )
+    return Qwen3VLForConditionalGeneration(config)
+
+
+def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
+    config = Qwen2_5_VLConfig(
+        text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size)),
+        vision_config=_vision_config(size)
+        | {"window_size": size.view_px, "fullatt_block_indexes": [size.vision_depth - 1]},
+        tie_word_embeddings=True,
+        **_special_ids(tokenizer),
+    )
+    return Qwen2_5_VLForConditionalGeneration(config)
+
+
+def internvl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> InternVLForConditionalGeneration:
+    vision = InternVLVisionConfig(
+        hidden_size=size.vision_hidden,
+        num_hidden_layers=size.vision_depth,
+        num_attention_heads=size.heads,
+        intermediate_size=size.vision_mlp,
+        attention_bias=True,
+        image_size=size.view_px,
+        patch_size=size.patch_px,
+        initializer_range=size.initializer_range,
+    )
+    config = InternVLConfig(
+        text_config=Qwen2Config(**_text_config(size, tokenizer)),
+        vision_config=vision,
+        image_token_id=int(tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>")),
+        image_seq_length=(size.view_px // size.patch_px // 2) ** 2,
+        tie_word_embeddings=True,
+    )
+    model = InternVLForConditionalGeneration(config)
+    # transformers begins with zeros, from which so small a model hardly learns where things are.
+    torch.nn.init.normal_(model.model.vision_tower.embeddings.position_embeddings, std=size.initializer_range)
+    return model
+
+
+TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl"]
+
+_BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
+
+
+def tiny_model(
+    texts: Iterable[str],
+    media: MediaStore,
+    *,
+    family: TinyFamily = "qwen3_vl",
+    size: TinySize = TinySize(),
+    numbers: Sequence[int] = (),
+    phrases: Sequence[str] = (),
+    vocab_size: int = 1024,
+    seed: int = 0,
+) -> VisionLanguageModel:
+    """A randomly initialised model with a tokenizer trained on ``texts``; the same seed gives the same weights."""
+    layout = INTERNVL_LAYOUT if family == "internvl" else QWEN_LAYOUT
+    tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
+    image_processor = _tiles(size) if family == "internvl" else _patches(size)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = _build(family, size, tokenizer)
+    return VisionLanguageModel(model.eval(), tokenizer, image_processor, media)
+
+
+def tiny_or_given(
+    given: Path | None,
+    texts: Iterable[str],
+    media: MediaStore,
+    *,
+    family: TinyFamily = "qwen3_vl",
+    size: TinySize = TinySize(),
+    numbers: Sequence[int] = (),
+    phrases: Sequence[str] = (),
+    seed: int = 0,
+) -> VisionLanguageModel:
+    """The checkpoint that is given, or else a ``tiny_model``. ``numbers`` and ``phrases`` are of the latter alone."""
+    if given is not None:
+        return load_model(given, media, LoadSettings(device="cpu"))
+    return tiny_model(texts, media, family=family, size=size, numbers=numbers, phrases=phrases, seed=seed)
+
+
+def with_tokens(model: VisionLanguageModel, texts: Sequence[str], *, seed: int) -> VisionLanguageModel:
+    """The model with a token for each of the texts, their weights random; those that it has already stay.
+
+    What a checkpoint was never to write, such as the call of a tool, it spells otherwise letter by letter.
+    """
+    tokenizer, hf = model.tokenizer, model.hf
+    known = tokenizer.get_vocab()
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in texts if text not in known])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        # As the other rows began: the mean of all would tell new tokens apart by noise alone.
+        hf.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    return VisionLanguageModel(hf, tokenizer, model.image_processor, model.media)
+
+
+def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
+    if family == "internvl":
+        return internvl(size, tokenizer)
+    return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
+
+
+def _patches(size: TinySize) -> ImageProcessor:
+    processor: ImageProcessor = Qwen2VLImageProcessorPil(
+        patch_size=size.patch_px,
+        temporal_patch_size=1,
+        merge_size=2,
+        min_pixels=size.view_px**2,
+        max_pixels=size.view_px**2,
+        resample=_BOX_FILTER,
+        image_mean=[0.5, 0.5, 0.5],
+        image_std=[0.5, 0.5, 0.5],
+    )
+    return processor
+
+
+def _tiles(size: TinySize) -> ImageProcessor:
+    processor: ImageProcessor = GotOcr2ImageProcessorPil(
+        size={"height": size.view_px, "width": size.view_px},
+        crop_to_patches=True,
+        min_patches=1,
+        max_patches=size.max_tiles,
+        resample=_BOX_FILTER,
+        image_mean=[0.5, 0.5, 0.5],
+        image_std=[0.5, 0.5, 0.5],
+    )
+    return processor

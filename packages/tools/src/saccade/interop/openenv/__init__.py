@@ -1,0 +1,18 @@
+"""Environments as OpenEnv servers, and a typed client for them."""
+
+from pkgutil import extend_path
+from typing import TYPE_CHECKING
+
+from saccade.faces import names_on_use
+
+__path__ = extend_path(__path__, __name__)
+
+if TYPE_CHECKING:
+    from saccade.interop.openenv.client import SaccadeEnvClient as SaccadeEnvClient
+    from saccade.interop.openenv.messages import SaccadeAction as SaccadeAction
+    from saccade.interop.openenv.messages import SaccadeObservation as SaccadeObservation
+    from saccade.interop.openenv.messages import SaccadeState as SaccadeState
+    from saccade.interop.openenv.server import openenv_app as openenv_app
+    from saccade.interop.openenv.server import serve as serve
+else:
+    __getattr__, __dir__ = names_on_use(__name__)

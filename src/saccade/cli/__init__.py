@@ -1,9 +1,0 @@
-"""The command line. It reads arguments, calls one function, and turns errors into messages.
-
-Everything heavy is imported inside the commands, so that ``saccade --help`` is instant.
-"""
-
-from saccade.cli.entry import main, run_command
-from saccade.cli.machine import prepare_machine
-
-__all__ = ["main", "prepare_machine", "run_command"]
