@@ -14,6 +14,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # All that is locked is compared with its hash. A hash makes pip ask for the hash of everything, which the clone has not.
 PIP := $(INSTALL) --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt
 
+PACKAGES := $(addprefix --editable ,$(wildcard packages/*))
+
 NOT_COMPILED := /(tests|transformers/models|databricks|debugpy|fontTools|mlflow|mypy|networkx|nltk|onnxruntime|pip|pygments|schemathesis|sqlalchemy|statsmodels)/
 
 export OMP_WAIT_POLICY := passive
@@ -24,17 +26,17 @@ export PYTHONDONTWRITEBYTECODE :=
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt hashes.txt
+$(READY): pyproject.toml $(wildcard packages/*/pyproject.toml) constraints.txt hashes.txt
 	$(PYTHON) -c 'import sys; sys.exit("Saccade needs Python 3.11 or newer; set PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	# Older pips know no --no-require-hashes; that of Python 3.11 and 3.12 takes three times as long to find the packages.
 	grep '^pip==' hashes.txt | $(INSTALL) --upgrade --requirement /dev/stdin
 	# Any build of torch will do (one that is here, an index's or a folder's), and each has a hash of its own.
 	$(INSTALL) --no-deps --constraint constraints.txt torch
-	$(PIP) --editable '.[dev]'
+	$(PIP) $(PACKAGES) --editable '.[dev]'
 	# Trackio asks for an older Pillow than it needs, TextArena for chess (GPL), which its games for one player do without.
 	$(PIP) --no-deps trackio textarena
-	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '$(NOT_COMPILED)' $(VENV)/lib src || true
+	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '$(NOT_COMPILED)' $(VENV)/lib packages || true
 	touch $(READY)
 
 demo: $(READY)

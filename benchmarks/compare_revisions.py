@@ -29,7 +29,12 @@ exec g++ "$@" -march=x86-64-v3
 
 
 def environment(source: Path, folder: Path, isa: str) -> dict[str, str]:
-    settings = {"PYTHONPATH": str(source / "src"), "HF_HUB_OFFLINE": "1", "SACCADE_NATIVE": "1"}
+    paths = sorted(source.glob("packages/*/src"))
+    settings = {
+        "PYTHONPATH": os.pathsep.join(map(str, paths or [source / "src"])),
+        "HF_HUB_OFFLINE": "1",
+        "SACCADE_NATIVE": "1",
+    }
     if isa == "avx2":
         compiler = folder / "avx2-g++"
         compiler.write_text(COMPILER)

@@ -1,4 +1,4 @@
-"""Makes ``src/saccade/tools/diagrams/typefaces.npz``: how characters of common typefaces look in small diagrams.
+"""Makes ``typefaces.npz`` of the readers: how characters of common typefaces look in small diagrams.
 
     python benchmarks/diagram_typefaces.py
 
@@ -22,7 +22,7 @@ FONTS = (
     "LiberationSerif-Italic.ttf",
 )
 SIZE_PX = 26
-TARGET = Path("src/saccade/tools/diagrams/typefaces.npz")
+TARGET = Path("packages/readers/src/saccade/readers/diagrams/typefaces.npz")
 
 
 def main() -> None:

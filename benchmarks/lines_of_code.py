@@ -1,4 +1,4 @@
-"""Lines of code of ``src/saccade``, without blank lines, comments and docstrings: at one commit or more.
+"""Lines of code of Saccade's source, without blank lines, comments and docstrings: at one commit or more.
 
     python benchmarks/lines_of_code.py [REVISION ...]
 
@@ -8,13 +8,15 @@ of settings.
 
 import ast
 import io
+import re
 import subprocess
 import sys
 import tarfile
 import tokenize
 from collections import Counter
 
-SOURCE = "src/saccade/"
+SOURCE = re.compile(r"(?:packages/(\w+)/)?src/saccade/(\w+)")
+"""With the package and the room of a file; older revisions have one package."""
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -34,12 +36,13 @@ def code_lines(text: str) -> int:
 
 def counted(revision: str) -> Counter[str]:
     """Lines of code of each package at a revision."""
-    packed = subprocess.run(["git", "archive", revision, SOURCE], capture_output=True, check=True).stdout
+    packed = subprocess.run(["git", "archive", revision], capture_output=True, check=True).stdout
     lines: Counter[str] = Counter()
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
-            if member.name.endswith(".py") and (file := archive.extractfile(member)) is not None:
-                lines[member.name.removeprefix(SOURCE).partition("/")[0]] += code_lines(file.read().decode())
+            place = SOURCE.match(member.name) if member.name.endswith(".py") else None
+            if place is not None and (file := archive.extractfile(member)) is not None:
+                lines[place[1] or place[2]] += code_lines(file.read().decode())
     return lines
 
 

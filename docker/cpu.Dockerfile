@@ -23,8 +23,8 @@ RUN echo 'torch==2.13.0' \
     --hash=sha256:84453b69508ec79902f899c5ed9495acb9e2bbe9fda5f1d5d6f19e3c3842e1a7 \
     | pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cpu --requirement /dev/stdin
 COPY pyproject.toml README.md LICENSE ./
-COPY src src
-RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt '.[sandbox,http,services,view]'
+COPY packages packages
+RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt ./packages/* '.[sandbox,http,services,view]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs
 USER saccade
 WORKDIR /runs

@@ -13,8 +13,8 @@ COPY hashes.txt ./
 RUN grep '^pip==' hashes.txt | pip install --no-cache-dir --upgrade --requirement /dev/stdin
 RUN grep '^torch==' hashes.txt | pip install --no-cache-dir --no-deps --requirement /dev/stdin
 COPY pyproject.toml README.md LICENSE ./
-COPY src src
-RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt '.[sandbox,http,services,view,lora]'
+COPY packages packages
+RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt ./packages/* '.[sandbox,http,services,view,lora]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs
 USER saccade
 WORKDIR /runs

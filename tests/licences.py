@@ -15,10 +15,26 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[1]
+from places import ROOT, SOURCES
+
 PAGE = ROOT / "docs/licences.md"
 ALL = ROOT / "docs/licences.tsv"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT, *PACKAGES = (
+    tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for folder in (ROOT, *(source.parent for source in SOURCES))
+)
+_OWN: Mapping[str, list[str]] = {
+    one["name"]: [
+        *one["dependencies"],
+        *(
+            f"{need} and extra == '{extra}'" if ";" in need else f"{need}; extra == '{extra}'"
+            for extra, needs in one.get("optional-dependencies", {}).items()
+            for need in needs
+        ),
+    ]
+    for one in PACKAGES
+}
+"""What each package of Saccade asks for, as its metadata will say it."""
 EXTRAS: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
 LINES = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
 LOCKED = {canonicalize_name(name): pin for name, _, pin in (line.partition("==") for line in LINES if line)}
@@ -43,9 +59,9 @@ def closure(roots: Iterable[str], needs: Callable[[str], list[str] | None]) -> s
         if not holds or place in seen:
             continue
         seen.add(place)
-        further = needs(place[0])
+        further = _OWN.get(place[0]) or needs(place[0])
         if further is not None:
-            found.add(place[0])
+            found |= {place[0]} - _OWN.keys()
             waiting += [(text, place[1] or frozenset({""})) for text in further]
     return found
 

@@ -1,23 +1,24 @@
-"""The import-linter contract ``packages``: imports between the packages of ``packages.toml`` go the right way alone."""
+"""The import-linter contract ``packages``: a package imports those that its pyproject.toml names, and no other."""
 
+import re
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 
 from grimp import ImportGraph
-from importlinter import Contract, ContractCheck, fields, output
+from importlinter import Contract, ContractCheck, output
+
+from tests.places import ROOT, SOURCES
 
 
 class Packages(Contract):
-    """Each module is in one package, and imports what its package may."""
+    """Modules import modules of their own package and of those that it depends on."""
 
     type_name = "packages"
 
-    table = fields.StringField()
-
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Fails for wrong imports, names of the table that no module has, and modules of no package."""
-        faults = wrong_imports(graph, Path(str(self.table)))
+        """Fails for wrong imports."""
+        faults = wrong_imports(graph, homes(), dependencies())
         return ContractCheck(kept=not faults, metadata={"faults": faults})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
@@ -26,30 +27,46 @@ class Packages(Contract):
             output.print_error(f"{pair}: {what}")
 
 
-def homes_of(table: Path) -> dict[str, str]:
-    """The package of each name of the table."""
-    named: dict[str, str] = tomllib.loads(table.read_text(encoding="utf-8"))["modules"]
-    return {f"saccade.{name}": package for package, names in named.items() for name in names.split()}
+@cache
+def homes() -> dict[str, str]:
+    """The package of each module, by the folder that its file lies in."""
+    found = {}
+    for source in SOURCES:
+        for file in source.glob("saccade/**/*.py"):
+            found[".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__")] = (
+                source.parent.name
+            )
+    return found
 
 
-def package_of(module: str, homes: Mapping[str, str]) -> str:
-    """The package of a module, or "no package"."""
-    parts = module.split(".")
-    named = (".".join(parts[:length]) for length in range(len(parts), 1, -1))
-    return next((homes[one] for one in named if one in homes), "base" if not parts[1:] else "no package")
+@cache
+def dependencies() -> dict[str, frozenset[str]]:
+    """Packages of Saccade that each of them needs, by its pyproject.toml."""
+    return {
+        source.parent.name: frozenset(
+            found[1]
+            for need in project(source.parent.name)["dependencies"]
+            if (found := re.match(r"saccade-(\w+)", need))
+        )
+        for source in SOURCES
+    }
 
 
-def wrong_imports(graph: ImportGraph, table: Path) -> list[tuple[str, str]]:
-    """``(importing -> imported package, the import)`` of each that is not allowed; unknown names of the table first."""
-    allowed, homes = tomllib.loads(table.read_text(encoding="utf-8"))["may_import"], homes_of(table)
-    faults = [("the table", f"there is no module {name}") for name in sorted(homes.keys() - graph.modules)]
-    ours = {module for module in graph.modules if not graph.is_module_squashed(module)}
-    for module in sorted(ours):
-        own = package_of(module, homes)
-        for imported in sorted(graph.find_modules_directly_imported_by(module) & ours):
-            other = package_of(imported, homes)
-            if other != own and other not in allowed.get(own, ()):
-                faults.append((f"{own} -> {other}", f"{module} -> {imported}"))
-        if own == "no package":
-            faults.append((own, f"{module} is not in the table"))
+def project(package: str) -> dict[str, list[str]]:
+    """The table ``project`` of a package's pyproject.toml."""
+    text = (ROOT / "packages" / package / "pyproject.toml").read_text(encoding="utf-8")
+    table: dict[str, list[str]] = tomllib.loads(text)["project"]
+    return table
+
+
+def wrong_imports(
+    graph: ImportGraph, homes: Mapping[str, str], allowed: Mapping[str, frozenset[str]]
+) -> list[tuple[str, str]]:
+    """``(importing -> imported package, the import)`` of each that is not allowed."""
+    faults = []
+    for module in sorted(graph.modules & homes.keys()):
+        own = homes[module]
+        for imported in sorted(graph.find_modules_directly_imported_by(module) & homes.keys()):
+            if homes[imported] not in (own, *allowed[own]):
+                faults.append((f"{own} -> {homes[imported]}", f"{module} -> {imported}"))
     return faults

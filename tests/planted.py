@@ -12,20 +12,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-COPIED = ("src", "tests", "docs", "examples", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
+from places import ROOT, source_file
+
+COPIED = (
+    "packages",
+    "tests",
+    "docs",
+    "examples",
+    "benchmarks",
+    "conftest.py",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One wrong line: ``new`` in place of ``old``, which stands once in ``file``, a path below ``src/saccade``."""
+    """One wrong line: ``new`` in place of ``old``, which stands once in ``file``, a path below ``saccade``."""
 
     mechanism: str
     file: str
     old: str
     new: str
     tests: str
-    """That must fail, below ``tests``."""
+    """That must fail."""
 
 
 def read_faults() -> tuple[Fault, ...]:
@@ -49,7 +60,7 @@ FAULTS = read_faults()
 
 def plant(fault: Fault, root: Path) -> bytes:
     """Writes the fault into the source below ``root``; what stood there. ValueError where it does not fit once."""
-    path = root / "src/saccade" / fault.file
+    path = source_file(fault.file, root)
     before = path.read_bytes()
     if (count := before.count(fault.old.encode())) != 1:
         raise ValueError(f"{fault.mechanism}: {fault.file} has {fault.old!r} {count} times; mend tests/planted.txt")
@@ -60,10 +71,14 @@ def plant(fault: Fault, root: Path) -> bytes:
 def outcome(fault: Fault, root: Path) -> str:
     """``caught``, ``NOT CAUGHT``, or how else the tests ended, with the fault in the copy at ``root``."""
     before = plant(fault, root)
-    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": ""}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"tests/{fault.tests}"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, root.glob("packages/*/src"))),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", fault.tests]
     run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-    (root / "src/saccade" / fault.file).write_bytes(before)
+    source_file(fault.file, root).write_bytes(before)
     failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     # An error of the collection says nothing about the tests.
     ends = {0: "NOT CAUGHT", 1: "caught"}

@@ -32,7 +32,7 @@ def test_what_is_copied_is_in_the_tree_and_sent_to_the_builder(path: Path) -> No
     assert next(line for line in ignored if line and not line.startswith("#")) == "*"
     sent = {line[1:] for line in ignored if line.startswith("!")}
     copied = [word for name, words in instructions(path) if name == "COPY" for word in shlex.split(words)[:-1]]
-    assert {"pyproject.toml", "hashes.txt", "src", PROJECT["readme"], *PROJECT["license-files"]} == set(copied)
+    assert {"pyproject.toml", "hashes.txt", "packages", PROJECT["readme"], *PROJECT["license-files"]} == set(copied)
     assert [one for one in copied if not (ROOT / one).exists() or one not in sent] == []
     assert not any(fnmatch(one, pattern) for one in copied for pattern in ignored[1:] if pattern[:1] not in ("!", "*"))
 
@@ -69,4 +69,4 @@ def test_the_image_runs_the_command_as_a_user_that_is_not_root(path: Path) -> No
     user = next(words for name, words in steps if name == "USER")
     made = " ".join(words for name, words in steps[: steps.index(("USER", user))] if name == "RUN")
     assert re.search(rf"useradd [^&]*\b{user}\b", made)
-    assert [words for name, words in steps if name == "ENTRYPOINT"] == [f'["{next(iter(PROJECT["scripts"]))}"]']
+    assert [words for name, words in steps if name == "ENTRYPOINT"] == ['["saccade"]']

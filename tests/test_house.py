@@ -2,21 +2,20 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from places import ROOT, source_file, source_files
 from planted import FAULTS
-
-ROOT = Path(__file__).parents[1]
 
 _ASSERTING = ("raises", "warns", "call_and_validate", "wait_for")
 
 
-def parsed(folder: str, names: str = "*.py") -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted((ROOT / folder).rglob(names)):
-        yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+def parsed(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, ast.Module]]:
+    for name, path in files:
+        yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 
 Nodes = Sequence[tuple[str, Sequence[ast.AST]]]
@@ -26,7 +25,7 @@ Nodes = Sequence[tuple[str, Sequence[ast.AST]]]
 @pytest.fixture(scope="module")
 def source() -> Nodes:
     """Parsed and walked once: that takes longer than all that is looked for."""
-    return [(path, list(ast.walk(tree))) for path, tree in parsed("src")]
+    return [(path, list(ast.walk(tree))) for path, tree in parsed(source_files())]
 
 
 def test_each_class_name_means_one_thing(source: Nodes) -> None:
@@ -38,10 +37,14 @@ def test_each_class_name_means_one_thing(source: Nodes) -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def files_of_tests() -> list[Path]:
+    return [file for tests in ("tests", "packages/*/tests") for file in sorted(ROOT.glob(f"{tests}/**/*.py"))]
+
+
 def test_each_test_asserts_something() -> None:
     silent = [
         f"{path}::{node.name}"
-        for path, tree in parsed("tests")
+        for path, tree in parsed((str(file.relative_to(ROOT)), file) for file in files_of_tests())
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
         if not any(_asserts(part) for part in ast.walk(node))
@@ -72,9 +75,9 @@ def test_no_loader_runs_code_of_a_checkpoint_or_asks_the_network_for_one(source:
 def test_nothing_unpickles_but_where_it_is_known_what(source: Nodes) -> None:
     """Readers that make plain data of a pickle, and tests that read what they have written themselves."""
     known = {
-        "src/saccade/learner/shard_index.py",
-        "src/saccade/tasks/datasets/pickles.py",
-        "src/saccade/testing/ranks.py",
+        "learner/shard_index.py",
+        "tasks/datasets/pickles.py",
+        "testing/ranks.py",
     }
     found = {
         path
@@ -105,33 +108,33 @@ def _says(node: ast.Call, name: str, value: bool) -> bool:
 
 def test_what_make_check_leaves_out_is_there() -> None:
     left_out = (ROOT / "tests/left_out_of_check.txt").read_text(encoding="utf-8").split()
-    assert [name for name in left_out if not (ROOT / "tests" / name).is_file()] == []
+    assert [name for name in left_out if not (ROOT / name).is_file()] == []
     assert left_out == sorted(set(left_out))
 
 
 def test_each_planted_fault_fits_one_place_and_names_tests_that_are_there() -> None:
-    assert [one for one in FAULTS if (ROOT / "src/saccade" / one.file).read_text("utf-8").count(one.old) != 1] == []
-    assert [one.tests for one in FAULTS if not (ROOT / "tests" / one.tests).is_file()] == []
+    assert [one for one in FAULTS if source_file(one.file).read_text("utf-8").count(one.old) != 1] == []
+    assert [one.tests for one in FAULTS if not (ROOT / one.tests).is_file()] == []
 
 
 def test_no_room_offers_a_name_that_one_of_its_modules_takes() -> None:
     """Python sets a module that is imported as an attribute of its package, over a function of that name."""
     taken = [
         f"{room}: {alias.name} of {node.module}"
-        for room, tree in parsed("src", "__init__.py")
+        for room, tree in parsed(source_files("__init__.py"))
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
-        if _is_module(Path(room).parent / alias.name)
+        if _is_module(f"{Path(room).parent}/{alias.name}")
         # A module that the room imports itself has set its own attribute before the name replaces it.
-        if not _is_module(ROOT / "src" / node.module.replace(".", "/") / alias.name)
+        if not _is_module(f"{node.module.removeprefix('saccade.').replace('.', '/')}/{alias.name}")
         and (node not in tree.body or node.module.rpartition(".")[2] != alias.name)
     ]
     assert taken == []
 
 
-def _is_module(path: Path) -> bool:
-    return (ROOT / path).with_suffix(".py").is_file() or (ROOT / path / "__init__.py").is_file()
+def _is_module(name: str) -> bool:
+    return any(path for end in (".py", "/__init__.py") for path in ROOT.glob(f"packages/*/src/saccade/{name}{end}"))
 
 
 _OWN_FILES = (
@@ -188,7 +191,7 @@ def test_files_that_strangers_may_have_laid_out_are_opened_by_one_module(source:
     found = [
         f"{path}:{node.lineno}: {ast.unparse(node)[:60]}"
         for path, nodes in source
-        if not path.removeprefix("src/saccade/").startswith(_OWN_FILES)
+        if not path.startswith(_OWN_FILES)
         for node in nodes
         if isinstance(node, ast.Call) and _opens(node) and "check_plain(" not in ast.unparse(node)
     ]

@@ -1,10 +1,7 @@
 """Messages about what is not installed say what works in a clone."""
 
-from pathlib import Path
-
+from places import ROOT
 from saccade.errors import missing_extra
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_a_missing_extra_is_named_with_the_command_that_brings_it() -> None:
@@ -16,8 +13,6 @@ def test_a_missing_extra_is_named_with_the_command_that_brings_it() -> None:
 def test_nothing_tells_anybody_to_install_the_package_of_that_name_from_the_index() -> None:
     # The name on the index belongs to another project.
     said = "saccade" + "["
-    files = [
-        path for room in ("src", "docs", "benchmarks", "studies", "examples") for path in (ROOT / room).rglob("*.*")
-    ]
-    texts = [path for path in files if path.suffix in {".py", ".md", ".toml"}]
+    files = [path for room in ("packages", "docs", "studies", "examples") for path in (ROOT / room).rglob("*.*")]
+    texts = [path for path in files if path.suffix in {".py", ".md", ".toml"} and "tests" not in path.parts]
     assert [path for path in texts if said in path.read_text(encoding="utf-8")] == []

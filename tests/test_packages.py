@@ -1,66 +1,74 @@
-"""The packages that Saccade becomes: no import goes the wrong way."""
+"""The packages of the repository: no import goes the wrong way, each can be had without those above it."""
 
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import grimp
 import pytest
 from grimp import ImportGraph
 
-from packages import homes_of, package_of, wrong_imports
+from packages import dependencies, homes, project, wrong_imports
+from places import ROOT, SOURCES
+from saccade.distribution import __version__
 from saccade.entry_points import own_targets, part
 from saccade.errors import UserError
 
-ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "tests" / "packages.toml"
+
+def test_every_module_imports_what_its_package_may() -> None:
+    graph = grimp.build_graph("saccade", cache_dir=None)
+    assert wrong_imports(graph, homes(), dependencies()) == []
+    # Folders without an ``__init__`` are parts of the namespace, and no modules of a file.
+    assert sorted(homes().keys() - graph.modules) == []
 
 
-def test_every_module_is_in_a_package_and_imports_what_its_package_may() -> None:
-    assert wrong_imports(grimp.build_graph("saccade", cache_dir=None), TABLE) == []
-
-
-def test_a_wrong_import_and_a_module_without_a_package_are_found(tmp_path: Path) -> None:
+def test_a_wrong_import_is_found() -> None:
     graph = ImportGraph()
-    for name in ("saccade", "saccade.train", "saccade.gym", "saccade.gym.looks", "saccade.new"):
+    for name in ("saccade", "saccade.train", "saccade.gym", "saccade.gym.looks"):
         graph.add_module(name)
     graph.add_import(importer="saccade.train", imported="saccade.gym.looks")
     graph.add_import(importer="saccade.gym", imported="saccade.train")
-    table = tmp_path / "packages.toml"
-    table.write_text('may_import = {core = ["gym"]}\nmodules = {core = "train gone", gym = "gym"}\n')
-    assert wrong_imports(graph, table) == [
-        ("the table", "there is no module saccade.gone"),
-        ("gym -> core", "saccade.gym -> saccade.train"),
-        ("no package", "saccade.new is not in the table"),
-    ]
+    places = {"saccade.train": "core", "saccade.gym": "gym", "saccade.gym.looks": "gym"}
+    allowed = {"core": frozenset({"gym"}), "gym": frozenset[str]()}
+    assert wrong_imports(graph, places, allowed) == [("gym -> core", "saccade.gym -> saccade.train")]
 
 
-def test_the_core_runs_without_the_other_parts_and_says_what_is_missing(tmp_path: Path) -> None:
-    source, homes = ROOT / "src", homes_of(TABLE)
-    for file in (one for one in source.rglob("*") if one.is_file() and "__pycache__" not in one.parts):
-        place = file.relative_to(source)
-        module = ".".join(place.with_suffix("").parts).removesuffix(".__init__")
-        if file.suffix != ".py" or package_of(module, homes) in ("base", "core"):
-            (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / place).symlink_to(file)
+def test_no_two_packages_hold_one_file_and_none_an_init_of_the_namespace() -> None:
+    files = [file.relative_to(source) for source in SOURCES for file in source.rglob("*") if file.is_file()]
+    ours = [file for file in files if "__pycache__" not in file.parts and not file.parts[0].endswith(".egg-info")]
+    assert len(ours) == len(set(ours))
+    assert Path("saccade/__init__.py") not in ours
+
+
+def test_all_packages_have_one_version() -> None:
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tables = [whole, *(project(source.parent.name) for source in SOURCES)]
+    assert {table["version"] for table in tables} == {__version__}
+    pins = {need.split("[")[0] for table in tables for need in table["dependencies"] if need.startswith("saccade-")}
+    assert all(need.endswith(f"=={__version__}") for need in pins if "==" in need)
+    names = {f"saccade-{source.parent.name}" for source in SOURCES}
+    assert {need.split("=")[0].split("[")[0] for need in whole["dependencies"]} == names
+
+
+def test_the_core_runs_without_the_other_parts_and_says_what_is_missing() -> None:
     alone = "from pathlib import Path; import saccade.train.run; from saccade.cli.running import draw_report"
-    told = core(tmp_path, "-c", f"{alone}; print(draw_report(Path('run')))")
+    told = core("-c", f"{alone}; print(draw_report(Path('run')))")
     assert told == "Report: none, since Saccade's viewer, which draws it, is not installed\nFalse\n"
-    listed = core(tmp_path, "-m", "saccade", "--help")
+    listed = core("-m", "saccade", "--help")
     assert " train " in listed
     assert " eval " not in listed
 
 
-def core(path: Path, *arguments: str) -> str:
-    """What Python prints with the sources at ``path``."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, "PYTHONPATH": str(path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+def core(*arguments: str) -> str:
+    """What Python prints where only base and core, and what others made, are installed."""
+    others = [one for one in sys.path if one and not Path(one).is_relative_to(ROOT / "packages")]
+    ours = [str(ROOT / "packages" / name / "src") for name in ("base", "core")]
+    # Without the folders of .pth files, by which a clone finds all packages.
+    command = [sys.executable, "-S", *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*ours, *others])}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def test_every_function_that_a_part_has_for_another_is_there() -> None:
@@ -74,3 +82,19 @@ def test_training_loads_no_tool_with_a_machine_behind_it_before_it_is_named() ->
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     rooms = ("catalogue", "code", "page_search", "sandbox", "services", "retrieval", "curation")
     assert [name for name in loaded if set(name.split(".")) & set(rooms)] == []
+
+
+def test_a_foreign_package_of_this_name_is_named_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "saccade").mkdir()
+    (tmp_path / "saccade" / "__init__.py").touch()
+    run = subprocess.run(
+        [sys.executable, "-c", "from saccade_command import main; main()"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    assert run.stderr == (
+        f"saccade: {tmp_path}/saccade/__init__.py is a package of somebody else's with the name saccade and hides "
+        "Saccade; move it elsewhere\n"
+    )

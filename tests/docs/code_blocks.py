@@ -4,12 +4,13 @@ Above each block of Python or bash stands ``<!-- run by tests/FILE.py -->`` or `
 ``<!-- all run by tests/FILE.py -->`` speaks of every block of its page. Run as a script, this prints the table.
 """
 
-from places import ROOT
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from places import ROOT
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 _BLOCK = re.compile(r"(?:^<!-- (?P<marker>[^>]*) -->\n+)?^```(?P<language>python|bash)\n(?P<code>.*?)^```", re.M | re.S)

@@ -5,13 +5,13 @@
 asks each page once and prints those that do not answer.
 """
 
-from places import ROOT
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
+
+from places import ROOT
 
 PAGES = (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md")))
 HOSTS = {"arxiv.org", "github.com"}

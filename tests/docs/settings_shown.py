@@ -1,9 +1,8 @@
 """Settings beside the papers' values on a page; ``python tests/docs/settings_shown.py`` writes it anew."""
 
-from places import ROOT
 import json
-from pathlib import Path
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.train.recipe_loading import documented, load_recipe, settings_of

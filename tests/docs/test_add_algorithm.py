@@ -1,6 +1,5 @@
 """The page "Add an algorithm": its algorithms are what it says, and a recipe learns by one of them."""
 
-from places import ROOT
 import json
 import logging
 import re
@@ -13,6 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
+from places import ROOT
 from saccade.algorithms import PolicyTokens
 from saccade.config.context import RecipeContext
 from saccade.media.store import MediaStore

@@ -1,11 +1,10 @@
 """The page "Add an environment": its environment keeps the contract, and what it says of the example is so."""
 
-from places import ROOT
 import re
-from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.envs import EnvironmentContext, ExpertEnvironment
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model

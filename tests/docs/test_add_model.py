@@ -1,6 +1,5 @@
 """The page "A judge or a model behind your reward": its recipes open their models, are paid by them, and count them."""
 
-from places import ROOT
 import json
 import re
 import sys
@@ -11,6 +10,7 @@ from types import ModuleType
 import pytest
 from PIL import Image
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore

@@ -1,6 +1,5 @@
 """The pages "Add a tool", "Add a data set" and "Add a recipe": their code runs as it stands there."""
 
-from places import ROOT
 import json
 import re
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.train.recipe_loading import load_recipe
 from warm import run_warm

@@ -1,6 +1,5 @@
 """The page "Add a reward": its three rewards keep the contract and pay what the page says."""
 
-from places import ROOT
 import re
 import sys
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from places import ROOT
 from saccade.cli import run_command
 from saccade.errors import MachineError
 from saccade.models.checkpoint import base_checkpoint

@@ -1,6 +1,5 @@
 """The page "Add a task family": its family is drawn, measured, curated and served, and its source is kept in mind."""
 
-from places import ROOT
 import json
 import re
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.cli.entry import run_command
 from saccade.config.sources import families_in, family_inputs
 from saccade.envs.visual_reasoning import VisualReasoningEnv

@@ -1,6 +1,5 @@
 """Texts of the drawings in concepts.md fit into their boxes in DejaVu Sans, the widest of the usual fonts."""
 
-from places import ROOT
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -8,6 +7,8 @@ from pathlib import Path
 import matplotlib
 import pytest
 from PIL import ImageFont
+
+from places import ROOT
 
 DRAWINGS = ROOT / "docs" / "drawings"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"

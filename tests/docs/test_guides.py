@@ -1,13 +1,12 @@
 """Guides hold to the code: settings, metrics, others' names, exit statuses, variables and the papers' values."""
 
-from places import ROOT
 import dataclasses
 import re
-from pathlib import Path
 
 import settings_shown
 from trl import GRPOConfig
 
+from places import ROOT, source_files
 from saccade.cli import entry
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions_settings import QuestionsSettings
@@ -15,7 +14,7 @@ from saccade.train.recipe_loading import documented
 
 DOCS = ROOT / "docs"
 KEYS = {one.key for one in documented(QuestionsSettings())}
-SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+SOURCE = "\n".join(path.read_text(encoding="utf-8") for _, path in source_files())
 
 
 def rows(page: str) -> list[list[str]]:

@@ -3,7 +3,6 @@
 The pages: argos.md, audit.md, curation.md, environments.md, retrieval.md, sandbox.md, services.md.
 """
 
-from places import ROOT
 import contextlib
 import io
 import json
@@ -14,6 +13,7 @@ import pytest
 from code_blocks import python_of
 from PIL import Image, ImageDraw
 
+from places import ROOT
 from saccade.media.store import MediaStore
 from saccade.rewards.hack_check import drawn_tasks
 from saccade.tasks.claims import claims_of

@@ -1,8 +1,8 @@
 """Studies: a folder each, with a question and a line in the index; links, scripts and data of pages are there."""
 
-from places import ROOT
 import re
-from pathlib import Path
+
+from places import ROOT
 
 PAGES = sorted((ROOT / "studies").rglob("*.md"))
 

@@ -1,6 +1,5 @@
 """The loop by hand and a run of the same questions do the same, to the last bit."""
 
-from places import ROOT
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from places import ROOT
 from saccade.models import base_checkpoint, load_model
 from saccade.runs.metrics import read_metrics
 from saccade.runs.progress import Progress

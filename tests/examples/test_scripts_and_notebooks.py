@@ -1,6 +1,5 @@
 """The example scripts and the notebooks run as they stand there, in an empty folder."""
 
-from places import ROOT
 import json
 import re
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from warm import run_warm
 
 EXAMPLES = ROOT / "examples"

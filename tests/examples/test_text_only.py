@@ -1,11 +1,11 @@
 """The example without images: an environment of its own, imitated, learnt in and measured in."""
 
-from places import ROOT
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.envs.environment import ExpertEnvironment
 from saccade.media.store import MediaStore

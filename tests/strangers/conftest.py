@@ -1,7 +1,15 @@
 """Releases, runs and videos of other tests are material here too."""
 
 import sys
-from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
-sys.path += [str(TESTS / name) for name in ("tasks/datasets", "evaluation/benchmarks", "viewer", "media")]
+from places import ROOT
+
+sys.path += [
+    str(ROOT / "packages" / name)
+    for name in (
+        "core/tests/tasks/datasets",
+        "evals/tests/evaluation/benchmarks",
+        "view/tests/viewer",
+        "base/tests/media",
+    )
+]

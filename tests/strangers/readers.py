@@ -172,7 +172,7 @@ OTHERS: dict[str, str] = {
     "runs/own_origins.py": "reads hashes in the user's own state, which no checkpoint writes",
     "runs/progress.py": "opens the null device alone",
     "runs/restoring.py": "writes what it brings from a folder elsewhere",
-    "runs/save_folder.py": "checks names and checksums of what it brings (packages/core/tests/train/test_save_folder.py)",
+    "runs/save_folder.py": "checks names and checksums of what it brings (test_save_folder.py)",
     "runs/saver.py": "copies files of a run that this process writes",
     "runs/trackers/following.py": "imports a tracker of its own table",
     "sandbox/displays.py": "opens pictures inside of the sandbox",

@@ -1,16 +1,14 @@
 """No module of the source opens a file, or loads code, without being known here: a new reader must be watched too."""
 
-from places import ROOT
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from loaders import LOADERS
 
+from places import source_files
 from readers import NATIVE, OTHERS, READ_BY
 
-SOURCE = ROOT / "src" / "saccade"
 _CALLS = frozenset(
     [
         "open",
@@ -56,12 +54,12 @@ _BUILT_IN = ("exec", "eval", "compile", "__import__")
 
 def opening_modules() -> Iterator[tuple[str, str]]:
     """Modules that call something that opens a file or loads code, with one of its names."""
-    for path in sorted(SOURCE.rglob("*.py")):
+    for module, path in source_files():
         tree = ast.parse(path.read_text("utf-8"))
         own = {one.name for node in ast.walk(tree) if _is_of_plain_files(node) for one in node.names}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and (name := _opening(node.func, own)):
-                yield str(path.relative_to(SOURCE)), name
+                yield module, name
 
 
 def _is_of_plain_files(node: ast.AST) -> bool:

@@ -4,7 +4,6 @@ An audit hook sees what Python does. Libraries in C and Rust open files past it;
 of decoys that every hostile input points at. Both only record: nothing is stopped, since a reader might survive that.
 """
 
-from places import ROOT
 import ctypes
 import os
 import socket
@@ -16,7 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SOURCE = ROOT / "src"
+from places import ROOT, SOURCES
+
+OWN = f"{ROOT}/packages/"
 _IN_OPEN, _IN_MODIFY, _IN_ATTRIB, _IN_CREATE, _IN_DELETE, _IN_MOVED = 0x20, 0x2, 0x4, 0x100, 0x200, 0xC0
 _NAMES = {_IN_OPEN: "opened", _IN_MODIFY: "written", _IN_ATTRIB: "changed", _IN_CREATE: "made", _IN_DELETE: "removed"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -63,7 +64,7 @@ INSTALLED = tuple(
         sys.prefix,
         sys.base_prefix,
         *sysconfig.get_paths().values(),
-        str(SOURCE),
+        *map(str, SOURCES),
         str(Path(__file__).parents[1]),
     }
 )
@@ -171,7 +172,7 @@ class Watch:
     def _process(self, arguments: tuple[object, ...]) -> None:
         command = [_text(one) for one in arguments[1]] if isinstance(arguments[1], list | tuple) else []
         ours = command[1:3] if command[:1] == [sys.executable] else []
-        is_ours = any(one.startswith("saccade.") or one.startswith(str(SOURCE)) for one in ours) or "-c" in ours
+        is_ours = any(one.startswith("saccade.") or one.startswith(OWN) for one in ours) or "-c" in ours
         if not is_ours:
             self.reached.append(f"subprocess.Popen {arguments[1]!r}"[:200])
 
@@ -200,8 +201,8 @@ def _reader() -> str:
     frame = sys._getframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(f"{SOURCE}/") and not file.endswith("/plain_files.py"):
-            return file.removeprefix(f"{SOURCE}/")
+        if file.startswith(OWN) and not file.endswith("/plain_files.py"):
+            return file.partition("/src/")[2]
         frame = frame.f_back  # type: ignore[assignment]
     return ""
 

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the command line; a foreign package ``saccade``, which Python prefers to a namespace, ends it in a sentence."""
+    """Runs the command line; a foreign package ``saccade``, which Python prefers to a namespace, ends it."""
     import saccade
 
     if place := getattr(saccade, "__file__", None):

@@ -1,12 +1,11 @@
 """Families as the command lists them."""
 
-from places import ROOT
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from places import ROOT
 from saccade.cli.families import families
 from saccade.errors import UserError
 from saccade.gym.registry import gym_families

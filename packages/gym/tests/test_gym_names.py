@@ -1,10 +1,10 @@
 """Names of the gym: a family, a program of it, a look, options; and what is said of wrong ones."""
 
-from places import ROOT
 from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.errors import UserError
 from saccade.gym.drawn import ALL_FAMILIES
 from saccade.gym.registry import DOMAINS, find_draw, gym_families

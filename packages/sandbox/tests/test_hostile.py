@@ -1,6 +1,5 @@
 """Hostile code, run in every way that the sandbox promises to withstand: `hostile/` holds the attacks and the judge."""
 
-from places import ROOT
 import importlib.util
 import os
 import subprocess
@@ -10,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from hostile.attack import Attack
 from hostile.attacks import BOMBS, CORRUPTION, ESCAPES
 from hostile.judge import Judge, judging, promised
-
+from places import ROOT, SOURCES
 from saccade.sandbox import Isolation
 
 ALL = ESCAPES + BOMBS + CORRUPTION
@@ -114,7 +114,7 @@ def _judged_as_nobody(isolation: Isolation, folder: Path, names: list[str]) -> s
     told = subprocess.run(
         [python, "-m", "hostile.judge", isolation, *names],
         cwd=Path(__file__).parent,
-        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(map(str, SOURCES))},
         user=65534,
         group=65534,
         extra_groups=[],

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from hostile.host import descendants, eventually, settled
 from hostile.judge import LIMITS
-
 from saccade.errors import MachineError
 from saccade.sandbox import Isolation, RunResult, Sandbox
 

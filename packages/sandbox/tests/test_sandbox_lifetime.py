@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hostile.host import descendants, eventually
 
+from hostile.host import descendants, eventually
 from saccade.errors import MachineError, UserError
 from saccade.sandbox import Isolation, NoIsolationWarning, Sandbox, Session
 

@@ -1,18 +1,15 @@
 """What is refused before work starts, and what the kernel gave."""
 
-from places import ROOT
 import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from saccade.errors import UserError
 from saccade.sandbox import Limits, NoIsolationWarning, Sandbox, Session
-
 
 
 def test_wrong_settings_are_refused_at_once() -> None:

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 import xxhash
+
 from saccade.atomic import TEMPORARY_PREFIX, write_bytes_atomic
 from saccade.characters import shell_words
 from saccade.errors import UserError

@@ -7,5 +7,5 @@ __version__ = "0.1.0"
 
 
 def source_folders() -> tuple[Path, ...]:
-    """Each folder ``saccade`` that modules are imported from: one where wheels share it, one for each package of a clone."""
+    """Each folder ``saccade`` that holds modules: one where wheels share it, one for each package of a clone."""
     return tuple(dict.fromkeys(map(Path, sys.modules["saccade"].__path__)))

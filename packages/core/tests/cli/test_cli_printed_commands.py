@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import saccade
+from places import source_files
 from saccade.characters import shell_words
 
-SOURCE = Path(saccade.__file__).parent
 ONE_WORD = r"shell_words|repo\b|entry\.name|self\.people|NAME\b"
 COMMAND = re.compile(rf"(?:saccade [a-z-]+|rm -r|cd|--include_path)(?: [^\s`{{}}\"]+)* {{(?!{ONE_WORD})")
 """A printed command with a value that is not quoted; names of repositories and tools have no blanks."""
@@ -17,8 +16,8 @@ COMMAND = re.compile(rf"(?:saccade [a-z-]+|rm -r|cd|--include_path)(?: [^\s`{{}}
 
 def test_every_path_in_a_printed_command_is_quoted() -> None:
     found = [
-        f"{file.relative_to(SOURCE)}: {line.strip()}"
-        for file in sorted(SOURCE.rglob("*.py"))
+        f"{name}: {line.strip()}"
+        for name, file in source_files()
         for line in file.read_text().splitlines()
         if COMMAND.search(line)
     ]

@@ -1,6 +1,5 @@
 """The commands over small models in the files that publishers wrote, from a folder and by name from a hub."""
 
-from places import ROOT
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import httpx
 import pytest
 from PIL import Image
 
+from places import ROOT
 from published_models import SIZES, write_published
 from saccade.cli import run_command
 from saccade.testing.hub_server import FakeHub

@@ -1,14 +1,13 @@
 """The engine of ``docs/add/engine.md`` samples what the local one samples."""
 
-from places import ROOT
 import asyncio
 import re
 import runpy
 import sys
-from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.engines.engine import EngineContext, Sampling, candidates
 from saccade.engines.local import LocalEngine

@@ -1,6 +1,5 @@
 """The process that watches vLLM's server ends all that the server left behind, and tells how the server ended."""
 
-from places import ROOT
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.engines.vllm.server import OWNED_FOLDER
 
 PLUGIN = ROOT / "examples" / "engine"

@@ -1,10 +1,8 @@
 """math-verify's verdicts are reported beside ours; hostile answers cost bounded time and are no verdict."""
 
-from places import ROOT
-from pathlib import Path
-
 import pytest
 
+from places import source_files
 from saccade.errors import MachineError
 from saccade.evaluation.samples import StoredSample
 from saccade.evaluation.second_verdicts import ENDED, LATE, TOO_LONG, MathVerify, second_verdicts
@@ -73,6 +71,5 @@ def test_without_memory_it_does_not_start() -> None:
 
 
 def test_it_rewards_nothing() -> None:
-    source = ROOT / "src" / "saccade"
-    users = [path.name for path in source.rglob("*.py") if "second_verdicts" in path.read_text(encoding="utf-8")]
+    users = [path.name for _, path in source_files() if "second_verdicts" in path.read_text(encoding="utf-8")]
     assert sorted(users) == ["measured.py", "second_verdicts.py"]

@@ -1,12 +1,11 @@
 """A training step's memory with a large vocabulary, measured in a process of its own."""
 
-from places import ROOT
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from warm import run_warm
 
 SCRIPT = ROOT / "benchmarks" / "logprob_memory.py"

@@ -1,6 +1,5 @@
 """Checkpoints that bring code, or ask for that of others: none of it is run, and nobody is asked whether it may be."""
 
-from places import ROOT
 import json
 import pickle
 import shutil
@@ -12,13 +11,14 @@ import pytest
 from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
 
+from places import SOURCES
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import load_model
 from saccade.models.vlm import quiet_transformers
 from warm import TORCH, run_warm
 
-SOURCE = ROOT / "src"
+SOURCE = ":".join(map(str, SOURCES))
 LOADS = """
 import sys
 from pathlib import Path

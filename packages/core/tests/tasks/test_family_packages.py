@@ -1,11 +1,12 @@
 """Families that other packages offer: found by their entry point, imported on use, and never in the place of ours."""
 
-from places import ROOT
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from places import ROOT
 
 SPECKS = (ROOT / "docs" / "add" / "task_family.md").read_text(encoding="utf-8")
 USE = """

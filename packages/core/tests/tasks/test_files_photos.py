@@ -1,13 +1,12 @@
 """The example questions about real pictures, read as a user reads them."""
 
-from places import ROOT
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.files import read_tasks

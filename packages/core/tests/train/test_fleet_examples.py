@@ -1,6 +1,5 @@
 """The layouts in ``examples/fleet``: their settings exist and pass, and what is a script or a manifest can be read."""
 
-from places import ROOT
 import json
 import re
 import subprocess
@@ -10,6 +9,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from places import ROOT
 from published_models import config_of
 from saccade.cli import run_command
 from saccade.config.context import RecipeContext

@@ -1,6 +1,5 @@
 """What is said of a run's memory before it begins: counted from a configuration, part by part."""
 
-from places import ROOT
 import json
 import re
 from dataclasses import replace
@@ -10,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from transformers import AutoModelForImageTextToText
 
+from places import ROOT
 from published_models import config_of
 from saccade.bench.checkpoint import SIZES, write_checkpoint
 from saccade.cli import run_command

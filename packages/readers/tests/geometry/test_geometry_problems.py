@@ -1,19 +1,17 @@
 """The problems of ``examples/geometry_problems.jsonl``; ``benchmarks/geometry.py`` prints their score and times."""
 
-from places import ROOT
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.readers.geometry.cdl import statements_of
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.solver import SolverAnswer, solve
 
 PROBLEMS: list[dict[str, str]] = [
-    json.loads(line)
-    for line in (ROOT / "examples/geometry_problems.jsonl").read_text().splitlines()
+    json.loads(line) for line in (ROOT / "examples/geometry_problems.jsonl").read_text().splitlines()
 ]
 EVERY = 4
 """Of the problems with an answer, one in so many is solved here; of the open ones, all."""

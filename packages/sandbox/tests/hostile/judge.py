@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hostile.attack import LOOK, NOTHING, PRELUDE, Attack
 from hostile.host import BrokenError, Host, descendants, settled
-
 from saccade.errors import MachineError
 from saccade.sandbox import Isolation, Limits, RunResult, Sandbox, Session
 

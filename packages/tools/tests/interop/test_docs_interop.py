@@ -1,6 +1,5 @@
 """What docs/interop.md shows runs as it stands there."""
 
-from places import ROOT
 import re
 import sys
 import threading
@@ -13,6 +12,7 @@ import uvicorn
 from click.testing import CliRunner
 from trl_small import write_parts
 
+from places import ROOT
 from saccade.cli.commands import saccade
 from saccade.interop.openenv.server import openenv_app
 from saccade.testing import TINY_VIEW

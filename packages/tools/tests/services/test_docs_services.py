@@ -1,6 +1,5 @@
 """What docs/services.md shows is so."""
 
-from places import ROOT
 import re
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import httpx
 from PIL import Image
 from served import Served
 
+from places import ROOT
 from saccade.media.store import MediaStore
 from saccade.services.settings import ToolServerSettings, serving_of
 from saccade.tools.catalogue.settings import read_tools_file

@@ -1,4 +1,4 @@
-"""The code tool beside a sandbox that does what a test says; with the real one in ``packages/core/tests/envs/test_envs_code.py``."""
+"""The code tool beside a sandbox that does what a test says; with the real one in ``test_envs_code.py``."""
 
 import ast
 import threading

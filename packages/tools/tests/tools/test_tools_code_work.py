@@ -1,4 +1,4 @@
-"""What counts as work, from what runs show; with code that really runs in ``packages/core/tests/envs/test_envs_code_work.py``."""
+"""What counts as work, from what runs show; with code that really runs in ``test_envs_code_work.py``."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,5 @@
 """A package of somebody else, as pip installs it, adds a figure and a section; a broken one is named and left out."""
 
-from places import ROOT
 import json
 import re
 import sys
@@ -11,6 +10,7 @@ import pytest
 from view_client import viewing
 from viewer_fake_run import make_run
 
+from places import ROOT
 from saccade.cli.entry import run_command
 from saccade.types import Json
 from test_entry_points import installed

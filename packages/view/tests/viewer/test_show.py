@@ -1,6 +1,5 @@
 """``saccade show`` on a small run: why a trajectory got its reward."""
 
-from places import ROOT
 import asyncio
 import json
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.algorithms.policy_gradient import grpo
 from saccade.cli import run_command
 from saccade.learner.optimizer import OptimizerSettings

@@ -1,6 +1,5 @@
 """What a page says of what the policy was sent: its prompt, and the size at which it saw each picture."""
 
-from places import ROOT
 import json
 import shutil
 from dataclasses import replace
@@ -9,13 +8,14 @@ from pathlib import Path
 import pytest
 from viewer_fake_run import guessing_attempt, search_task
 
+from places import source_file
 from saccade.media.store import MediaStore
 from saccade.types import Attempt, Segment
 from saccade.viewer.scene.parts import Identity
 from saccade.viewer.scene.scene import scene_of
 from saccade.viewer.store.policy_files import PolicyFiles, policy_files_below
 
-BASE = ROOT / "src/saccade/models/base_checkpoint"
+BASE = source_file("models/base_checkpoint")
 WHERE = Identity(id="a.0", run="r", stage="rl", step=1)
 
 

@@ -7,6 +7,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, cast
 
 import msgspec
+
 from saccade.types import Json
 
 _decode = msgspec.json.Decoder().decode

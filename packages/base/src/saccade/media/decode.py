@@ -12,6 +12,7 @@ from pathlib import Path
 from PIL import Image
 from PIL.ImageFile import ImageFile
 from PIL.TiffImagePlugin import TiffImageFile
+
 from saccade.errors import UserError
 from saccade.media.budget import DECODING
 from saccade.media.conversion import GreyRangeError, rgb_of

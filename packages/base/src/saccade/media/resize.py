@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import UserError
 from saccade.geometry import Box, CoordinateConvention, Frame
 from saccade.types import ImageRef

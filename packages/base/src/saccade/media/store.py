@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cachetools import LRUCache
 from PIL import Image
+
 from saccade.atomic import link_or_copy, write_whole
 from saccade.media.conversion import strips_of
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, decode_image, to_rgb

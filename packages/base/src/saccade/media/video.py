@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 from PIL import Image
+
 from saccade.errors import missing_extra
 from saccade.media.budget import DECODING
 from saccade.media.decode import DEFAULT_LIMITS, ImageLimits, MediaError, to_rgb

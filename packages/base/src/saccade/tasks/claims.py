@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PIL import Image
+
 from saccade.tasks.scene import FamilyFunction, Scene
 from saccade.types import Task
 

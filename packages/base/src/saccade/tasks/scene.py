@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.geometry import Box, Mask, Point
 from saccade.types import Answer, AnswerKind, ExpertTurn, Json, SceneObject, Target, ToolCall
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from numpy.random import Generator
+
 from saccade.geometry import Box
 from saccade.tasks.scene import SIZE_PX, place_of
 from saccade.types import Answer, Example, ExpertTurn, SceneObject

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.critic import Critic
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
-from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,8 @@ from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
+from torch import Tensor
+
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import with_term
 from saccade.algorithms.algorithm import Loss, PolicyLoss, PolicyTokens
@@ -22,7 +24,6 @@ from saccade.algorithms.corrections import (
 )
 from saccade.algorithms.options import KLEstimator, PolicyOptions
 from saccade.types import Group
-from torch import Tensor
 
 ROUNDING = 1e-5
 """Log-probabilities of one policy may differ so much between two passes in single precision."""

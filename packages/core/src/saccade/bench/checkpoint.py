@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
 from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS, WORDS
 from saccade.models.tokenizer import build_tokenizer
 from saccade.models.vlm import quiet_transformers
-from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
-from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 SizeName = Literal["tiny", "3b"]
 

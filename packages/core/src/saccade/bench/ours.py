@@ -7,6 +7,8 @@ from dataclasses import replace
 import torch
 import transformers
 from PIL import Image
+from torch import Tensor
+
 from saccade.algorithms.policy_gradient import grpo
 from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
@@ -29,7 +31,6 @@ from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.seeding import seed_for
 from saccade.tools.tool import ToolOutput, tool_from
 from saccade.types import Group, Malformed, Message, Observation, Score, Task, Term, ToolResult, ToolSpec, Trajectory
-from torch import Tensor
 
 
 def crop(image: Image.Image, left: int, top: int, side: int) -> ToolOutput:

@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
+
 from saccade.bench.checkpoint import ModelSize, write_checkpoint
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
 from saccade.bench.worker import started
 from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.errors import MachineError, UserError, install_command
-from safetensors.torch import load_file
 
 logger = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.table import Table
+
 from saccade.bench.measuring import StepWork
 from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.codec.codecs import plain_json

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from transformers import PreTrainedTokenizerFast
+
 from saccade.bench.workload import WORDS, Workload, image_tokens
 from saccade.errors import UserError
 from saccade.seeding import generator_for
-from transformers import PreTrainedTokenizerFast
 
 EOS = "<|im_end|>"
 _SEED = 0

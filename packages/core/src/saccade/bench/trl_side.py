@@ -15,9 +15,6 @@ import transformers
 import trl
 from datasets import Dataset
 from PIL import Image
-from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
-from saccade.bench.script import Script
-from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport, Workload
 from torch import Tensor, nn
 from transformers import (
     AutoImageProcessor,
@@ -34,6 +31,10 @@ from transformers import (
     TrainingArguments,
 )
 from trl import GRPOConfig, GRPOTrainer
+
+from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
+from saccade.bench.script import Script
+from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport, Workload
 
 RESPONSE_TEMPLATE: Mapping[str, object] = {
     "defaults": {"role": "assistant"},

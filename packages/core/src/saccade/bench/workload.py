@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from PIL import Image
+
 from saccade.bench.measuring import StepWork
 from saccade.errors import UserError
 from saccade.media.resize import smart_resize

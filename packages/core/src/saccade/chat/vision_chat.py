@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Self
 
 from PIL import Image
+
 from saccade.chat.chat_model import ChatCounts, ConnectedChat
 from saccade.chat.threaded import LoopThread
 from saccade.chat.wire import RefusedRequestError

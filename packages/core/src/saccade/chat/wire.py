@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from PIL import Image
+
 from saccade.atomic import write_whole
 from saccade.characters import whole_characters
 from saccade.codec.codecs import PLAIN_CODEC

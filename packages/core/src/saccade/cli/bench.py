@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.options import PATH
@@ -52,6 +53,7 @@ def bench_rl(
 ) -> None:
     """Time one RL step, by default beside TRL's GRPOTrainer on the same tokens."""
     from rich.console import Console
+
     from saccade.bench.checkpoint import SIZES
     from saccade.bench.race import race
     from saccade.bench.results import write_figures

@@ -4,6 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import click
+
 from saccade.distribution import __version__
 
 GROUPS = {

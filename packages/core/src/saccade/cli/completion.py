@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
 from saccade.atomic import write_bytes_atomic
 from saccade.distribution import source_folders
 from saccade.errors import SaccadeError

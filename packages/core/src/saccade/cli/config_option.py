@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import click
 from click.core import ParameterSource
+
 from saccade.cli.completion import preset_items
 from saccade.errors import UserError
 from saccade.types import Json

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.machine import existing, log_to_stderr

@@ -7,6 +7,7 @@ import traceback
 from typing import NoReturn
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli.commands import saccade
 from saccade.cli.shown import shown, shown_on, shown_output

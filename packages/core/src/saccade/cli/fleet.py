@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 import click
+
 from saccade.cli.running import RunOptions
 from saccade.config.context import RecipeContext
 from saccade.config.fleet import FleetSettings

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.cli.machine import prepare_machine
 from saccade.cli.options import PATH
 

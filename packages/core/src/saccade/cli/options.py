@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+
 from saccade.cli import completion
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.entry_points import own_targets

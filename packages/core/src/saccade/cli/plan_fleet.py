@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 

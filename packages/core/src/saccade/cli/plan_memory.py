@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.cli import completion, options
 from saccade.cli.config_option import preset_option, with_file
 from saccade.cli.machine import existing, prepare_machine

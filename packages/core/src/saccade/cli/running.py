@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
+
 from saccade.cli import completion, options
 from saccade.cli.config_option import config_option, options_given, with_file
 from saccade.cli.machine import existing, log_to_stderr

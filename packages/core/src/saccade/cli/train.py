@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli import completion, options
 from saccade.cli.config_option import preset_option

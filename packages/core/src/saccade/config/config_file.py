@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import yaml
+
 from saccade.atomic import disk_errors
 from saccade.config.engine import split_engine
 from saccade.config.fleet import split_overrides

@@ -4,8 +4,9 @@ A few hundred bytes can name each other in turn so that the whole is of millions
 """
 
 import yaml
-from saccade.types import Json
 from yaml.composer import ComposerError
+
+from saccade.types import Json
 
 MAX_NODES = 10_000
 """Of a document, each alias counted as all that it stands for. The largest recipe has some hundred."""

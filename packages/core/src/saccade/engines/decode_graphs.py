@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.engines.pages import PAGE, PageMemory
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
-from torch import Tensor
 
 _WORTH = 4
 """Steps of one shape before it is recorded: a recording takes as long as a few of them."""

@@ -10,9 +10,10 @@ from saccade.types import Finish, ImageRef, Tokens, VersionSpan
 
 if TYPE_CHECKING:
     # The rollout is typed by this module and never loads torch.
+    from torch import Tensor
+
     from saccade.models.loading import LoadSettings
     from saccade.models.vlm import VisionLanguageModel
-    from torch import Tensor
 
 
 class EngineLostError(MachineError):

@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 
 import torch
 from jaxtyping import Float
+from torch import Tensor
+
 from saccade.engines.decode_graphs import DecodeGraphs, Record, cuda_recorder
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
@@ -14,7 +16,6 @@ from saccade.models.plain_forward import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import CachedForward, FeatureCache, accelerated
 from saccade.types import ImageRef
-from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

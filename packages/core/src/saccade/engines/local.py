@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 import torch
+
 from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
 from saccade.engines.in_flight import ExpectedWeights

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.engines.windows import RowStates, Window
 from saccade.models.memory import on_device
 from saccade.models.shared_prefix import SharedPrefix
-from torch import Tensor
 
 PAGE = 64
 """Tokens of a page."""

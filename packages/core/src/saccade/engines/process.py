@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
+
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.engines.engine import Completion, EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
 from saccade.engines.process_connection import ProcessConnection
@@ -32,7 +34,6 @@ from saccade.engines.process_values import (
 )
 from saccade.errors import SaccadeError
 from saccade.types import ImageRef, Json
-from safetensors.torch import save_file
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from saccade.engines.engine import Sampling
 from saccade.errors import MachineError
 from saccade.media.store import MediaStore
 from saccade.types import Finish, ImageRef, VersionSpan
-from safetensors import SafetensorError
 
 MODEL, PICTURES = "model", "pictures"
 """Folders below the engine's own."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.engines.engine import ScoreRequest, SequenceSlot
 from saccade.engines.local import LocalEngine, limited_engine

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
+from torch import Tensor
+
 from saccade.engines.windows import RowStates, Window
 from saccade.models.memory import give_range_back, untouched_zeros
 from saccade.models.shared_prefix import SharedPrefix
-from torch import Tensor
 
 _SMALLEST_CAPACITY = 64
 """Tokens of a row before the first growth, where memory cannot be had page by page."""

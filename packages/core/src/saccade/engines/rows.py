@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
+from torch import Tensor
+
 from saccade.engines.forward import Chunk, forwards_for
 from saccade.engines.sampling import Draw, TokenBytes, scoring_temperature
 from saccade.engines.scheduler import LocalSequence, StepPlan
@@ -12,7 +14,6 @@ from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 from saccade.types import Finish
-from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

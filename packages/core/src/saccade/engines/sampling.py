@@ -5,11 +5,12 @@ from typing import NamedTuple, Protocol
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.engines.engine import Sampling
 from saccade.errors import SaccadeError
 from saccade.models.memory import on_device
 from saccade.native import sampler
-from torch import Tensor
 
 
 class Drawn(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from saccade.engines.continuing import ImageTokens, check_continues
 from saccade.engines.engine import Completion, Sampling
 from saccade.engines.sampling import StopFinder

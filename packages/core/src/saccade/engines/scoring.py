@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from jaxtyping import Float
+from torch import Tensor
+
 from saccade.engines.engine import ScoreRequest
 from saccade.engines.forward import Chunk, batches, forwards_for
 from saccade.engines.slots import Prompt, PromptKey, Slot, empty_cache
@@ -11,7 +13,6 @@ from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
-from torch import Tensor
 
 _MAX_LOGITS = 1 << 24
 """Logits that exist at once: 64 MiB in fp32."""

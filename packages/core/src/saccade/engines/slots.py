@@ -6,6 +6,8 @@ from operator import is_
 
 import torch
 from jaxtyping import Float
+from torch import Tensor
+
 from saccade.engines.pages import PageMemory
 from saccade.engines.row_memory import RowMemory, Storage
 from saccade.engines.windows import Window
@@ -13,7 +15,6 @@ from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
-from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from saccade.atomic import TEMPORARY_PREFIX
-from saccade.engines.engine import Engine, WeightSource
-from saccade.errors import MachineError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+
+from saccade.atomic import TEMPORARY_PREFIX
+from saccade.engines.engine import Engine, WeightSource
+from saccade.errors import MachineError
 
 
 @dataclass(frozen=True, slots=True)

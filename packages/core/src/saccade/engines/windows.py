@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
 from saccade.models.plain_forward import Attend
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
-from torch import Tensor
 
 RowStates = Float[Tensor, "rows heads tokens dim"]
 Exchange = Callable[[RowStates, RowStates, int], tuple[RowStates, RowStates]]

@@ -6,6 +6,7 @@ Start in ``environment.py``, which says what an environment is (and is all that 
 """
 
 import gymnasium
+
 from saccade.envs.environment import (
     Environment,
     EnvironmentContext,

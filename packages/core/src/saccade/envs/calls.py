@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore

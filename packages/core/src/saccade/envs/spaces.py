@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from gymnasium.spaces import Space
 from numpy.typing import NDArray
+
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.procedural import Family, generate

@@ -12,6 +12,7 @@ from typing import cast
 import gymnasium
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import iterate
+
 from saccade.envs.visual_reasoning import VisualObservation, VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.seeding import seed_for

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from PIL import Image
+
 from saccade.envs.calls import OpenedTools, ToolLatencies, in_original_pixels, run_call
 from saccade.envs.environment import in_model_frame
 from saccade.envs.spaces import Picture, RgbImages, TaskSource, UnicodeText, check_stored, task_source

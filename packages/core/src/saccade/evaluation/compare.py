@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.evaluation.asked_alike import PairedSamples, asked_differences

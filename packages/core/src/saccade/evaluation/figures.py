@@ -11,6 +11,7 @@ from itertools import chain
 from typing import ClassVar
 
 import numpy as np
+
 from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
 from saccade.evaluation.grouped_means import GroupedMeans

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.evaluation.samples import StoredSample
 from saccade.evaluation.statistics import ClusteredMean, Values, cluster_numbers, clustered_mean
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
+
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.envs.environment import EnvironmentContext

@@ -23,6 +23,7 @@ from itertools import cycle, islice
 from typing import Literal, get_args
 
 from PIL import Image
+
 from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory
 from saccade.errors import UserError
 from saccade.evaluation.samples import default_cluster

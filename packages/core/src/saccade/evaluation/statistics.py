@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.codec.forms import Form
 from saccade.seeding import Label, generator_for
 

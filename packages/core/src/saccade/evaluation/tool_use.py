@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from saccade.rewards.reward import is_correct
 from saccade.rewards.tool_use import call_outcome, calls_of
 from saccade.types import Attempt, ToolCall, Trajectory, Turn

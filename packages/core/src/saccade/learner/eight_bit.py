@@ -10,10 +10,11 @@ from typing import cast
 
 import torch
 from jaxtyping import Float, UInt8
-from saccade.models.memory import on_device
-from saccade.private_folders import keep_compiled_code_private
 from torch import Tensor
 from torch.utils._triton import has_triton
+
+from saccade.models.memory import on_device
+from saccade.private_folders import keep_compiled_code_private
 
 _BLOCK = 256
 """Neighbouring values that share a scale, so that one outlier costs only its neighbours their precision."""

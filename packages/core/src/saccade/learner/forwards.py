@@ -9,12 +9,13 @@ from typing import Protocol
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor, nn
+
 from saccade.errors import UserError
 from saccade.models.attention import Layout
 from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import Accelerated, accelerated
 from saccade.private_folders import keep_compiled_code_private
-from torch import Tensor, nn
 
 
 class ValueHead(nn.Module):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 from jaxtyping import Float
+from torch import Tensor, nn
+
 from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyLoss
 from saccade.learner.dealing import MicroBatch, deal
@@ -28,7 +30,6 @@ from saccade.models.lora import adapter_parameters, reference_policy
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
-from torch import Tensor, nn
 
 __all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
 

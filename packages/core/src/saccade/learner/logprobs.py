@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.learner.forwards import packed_states
 from saccade.learner.sequences import TrainingSequence, pack
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache, encode_images
-from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 
 def logits_at_once(*, on_gpu: bool) -> int:

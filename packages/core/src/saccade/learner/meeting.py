@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from saccade.errors import MachineError
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 from torch.distributed.rendezvous import rendezvous
+
+from saccade.errors import MachineError
 
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from transformers.modeling_layers import GradientCheckpointingLayer
+
 from saccade.errors import MachineError, UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
-from torch import nn
-from torch.utils.checkpoint import checkpoint
-from transformers.modeling_layers import GradientCheckpointingLayer
 
 
 @contextmanager

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Annotated, Literal, cast
 
 import torch
+from torch import Tensor, nn
+
 from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.eight_bit import EightBitAdamW
 from saccade.learner.muon import muon
 from saccade.models.lora import LoraSettings
-from torch import Tensor, nn
 
 Decay = Literal["constant", "linear", "cosine"]
 

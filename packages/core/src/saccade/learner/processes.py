@@ -11,13 +11,14 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.distributed_c10d import PrefixStore, Store
+
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.learner.meeting import meet, on_this_machine
 from saccade.learner.ranks import ProcessRanks, said
 from saccade.learner.sharding import Sharding, Wrap
 from saccade.models.loading import first_line
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.distributed_c10d import PrefixStore, Store
 
 IDLE_S = 86_400.0
 """How long the others wait for an order of the first rank, which may play a batch meanwhile."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 import torch.distributed as dist
+
 from saccade.errors import SaccadeError
 
 T = TypeVar("T")

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from jaxtyping import Float
+from torch import Tensor, nn
+
 from saccade.learner.logprobs import ForwardWork, pack_outputs
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
-from torch import Tensor, nn
 
 
 class PackForward(nn.Module):

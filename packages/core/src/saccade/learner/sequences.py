@@ -9,12 +9,13 @@ from itertools import islice
 
 import torch
 from jaxtyping import Int
+from torch import Tensor
+
 from saccade.algorithms.advantages import PerToken
 from saccade.algorithms.algorithm import Aggregation
 from saccade.models.attention import Layout, tree
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Trajectory
-from torch import Tensor
 
 PromptKey = tuple[tuple[int, ...], tuple[str, ...]]
 

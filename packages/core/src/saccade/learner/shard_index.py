@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 import torch
-from saccade.plain_files import plain_bytes
 from torch.distributed.checkpoint.filesystem import FileSystemReader, _StorageInfo
 from torch.distributed.checkpoint.metadata import (
     ChunkStorageMetadata,
@@ -24,6 +23,8 @@ from torch.distributed.checkpoint.metadata import (
     TensorProperties,
     TensorStorageMetadata,
 )
+
+from saccade.plain_files import plain_bytes
 
 _MAX_BYTES = 64 << 20
 """Over three times what 64 ranks write of a model of 70 billion weights."""

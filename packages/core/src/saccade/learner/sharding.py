@@ -6,14 +6,15 @@ from functools import partial
 from typing import Literal
 
 import torch
-from saccade.errors import UserError
-from saccade.learner.optimizer import OptimizerSettings
-from saccade.learner.root import PackForward
-from saccade.models.loading import refuse_broken
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
+
+from saccade.errors import UserError
+from saccade.learner.optimizer import OptimizerSettings
+from saccade.learner.root import PackForward
+from saccade.models.loading import refuse_broken
 
 Wrap = Literal["layers", "whole"]
 

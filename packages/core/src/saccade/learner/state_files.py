@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
+
 from saccade.errors import UserError
 from saccade.learner.optimizer import MasterOptimizer
 from saccade.learner.shard_index import ShardReader
 from saccade.learner.sharding import like, overwrite, whole
 from saccade.models.loading import first_line
 from saccade.models.lora import adapter_parameters
-from safetensors.torch import load_file, save_file
-from torch import Tensor
-from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.state_dict_loader import load
-from torch.distributed.checkpoint.state_dict_saver import save
 
 if TYPE_CHECKING:
     from saccade.learner.learner import Learner

@@ -2,10 +2,11 @@
 
 import logging
 
+from torch import nn
+
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
 from saccade.models.vlm import VisionLanguageModel
-from torch import nn
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from PIL import Image
+
 from saccade.media.decode import DEFAULT_LIMITS, MediaError
 from saccade.media.store import MediaStore
 

@@ -11,14 +11,15 @@ from itertools import groupby
 
 import torch
 from jaxtyping import Float, Shaped
-from saccade.errors import UserError
-from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+
+from saccade.errors import UserError
+from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
 
 IMPLEMENTATION = "saccade_packed"
 """Name under which transformers finds ``attend``."""

@@ -13,13 +13,14 @@ from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.codec.forms import Form
 from saccade.media.resize import token_coverage
 from saccade.models.attention import tree
 from saccade.models.families.family import ImageFeatures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Attempt, ImageRef, Task, Trajectory
-from torch import Tensor
 
 SCORES_AT_ONCE = 1 << 24
 """Products of queries and keys, over all heads, that are worked on at a time: 64 MiB of them, in up to three copies."""

@@ -10,6 +10,7 @@ from jinja2.ext import Extension
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
+
 from saccade.models.template_units import BRACES, PERCENT, STEP, Units, check_bits, length
 
 _METHODS = frozenset(

@@ -16,9 +16,10 @@ from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.utils import Namespace
+from transformers import PreTrainedTokenizerFast
+
 from saccade.models.bounded_jinja import BoundedEnvironment
 from saccade.models.chat import TemplateLimitError
-from transformers import PreTrainedTokenizerFast
 
 MAX_CHARACTERS = 1 << 16
 """Of a template; published ones have up to 20,000."""

@@ -8,11 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from safetensors import SafetensorError, safe_open
+
 from saccade.checksums import refuse_damaged
 from saccade.codec.bounds import Positive, check_bounds
 from saccade.errors import UserError
 from saccade.plain_files import check_plain, plain_bytes, plain_text
-from safetensors import SafetensorError, safe_open
 
 
 def read_checkpoint_json(file: Path) -> Any:

@@ -1,8 +1,9 @@
 """What is set once a model is on a GPU: switches of torch, and parts of transformers that are slow there."""
 
 import torch
-from saccade.models.vision_windows import join_windows
 from transformers import PreTrainedModel
+
+from saccade.models.vision_windows import join_windows
 
 
 def prepare_gpu(hf: PreTrainedModel) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
+
 from saccade.models.vlm import VisionLanguageModel, named_weights
 from saccade.plain_files import plain_bytes
 

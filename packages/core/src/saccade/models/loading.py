@@ -11,6 +11,19 @@ from typing import Literal
 
 import torch
 import transformers
+from safetensors import SafetensorError
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoImageProcessor,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
 from saccade.atomic import write_bytes_atomic
 from saccade.checksums import CHECKSUMS, sums_file
 from saccade.errors import UserError
@@ -33,18 +46,6 @@ from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merg
 from saccade.models.pixels import ImageProcessor
 from saccade.models.vlm import VisionLanguageModel, chat_of, quiet_transformers
 from saccade.plain_files import check_plain_below, plain_text
-from safetensors import SafetensorError
-from torch import Tensor
-from transformers import (
-    AutoConfig,
-    AutoImageProcessor,
-    AutoModelForImageTextToText,
-    AutoTokenizer,
-    PreTrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
-from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 
 def check_directory(path: Path) -> None:

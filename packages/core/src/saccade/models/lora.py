@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 
 import regex
 import torch
-from saccade.errors import UserError, missing_extra
-from saccade.plain_files import plain_text
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from saccade.errors import UserError, missing_extra
+from saccade.plain_files import plain_text
+
 if TYPE_CHECKING:
     from peft import LoraConfig
-    from saccade.models.vlm import VisionLanguageModel
     from transformers import PreTrainedModel
+
+    from saccade.models.vlm import VisionLanguageModel
 
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"

@@ -10,11 +10,12 @@ import torch
 from cachetools import LRUCache
 from jaxtyping import Float
 from PIL import Image
-from saccade.media.store import MediaStore
-from saccade.types import ImageRef
 from torch import Tensor, nn
 from torch.nn.functional import linear
 from transformers import PreTrainedModel
+
+from saccade.media.store import MediaStore
+from saccade.types import ImageRef
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

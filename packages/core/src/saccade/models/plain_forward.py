@@ -12,10 +12,11 @@ from typing import Generic, Protocol, TypeVar
 
 import torch
 from jaxtyping import Float, Int
-from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct, Product
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 from transformers import PreTrainedModel
+
+from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct, Product
 
 GivenProduct = TypeVar("GivenProduct", contravariant=True)
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
+from transformers import AutoConfig, AutoModelForImageTextToText
+
 from saccade.models.checkpoint import image_settings, is_half, language_part, read_checkpoint_json
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
 from saccade.models.vlm import quiet_transformers
-from torch import nn
-from transformers import AutoConfig, AutoModelForImageTextToText
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ from types import NoneType
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.utils import Namespace
+
 from saccade.models.chat import TemplateLimitError
 
 UNITS, UNITS_OF_CHARACTER = 50_000_000, 200

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.utils import logging
+
 from saccade.checksums import CHECKSUMS
 from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
@@ -26,9 +30,6 @@ from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.types import ImageRef
-from torch import Tensor
-from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
-from transformers.utils import logging
 
 _ALONE = threading.RLock()
 

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from saccade.models.attention import Layout, Span
 from torch import Tensor
+
+from saccade.models.attention import Layout, Span
 
 
 @dataclass(frozen=True, slots=True)

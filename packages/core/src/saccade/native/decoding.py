@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainLayer, PlainNorm, PlainProduct
 from saccade.native.block_mask import BlockMask, KeyValues, MaskBlock, block_mask
 from saccade.native.interface import Attention, Decoding, address
 from saccade.native.kernels import Kernels
-from torch import Tensor
 
 _WORTH_A_THREAD = 8
 """Rows below which a thread leaves most of each vector empty."""

@@ -12,6 +12,10 @@ from typing import Protocol
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+from transformers import PreTrainedModel
+
 from saccade.models.attention import Layout
 from saccade.models.plain_forward import forward_layer
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainProduct
@@ -19,9 +23,6 @@ from saccade.native.block_mask import pack_mask
 from saccade.native.decoding import TokenStep
 from saccade.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens, run_layer
-from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
-from transformers import PreTrainedModel
 
 
 def forward_pack(

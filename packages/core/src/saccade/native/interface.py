@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from ctypes import c_float, c_int64, c_void_p
 
 from jaxtyping import Float
-from saccade.native.block_mask import BlockMask, KeyValues
 from torch import Tensor
+
+from saccade.native.block_mask import BlockMask, KeyValues
 
 
 def _structure(name: str, pointers: str, integers: str, floats: str) -> type[ctypes.Structure]:

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+
 from saccade.models.plain_layers import Angles
 from saccade.native.block_mask import BlockMask, KeyValues
 from saccade.native.interface import ARGUMENTS, AttentionGradient, Decoding, Product, Rotation, address, attention_of
 from saccade.native.library import native_library
-from torch import Tensor
 
 _BLOCK_ROWS = 256
 """Rows of a block of ``rms_norm_backward``, as in the source."""

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.native.library import native_library
 
 _PRODUCTS_AT_ONCE = 1 << 24

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
 from saccade.models.plain_forward import LayerStates, forward_layer
 from saccade.models.plain_layers import Angles, PlainLayer, PlainNorm, PlainProduct
 from saccade.native.block_mask import BlockMask, KeyValues
 from saccade.native.kernels import Kernels
-from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,10 @@ from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionBlock
+
 from saccade.models.families.family import ImageFeatures
 from saccade.models.plain_layers import PlainLayer, PlainNorm, PlainProduct, is_fp32_on_cpu, is_plain
 from saccade.models.vlm import VisionLanguageModel
@@ -18,9 +22,6 @@ from saccade.native.block_mask import block_mask
 from saccade.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.native.layers import Heads, LayerRun, QueryTokens, run_layer
 from saccade.types import ImageRef
-from torch import Tensor, nn
-from transformers import PreTrainedModel
-from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionBlock
 
 
 def encode_images(model: VisionLanguageModel, images: Sequence[ImageRef]) -> list[ImageFeatures]:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 from saccade.config import RecipeContext, read_own_tasks
 from saccade.errors import UserError
 from saccade.evaluation import Views
-from saccade.evaluation.benchmarks.benchmark import PixelRule
+from saccade.evaluation.pixel_rule import PixelRule
 from saccade.evaluation.probes import ProbeName
 from saccade.models import VisionLanguageModel, base_checkpoint, load_model
 from saccade.models.loading import ASKING_RECORD

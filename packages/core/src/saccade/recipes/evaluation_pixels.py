@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from PIL import Image
+
 from saccade.errors import UserError
-from saccade.evaluation.benchmarks.benchmark import PixelRule
+from saccade.evaluation.pixel_rule import PixelRule
 from saccade.geometry import CoordinateConvention
 from saccade.media import MediaStore
 from saccade.media.resize import ResizeRule

@@ -8,7 +8,7 @@ from typing import Literal
 from saccade.chat import ChatServerSettings, connect
 from saccade.config import apply_overrides
 from saccade.evaluation import CropSettings
-from saccade.evaluation.benchmarks.benchmark import PixelRule
+from saccade.evaluation.pixel_rule import PixelRule
 from saccade.media import MediaStore
 from saccade.models import LoadSettings
 from saccade.protocols import Style

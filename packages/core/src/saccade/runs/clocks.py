@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
 from saccade.atomic import write_whole
 from saccade.codec.wrong import BrokenRecordError
 from saccade.plain_files import check_plain

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import xxhash
+
 from saccade.plain_files import ANY_BYTES, open_plain, plain_bytes, plain_lines
 
 FOLDER = "line_sums"

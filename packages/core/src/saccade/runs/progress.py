@@ -15,6 +15,7 @@ from typing import Literal, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
+
 from saccade.runs.position import StepPace
 
 ProgressMode = Literal["auto", "bars", "lines", "quiet"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+
 from saccade.codec.fields import Fields
 from saccade.codec.text import parsed
 from saccade.codec.wrong import BrokenRecordError

@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 import msgspec
+
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors
 from saccade.checksums import shown
 from saccade.config.tracking import TrackingSettings

@@ -14,6 +14,7 @@ from typing import IO, Protocol, TypeVar, cast
 
 import msgspec
 import xxhash
+
 from saccade.checksums import CHECKSUMS, is_covered, shown
 from saccade.errors import UserError
 from saccade.plain_files import MAX_WHOLE_BYTES

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import xxhash
+
 from saccade.checksums import files_below
 from saccade.plain_files import open_plain, plain_bytes
 from saccade.retries import back_off_s

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+
 from saccade.atomic import write_whole
 from saccade.plain_files import open_plain
 from saccade.runs.columns import number_column, text_column, word_column

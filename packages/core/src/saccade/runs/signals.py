@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
+
 from saccade.runs.clocks import read_table, write_table
 from saccade.runs.columns import list_column
 from saccade.types import Segment, Signals

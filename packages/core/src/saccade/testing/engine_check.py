@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+
 from saccade.engines.engine import Completion, Engine, Sampling, ScoreRequest, SequenceSlot
 from saccade.engines.sampling import StopFinder, TokenBytes
 from saccade.errors import SaccadeError

@@ -5,6 +5,7 @@ from contextlib import closing
 
 import gymnasium
 from gymnasium.utils.env_checker import check_env
+
 from saccade.envs.environment import Environment
 from saccade.testing.hostile import HOSTILE_TEXTS
 from saccade.types import Task, Turn

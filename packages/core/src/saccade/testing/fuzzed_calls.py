@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from numpy.random import Generator
+
 from saccade.tools.schema import MAX_ITEMS, Parameter
 from saccade.types import Json
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
+
 from saccade.testing.hub_repos import LFS_ENDINGS, HubRefusalError, HubRepo, HubState
 from saccade.types import Json
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import torch
+
 from saccade.learner.processes import Company, joined
 from saccade.learner.sharding import Wrap
 

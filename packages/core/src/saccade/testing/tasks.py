@@ -1,6 +1,7 @@
 """Tiny tasks with known answers and experts, drawn without chance."""
 
 from PIL import Image, ImageDraw
+
 from saccade.geometry import Box
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from PIL import Image
+
 from saccade.errors import BrokenToolError, ToolError
 from saccade.media.store import MediaStore, image_hash
 from saccade.seeding import generator_for

@@ -15,13 +15,14 @@ from typing import Self
 
 import msgspec
 import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.types import ImageRef, Json
 from saccade.waiting import run_to_end
-from safetensors.torch import load_file
-from torch import Tensor
 
 BORN_WITH = "default"
 WEIGHTS_WITHIN_S = 60.0

@@ -9,6 +9,7 @@ import math
 from typing import Annotated, Literal
 
 from PIL import Image, ImageDraw, ImageEnhance
+
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
 from saccade.pictures import bounded

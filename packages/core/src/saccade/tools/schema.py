@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 from PIL import Image
+
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.types import Json, ToolSpec

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from PIL import Image
+
 from saccade.characters import whole_characters
 from saccade.errors import BrokenToolError, MachineError, SaccadeError, ToolError, UserError, is_of_machinery, nearest
 from saccade.media.decode import MediaError

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.train.fleet_record import Layout, Step
 
 _SYNC_FIXED_S, _SYNC_BYTES_PER_S = 0.02, 1e9

@@ -14,14 +14,15 @@ from typing import Protocol, cast
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
+
 from saccade.config.fleet import COLLECTIVE, FleetSettings
 from saccade.engines.engine import Engine, WeightSource
 from saccade.engines.weights import TakesFiles
 from saccade.errors import MachineError, UserError
 from saccade.learner.meeting import listening_store, on_this_machine
 from saccade.models.vlm import VisionLanguageModel
-from torch import Tensor
-from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 _LOOK_S = 0.05
 _GO, _LEAVE = "go", "leave"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+
 from saccade.engines.engine import Engine, ScoreRequest, ScoresAtEach
 from saccade.engines.scoring import TextScorer
 from saccade.errors import MachineError

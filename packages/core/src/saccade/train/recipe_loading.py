@@ -22,6 +22,7 @@ from saccade.types import Json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
     from saccade.train.plan import Plan
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import torch
+
 from saccade import metric_names as metric
 from saccade.config.tracking import TrackingSettings
 from saccade.engines.engine import Engine, EngineContext

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Box, Mask, Point
 from saccade.models.checkpoint import read_checkpoint_json

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.cli import completion, options
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.options import PATH

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 import click
+
 from saccade.cli.benchmarks import ask_judge, check_files
 from saccade.cli.evaluate_options import EvaluateOptions, evaluation_options
 from saccade.cli.look import is_look, look_sets, look_told

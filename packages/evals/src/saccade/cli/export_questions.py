@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+
 from saccade.characters import shell_words
 from saccade.errors import UserError
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+
 from saccade.cli import options
 from saccade.cli.export_questions import QUESTION_FORMS, export_family
 from saccade.cli.look import export_look

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.errors import UserError
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli.machine import prepare_machine
 from saccade.cli.options import PATH
@@ -31,6 +32,7 @@ def init(directory: Path, count: int) -> None:
         raise UserError(f"{directory} exists and is not an empty folder; name a new one, so that nothing is lost")
     prepare_machine(None)
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     from saccade.atomic import disk_errors, write_text_atomic
 
     pages = Environment(

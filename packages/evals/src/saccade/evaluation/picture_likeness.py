@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import missing_extra
 from saccade.types import ImageRef
 

@@ -1,11 +1,12 @@
 """The code of the page benchmarks.md runs as it stands there, on a small release."""
 
-from places import ROOT
 import re
 from pathlib import Path
 
 import pytest
 from small_releases import write_release
+
+from places import ROOT
 
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 

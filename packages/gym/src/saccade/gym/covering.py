@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.geometry import Box
 from saccade.gym.rendering import Rendering
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeVar, get_args
 
 from numpy.random import Generator
+
 from saccade.errors import UserError
 from saccade.gym.extras import check_extra
 from saccade.gym.levels import Levels

@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+
 from saccade.tasks.drawing import BACKGROUND, Colour
 
 TILE_PX = 8

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
+
 from saccade.geometry import Box, Point
 from saccade.gym.rendering import SeenRegion
 from saccade.tasks.drawing import BACKGROUND, INK, Colour, font, line_corners, opacity_of, text_box, unit_shape

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from numpy.random import Generator
+
 from saccade.types import Answer, Example, ExpertTurn, SceneObject
 
 PointingHabit = Literal["careful", "bare", "elsewhere", "contradiction"]

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Literal, TypeVar
 
 from numpy.random import Generator
+
 from saccade.gym.levels import Levels
 from saccade.gym.rendering import Rendering
 from saccade.gym.state import SceneState

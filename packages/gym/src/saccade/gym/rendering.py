@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.geometry import Box, Mask, Point
 from saccade.gym.levels import Levels
 from saccade.gym.state import SceneState

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.gym.drawn.plates import CELL_PX, TEXTURES, draw_plate, plate_corner
 from saccade.tasks.scene import SIZE_PX
 

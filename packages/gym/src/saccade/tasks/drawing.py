@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+
 from saccade.geometry import Box, Point
 from saccade.tasks.scene import SIZE_PX
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 import click
+
 from saccade.cli import options
 from saccade.cli.curate_argos import argos
 from saccade.cli.curate_ivgr import ivgr

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Unpack
 
 import click
+
 from saccade.cli import options
 from saccade.cli.curate_options import WHO, CurationOptions, curation_options
 from saccade.cli.machine import existing

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.cli import completion, options
 from saccade.cli.config_option import options_given
 from saccade.cli.machine import existing, prepare_machine

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from numpy.random import Generator
+
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
 from saccade.gym.code_experts import (

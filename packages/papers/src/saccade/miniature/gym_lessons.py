@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from numpy.random import Generator
+
 from saccade.curation.vista import DrawnGym
 from saccade.errors import UserError
 from saccade.gym.drawn.chart_bars import BOTTOM_PX, PX_PER_UNIT

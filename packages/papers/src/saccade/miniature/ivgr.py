@@ -10,6 +10,7 @@ from functools import cache
 from typing import Literal
 
 from numpy.random import Generator
+
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
 from saccade.evaluation import Views

@@ -14,13 +14,14 @@ from typing import Any
 
 import torch
 from PIL import Image
-from saccade.gym.drawn.pages import SoughtPlate, asked_text, drawn_document
-from saccade.seeding import generator_for, seed_for
-from saccade.tasks.drawing import COLOUR_NAMES
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 from transformers import ColQwen2Config, ColQwen2ForRetrieval, ColQwen2Processor, PreTrainedTokenizerFast
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+from saccade.gym.drawn.pages import SoughtPlate, asked_text, drawn_document
+from saccade.seeding import generator_for, seed_for
+from saccade.tasks.drawing import COLOUR_NAMES
 
 logger = logging.getLogger(__name__)
 

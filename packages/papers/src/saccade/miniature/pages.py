@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import UserError
 from saccade.gym.drawn.pages import (
     DrawnDocument,

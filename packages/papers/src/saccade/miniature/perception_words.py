@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+
 from saccade.config import RecipeContext, apply_overrides
 from saccade.gym.registry import gym_families
 from saccade.learner import OptimizerSettings

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from numpy.random import Generator
+
 from saccade.curation.linguistic_tools import ReasonedTrajectory, RuleCurator, written_reply
 from saccade.errors import UserError
 from saccade.gym.drawn.plates import MARKS

@@ -6,10 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from saccade.media import MediaStore
-from saccade.models import LoadSettings, VisionLanguageModel, load_model
-from saccade.models.pixels import ImageProcessor
-from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
 from tokenizers import AddedToken
 from transformers import (
     InternVLConfig,
@@ -25,6 +21,11 @@ from transformers import (
 )
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+from saccade.media import MediaStore
+from saccade.models import LoadSettings, VisionLanguageModel, load_model
+from saccade.models.pixels import ImageProcessor
+from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
 
 __all__ = ["TinyFamily", "TinySize", "tiny_model", "tiny_or_given", "with_tokens"]
 

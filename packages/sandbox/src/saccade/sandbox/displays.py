@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import PIL.ImageShow
 from PIL import Image
+
 from saccade.sandbox.libraries import offered
 from saccade.sandbox.results import Limits
 

@@ -22,6 +22,7 @@ from typing import NoReturn
 
 import numpy as np
 from PIL import Image
+
 from saccade.sandbox import displays
 from saccade.sandbox.displays import UNREADABLE, Gallery
 from saccade.sandbox.results import ErrorKind

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from PIL import Image
+
 from saccade.errors import UserError
 
 Isolation = Literal["full", "restricted", "none"]

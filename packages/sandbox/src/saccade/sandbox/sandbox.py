@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Self, get_args
 
 from PIL import Image
+
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.libraries import require as require
 from saccade.sandbox.parent import ParentLostError, WarmParent

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Self, get_args
 
 from PIL import Image
+
 from saccade.errors import MachineError, UserError
 from saccade.sandbox.results import ErrorKind, Limits, RunError, RunResult
 from saccade.sandbox.wire import ClosedError, DeadlineError, Head, receive_frame, send_frame, words

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
+
 from saccade.cli import options
 from saccade.cli.options import PATH
 from saccade.errors import UserError

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
+
 from saccade.errors import SaccadeError, missing_extra
 from saccade.frames import BrokenFrameError
 from saccade.services.http.app import create_app

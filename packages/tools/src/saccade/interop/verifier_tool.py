@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated
 
 from PIL import Image
+
 from saccade.errors import ToolError, UserError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, refuse_link, write_json_atomic, write_whole
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError

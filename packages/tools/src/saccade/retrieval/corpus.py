@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import UserError, nearest
 from saccade.types import Page
 

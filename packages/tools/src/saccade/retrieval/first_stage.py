@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.atomic import disk_errors, refuse_link
 from saccade.characters import shell_words
 from saccade.errors import UserError

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow
+
 from saccade.errors import UserError, missing_extra
 from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.late_interaction import Vectors

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
+
 from saccade.characters import shell_words
 from saccade.codec.codecs import PLAIN_CODEC, Codec
 from saccade.codec.forms import Form

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from PIL import Image
+
 from saccade.errors import missing_extra
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.plain_files import open_plain

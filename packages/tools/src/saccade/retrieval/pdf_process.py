@@ -18,6 +18,7 @@ from contextlib import suppress
 
 import pypdfium2
 import pypdfium2.raw as pdfium
+
 from saccade.frames import BrokenFrameError, WireFrame, packed, receive
 from saccade.media.resize import MAX_ASPECT_RATIO
 from saccade.sandbox import landlock, linux

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.retrieval.late_interaction import Vectors

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.native.late_interaction import native_page_scores
 from saccade.retrieval.late_interaction import Vectors
 from saccade.retrieval.rows import PageRows, signs, widened

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from PIL import Image, TiffImagePlugin
+
 from saccade.media.decode import DEFAULT_LIMITS, MediaError, decode_image
 from saccade.media.encode import png_bytes
 from saccade.media.store import image_hash

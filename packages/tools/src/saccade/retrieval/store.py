@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import UserError
 from saccade.media.decode import decode_image
 from saccade.plain_files import plain_bytes

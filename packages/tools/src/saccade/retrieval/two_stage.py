@@ -6,6 +6,7 @@ from threading import BoundedSemaphore
 
 import numpy as np
 from PIL import Image
+
 from saccade.retrieval.corpus import PageHit
 from saccade.retrieval.first_stage import FirstStage, first_rows
 from saccade.retrieval.late_interaction import Vectors, best_first

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.vision_models.kinds import PageVectors
 
 COLORS: Mapping[str, tuple[int, int, int]] = {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.readers.charts.chart import Chart, Series
 
 KINDS = ("bars", "grouped", "stacked", "horizontal", "lines", "pies", "scatter")

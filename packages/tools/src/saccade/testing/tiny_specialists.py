@@ -10,17 +10,6 @@ from pathlib import Path
 
 import torch
 from PIL import Image
-from saccade.media.store import MediaStore
-from saccade.models.checkpoint import base_checkpoint
-from saccade.retrieval.building import build_index
-from saccade.tasks.procedural import generate
-from saccade.testing.tasks import tiny_example
-from saccade.testing.tiny_chart_models import deplot, save_parts, unichart
-from saccade.testing.tiny_page_encoders import colmodernvbert, colpali, colqwen2
-from saccade.tools.catalogue.catalogue import CATALOGUE
-from saccade.tools.catalogue.entries import Entry
-from saccade.types import Json
-from saccade.vision_models.page_encoders import load_page_encoder
 from transformers import (
     BertTokenizerFast,
     CLIPTokenizerFast,
@@ -36,6 +25,18 @@ from transformers import (
 from transformers.models.grounding_dino.image_processing_pil_grounding_dino import GroundingDinoImageProcessorPil
 from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProcessorPil
 from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPil
+
+from saccade.media.store import MediaStore
+from saccade.models.checkpoint import base_checkpoint
+from saccade.retrieval.building import build_index
+from saccade.tasks.procedural import generate
+from saccade.testing.tasks import tiny_example
+from saccade.testing.tiny_chart_models import deplot, save_parts, unichart
+from saccade.testing.tiny_page_encoders import colmodernvbert, colpali, colqwen2
+from saccade.tools.catalogue.catalogue import CATALOGUE
+from saccade.tools.catalogue.entries import Entry
+from saccade.types import Json
+from saccade.vision_models.page_encoders import load_page_encoder
 
 LETTERS = string.ascii_lowercase + string.digits
 

@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Literal
 
 from PIL import Image
+
 from saccade.readers.charts.chart import ChartReader
 from saccade.readers.charts.descriptions import analysis_of, caption_of, colours_of, scene_graph_of
 from saccade.readers.charts.questions import answer

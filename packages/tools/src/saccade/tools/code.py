@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from PIL import Image
+
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, image_hash
 from saccade.protocols.code import MAX_CODE_CHARS

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from PIL import Image
+
 from saccade.media.store import MediaStore
 from saccade.pictures import bounded
 from saccade.sandbox.results import RunError, RunResult

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PIL import Image, ImageChops
+
 from saccade.seeding import seed_for
 from saccade.types import Work
 

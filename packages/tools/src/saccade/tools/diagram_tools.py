@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.readers.diagrams.diagram import read_diagram
 from saccade.readers.diagrams.formalize import formalized, points_text, words_in_cdl

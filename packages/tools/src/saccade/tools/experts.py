@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.readers.charts.chart import Chart
 from saccade.readers.charts.table import parse_deplot, parse_unichart

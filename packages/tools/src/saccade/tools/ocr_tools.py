@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
 from saccade.readers.text.lines import TextLine, TextReader, rows_of

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.geometry import Box, Mask, Point, iou
 from saccade.pictures import bounded

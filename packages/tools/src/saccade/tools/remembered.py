@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from PIL import Image
+
 from saccade.errors import MachineError, ToolError, UserError
 from saccade.sandbox.results import RunResult
 from saccade.tools.code import CodeSession, Sessions

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import torch
 from PIL import Image, ImageDraw, ImageFont
+from transformers import Pix2StructForConditionalGeneration, VisionEncoderDecoderModel
+from transformers.models.donut.image_processing_pil_donut import DonutImageProcessorPil
+from transformers.models.pix2struct.image_processing_pil_pix2struct import Pix2StructImageProcessorPil
+
 from saccade.errors import UserError
 from saccade.models.loading import LoadSettings
 from saccade.vision_models.checkpoints import load_pixels, load_tokenizer, load_weights, on_device
 from saccade.vision_models.kinds import CHART_MODELS, ChartModel, ChartRequest, ChartTask, check_kind
-from transformers import Pix2StructForConditionalGeneration, VisionEncoderDecoderModel
-from transformers.models.donut.image_processing_pil_donut import DonutImageProcessorPil
-from transformers.models.pix2struct.image_processing_pil_pix2struct import Pix2StructImageProcessorPil
 
 TEXT_SIZE_PX = 36
 MARGIN_PX = 5

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+
 from saccade.models.checkpoint import refuse_missing_weights, refuse_outside_weights
 from saccade.models.loading import LoadSettings, unloadable
 from saccade.models.vlm import quiet_transformers
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 Part = TypeVar("Part")
 Model = TypeVar("Model", bound=PreTrainedModel)

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
+from torch import Tensor
+from transformers import GroundingDinoForObjectDetection, Owlv2ForObjectDetection
+from transformers.models.grounding_dino.image_processing_pil_grounding_dino import GroundingDinoImageProcessorPil
+from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProcessorPil
+
 from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.models.loading import LoadSettings
 from saccade.vision_models.checkpoints import load_pixels, load_tokenizer, load_weights, on_device
 from saccade.vision_models.kinds import DETECTORS, Detection, DetectionRequest, Detector, check_kind
-from torch import Tensor
-from transformers import GroundingDinoForObjectDetection, Owlv2ForObjectDetection
-from transformers.models.grounding_dino.image_processing_pil_grounding_dino import GroundingDinoImageProcessorPil
-from transformers.models.owlv2.image_processing_pil_owlv2 import Owlv2ImageProcessorPil
 
 
 def load_detector(path: Path, settings: LoadSettings = LoadSettings()) -> Detector:

@@ -9,11 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from saccade.models.loading import LoadSettings, unloadable
-from saccade.models.vlm import quiet_transformers
-from saccade.plain_files import check_plain_below
-from saccade.vision_models.checkpoints import load_weights, on_device
-from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind, checkpoint_digest, kind_of
 from torch import Tensor
 from transformers import (
     ColModernVBertForRetrieval,
@@ -25,6 +20,12 @@ from transformers import (
     PreTrainedModel,
     ProcessorMixin,
 )
+
+from saccade.models.loading import LoadSettings, unloadable
+from saccade.models.vlm import quiet_transformers
+from saccade.plain_files import check_plain_below
+from saccade.vision_models.checkpoints import load_weights, on_device
+from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind, checkpoint_digest, kind_of
 
 _CLASSES: dict[str, tuple[type[PreTrainedModel], type[ProcessorMixin]]] = {
     "colpali": (ColPaliForRetrieval, ColPaliProcessor),

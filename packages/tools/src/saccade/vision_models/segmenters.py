@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
+from torch import Tensor
+from transformers import Sam2Model, SamModel
+from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPil
+
 from saccade.errors import UserError
 from saccade.geometry import Mask
 from saccade.models.checkpoint import read_checkpoint_json
 from saccade.models.loading import LoadSettings
 from saccade.vision_models.checkpoints import load_pixels, load_weights, on_device
 from saccade.vision_models.kinds import SEGMENTERS, Segmentation, SegmentationRequest, Segmenter, check_kind
-from torch import Tensor
-from transformers import Sam2Model, SamModel
-from transformers.models.sam.image_processing_pil_sam import SamImageProcessorPil
 
 _IMAGENET_MEAN, _IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import UserError, missing_extra
 from saccade.models.checkpoint import LoadSettings, read_checkpoint_json
 from saccade.models.configurations import check_configuration

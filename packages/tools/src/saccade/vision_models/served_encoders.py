@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import MachineError, UserError
 from saccade.media.encode import png_bytes
 from saccade.retries import back_off_s

@@ -1,10 +1,10 @@
-from places import ROOT
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.testing.tiny_specialists import example_picture, save_tiny

@@ -1,6 +1,5 @@
 """What docs/tools.md shows runs as it stands there."""
 
-from places import ROOT
 import contextlib
 import io
 import json
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.testing.tiny_specialists import example_picture
 from saccade.tools.catalogue.catalogue import CATALOGUE, entry_of

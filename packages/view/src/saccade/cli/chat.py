@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.machine import existing, open_in_browser

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+
 from saccade.cli import options
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.measured import existing_run

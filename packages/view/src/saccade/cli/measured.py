@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError

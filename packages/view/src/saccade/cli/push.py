@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from saccade.characters import shell_words
 from saccade.cli.options import PATH
 from saccade.errors import UserError
@@ -90,6 +91,7 @@ def _files(
 ) -> dict[str, Path | bytes]:
     """Files of the repository by their names there."""
     import yaml
+
     from saccade.atomic import refuse_link
     from saccade.checksums import CHECKSUMS
     from saccade.viewer.evidence import collect

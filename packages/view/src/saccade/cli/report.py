@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+
 from saccade.cli import options
 from saccade.cli.machine import prepare_machine
 from saccade.cli.options import PATH

@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
 from saccade.errors import UserError
 from saccade.playground.asking import MAX_SAMPLES, read_ask
 from saccade.playground.talk import Talk
@@ -11,9 +15,6 @@ from saccade.rollout.episodes import EpisodeSpec
 from saccade.runs.task_json import image_to_json
 from saccade.types import Json
 from saccade.viewer.app.answers import reply
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 _PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp")
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from starlette.routing import Route
+
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.plain_files import plain_bytes
@@ -16,7 +18,6 @@ from saccade.serving.pictures import PicturesInUse
 from saccade.viewer.app.application import RunsViewer
 from saccade.viewer.app.door import open_door
 from saccade.viewer.app.server import serve_view
-from starlette.routing import Route
 
 MAX_FILE_BYTES = 32 << 20
 

@@ -8,6 +8,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Literal, TypeVar
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
 from saccade.media.encode import png_bytes
 from saccade.services.http.guards import OriginGuard, TokenGate, UploadGuard, UploadLimits
 from saccade.serving import replies
@@ -17,13 +25,6 @@ from saccade.serving.episodes import Request as AgentRequest
 from saccade.serving.questions import AskedWrongError
 from saccade.serving.streams import events
 from saccade.types import Json
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 

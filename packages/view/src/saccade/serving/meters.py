@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
 from saccade.serving.agent import PlayedEpisode
 from saccade.types import ToolCall, Turn
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
+
 from saccade.media.decode import MediaError
 from saccade.media.store import MediaStore
 from saccade.serving.questions import AskedWrongError, SentPicture

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 
 import httpx
+
 from saccade.serving.questions import AskedWrongError
 from saccade.serving.settings import AgentServerSettings
 

@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import yaml
+
 from saccade.media.store import MediaStore
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.asking import read_asking

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from PIL import Image
+
 from saccade.geometry import Box, Point
 from saccade.media.decode import MediaError, decode_image
 from saccade.plain_files import plain_bytes

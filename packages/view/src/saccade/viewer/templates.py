@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
 from saccade.viewer.words import readable
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import httpx
+
 from saccade.engines.continuing import Placeholders, check_continues
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
 from saccade.engines.in_flight import spans_of

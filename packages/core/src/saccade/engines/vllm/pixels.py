@@ -3,11 +3,12 @@
 import base64
 
 import torch
+from torch import Tensor
+
 from saccade.errors import missing_extra
 from saccade.models.pixels import Patches
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
-from torch import Tensor
 
 try:
     import msgspec

@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import torch
 from PIL import Image
+
 from saccade.engines.engine import EngineContext
 from saccade.engines.vllm.environment import VllmEnvironment, find_environment
 from saccade.engines.vllm.settings import VllmSettings

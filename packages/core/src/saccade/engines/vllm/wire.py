@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.engines.engine import Sampling
 from saccade.errors import MachineError
 from saccade.models.families.family import image_runs

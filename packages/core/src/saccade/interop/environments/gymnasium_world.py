@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+
 from saccade.errors import UserError, nearest
 from saccade.interop.environments.observations import picture_of, shown_from
 from saccade.interop.environments.world import (

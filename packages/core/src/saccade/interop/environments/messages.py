@@ -5,6 +5,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 
 from PIL import Image
+
 from saccade.interop.environments.world import WorldObservation
 from saccade.media.decode import MediaError, decode_image
 

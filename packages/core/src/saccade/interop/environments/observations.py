@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PIL import Image
+
 from saccade.interop.environments.world import WorldObservation
 
 LEAST_SIDE_PX = 16

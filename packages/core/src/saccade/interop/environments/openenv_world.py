@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 from PIL import Image
+
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.interop.environments.messages import picture_of_base64, picture_of_url
 from saccade.interop.environments.observations import picture_of

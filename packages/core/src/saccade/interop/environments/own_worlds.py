@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import gymnasium
+
 from saccade.errors import UserError
 from saccade.interop.environments.gym_v_world import AgentEnv, GymVWorld
 from saccade.interop.environments.gymnasium_world import GymnasiumSource, GymnasiumWorld

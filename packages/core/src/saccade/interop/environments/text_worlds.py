@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.random import mtrand
+
 from saccade.errors import UserError, missing_extra, nearest
 from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
 from saccade.seeding import seed_for

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from PIL import Image
+
 from saccade.errors import MachineError
 from saccade.frames import WireFrame
 from saccade.interop.environments.world import StepResult, WorldObservation

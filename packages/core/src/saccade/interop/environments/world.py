@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from PIL import Image
+
 from saccade.characters import whole_characters
 from saccade.errors import UserError
 from saccade.seeding import seed_for

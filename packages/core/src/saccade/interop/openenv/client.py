@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from openenv.core.client_types import StepResult
+
 from saccade.interop.openenv.connection import MESSAGE_BYTES, WideEnvClient
 from saccade.interop.openenv.messages import SaccadeAction, SaccadeObservation, SaccadeState
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from PIL import Image
+
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.media.decode import decode_image
 from saccade.media.encode import png_bytes

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from PIL import Image
+
 from saccade.envs.calls import CallOutcome, OpenedTools, in_original_pixels, run_call
 from saccade.envs.visual_reasoning import DEFAULT_VIEW, AnswerReward, answer_reward
 from saccade.errors import MachineError, ToolError, UserError

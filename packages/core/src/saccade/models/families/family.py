@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ViewRule
 from saccade.models.pixels import ImageProcessor, Patches
-from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

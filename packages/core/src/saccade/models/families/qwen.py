@@ -8,13 +8,14 @@ import torch
 from jaxtyping import Int
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ResizeRule
 from saccade.models.families.family import ImageFeatures, image_runs
 from saccade.models.pixels import ImageProcessor, Patches
-from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
+
 from saccade.quantities import FRACTION, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.answers.doubts import doubts_of
 from saccade.rewards.answers.expressions import (

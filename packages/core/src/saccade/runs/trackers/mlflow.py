@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
+
 from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
 
 _PARAM_CHARACTERS = 500

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PIL import Image
+
 from saccade.media.store import MediaStore
 from saccade.runs.trackers.tracker import TrackedPicture
 from saccade.types import Attempt, ImageRef

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
+
 from saccade.config.tracking import metrics_place
 from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from PIL import Image
+
 from saccade.types import Json
 
 RECORD = "record"

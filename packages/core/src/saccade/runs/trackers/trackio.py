@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import trackio
-from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
 from trackio.sqlite_storage import SQLiteStorage
+
+from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
 
 
 class TrackioTracker:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 import wandb
+
 from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
 
 

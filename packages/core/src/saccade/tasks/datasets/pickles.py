@@ -13,6 +13,7 @@ from typing import cast
 
 import numpy as np
 from PIL import Image
+
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.tasks.rows.fields import NumberedRow, Row, RowError

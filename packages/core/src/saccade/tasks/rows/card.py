@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import yaml
+
 from saccade.errors import UserError
 from saccade.plain_files import plain_bytes
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from saccade.errors import UserError, missing_extra
 from saccade.plain_files import check_plain, check_plain_below, plain_bytes
 from saccade.tasks.rows.card import refuse_outside_files

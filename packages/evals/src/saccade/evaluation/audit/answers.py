@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from PIL import Image
+
 from saccade.evaluation.audit.blind import MARGIN, Patterns, chance_of
 from saccade.evaluation.audit.drawn import DrawnFamily
 from saccade.evaluation.audit.findings import Checked, none_of, share_at_most

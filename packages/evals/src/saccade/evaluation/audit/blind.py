@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.evaluation.audit.findings import Checked, share_at_most
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.rules import options_named

@@ -8,6 +8,7 @@ gym's families it also measures the scenes' states: what the grammar says that d
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+
 from saccade.evaluation.audit.drawn import LEVELS, DrawnFamily
 from saccade.evaluation.audit.findings import Checked
 from saccade.seeding import generator_for

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.evaluation.picture_likeness import Hash, views_of
 from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore

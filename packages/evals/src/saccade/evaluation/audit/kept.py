@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+
 from saccade.atomic import disk_errors, read_errors, write_bytes_atomic, write_json_atomic
 from saccade.codec.codecs import PLAIN_CODEC, plain_json
 from saccade.errors import UserError

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.evaluation.audit.drawn import DrawnFamily, PictureLook
 from saccade.evaluation.audit.findings import Checked, none_of, share_at_most
 from saccade.evaluation.contamination import words_of

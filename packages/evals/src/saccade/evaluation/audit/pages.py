@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
+
 from saccade.atomic import disk_errors, write_text_atomic
 from saccade.evaluation.audit.drawn import LEVELS, DrawnFamily
 from saccade.evaluation.audit.findings import Checked, FamilyAudit

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
 from saccade.evaluation.audit.blind import MARGIN, Patterns, answer_text, chance_of, words_in
 from saccade.evaluation.audit.drawn import MOST_PICTURES, DrawnFamily
 from saccade.evaluation.audit.findings import Checked, share_at_most

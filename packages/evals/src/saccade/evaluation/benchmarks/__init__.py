@@ -4,12 +4,9 @@ Start in ``benchmark.py`` (``Benchmark``, ``Reading``), then ``opening.py`` (``o
 VLMEvalKit's files, ``rules/`` has the rules of the harnesses and ours, ``sets/`` the benchmarks.
 """
 
-from pkgutil import extend_path
 from typing import TYPE_CHECKING
 
 from saccade.faces import names_on_use
-
-__path__ = extend_path(__path__, __name__)
 
 if TYPE_CHECKING:
     from saccade.evaluation.benchmarks.benchmark import Benchmark as Benchmark

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.characters import shell_words
 from saccade.errors import UserError

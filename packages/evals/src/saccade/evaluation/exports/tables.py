@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.evaluation.figures import EvaluationFigures, figures
 from saccade.evaluation.samples import SampleSet, StoredSample

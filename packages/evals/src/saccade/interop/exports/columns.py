@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from saccade.atomic import disk_errors
 from saccade.types import Json
 

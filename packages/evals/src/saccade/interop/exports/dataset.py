@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+
 from saccade.atomic import write_bytes_atomic
 from saccade.interop.exports.bundle import NEEDS, write_bundle
 from saccade.interop.exports.columns import write_table

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pyarrow as pa
+
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.distribution import __version__
 from saccade.errors import UserError

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+
 from saccade.atomic import write_bytes_atomic
 from saccade.interop.exports.bundle import write_bundle
 from saccade.interop.exports.columns import write_table

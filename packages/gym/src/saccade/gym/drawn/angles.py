@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.tasks.drawing import COLOURS, INK, Canvas, on_circle
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, call, knob, pick_several, place_of, target_of

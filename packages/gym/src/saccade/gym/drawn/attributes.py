@@ -12,6 +12,7 @@ Difficulty of ``big_shape``: radius 72 px at 0, 56 at 0.5, 40 at 1. A glance is 
 from collections.abc import Callable
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.code_experts import BIG_COLOUR, one_run
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.code_experts import DIFFERENCE, SUM_OF_BARS, VALUE, one_run
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, FAINT, INK, ITEMS, Canvas

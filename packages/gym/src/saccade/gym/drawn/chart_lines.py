@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point, enclosing_box
 from saccade.gym.drawn.chart_bars import TOLERANCE, draw_axes, height_of, measure_turns, slot_centers, values_for
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, DAYS, Canvas, Coverage

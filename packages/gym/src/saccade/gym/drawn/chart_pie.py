@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, ITEMS, Canvas, Coverage, on_circle
 from saccade.tasks.scene import (

@@ -8,6 +8,7 @@ Difficulty of ``colour_dots``: dots to count 2-12 at 0, 8-24 at 0.5, 8-40 at 1; 
 """
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.code_experts import COUNT, one_run
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered

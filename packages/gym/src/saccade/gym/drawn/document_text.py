@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.tasks.drawing import INK, ITEMS, MONTHS, PEOPLE, PLACES, Canvas
 from saccade.tasks.scene import (

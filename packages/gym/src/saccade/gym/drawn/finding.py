@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.tasks.drawing import (
     COLOUR_NAMES,

@@ -3,6 +3,7 @@
 import math
 
 from numpy.random import Generator
+
 from saccade.gym.drawn.geometry_sketch import Sketch, in_x, placed, triangle_corners, triple, whole
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Point
 from saccade.gym.drawn.geometry_sketch import Sketch
 from saccade.tasks.drawing import INK, Canvas, on_circle

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.drawn.geometry_figures import (
     chord,

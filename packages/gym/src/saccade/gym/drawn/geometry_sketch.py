@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.tasks.scene import SIZE_PX
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.geometry import Box, Point
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, INK, PAPER, PLACES, Canvas, Coverage, text_box
 from saccade.tasks.scene import (

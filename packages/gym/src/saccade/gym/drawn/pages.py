@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.geometry import Box
 from saccade.gym.drawn.plates import MARKS, PLATE_COLOURS, PLATE_PX, plate_corner
 from saccade.tasks.claims import claims

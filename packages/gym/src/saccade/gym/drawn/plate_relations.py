@@ -5,6 +5,7 @@ first two are yes and no, as often one as the other.
 """
 
 from numpy.random import Generator
+
 from saccade.gym.drawn.plates import MarkedPlate, marked_plates, marked_scene, shown_colours
 from saccade.tasks.scene import Scene, pick
 from saccade.types import AnswerKind

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.geometry import Box
 from saccade.tasks.drawing import BACKGROUND, COLOUR_NAMES, COLOURS, INK, PAPER, Colour
 from saccade.tasks.scene import SIZE_PX, Scene, SceneQuestion, crop_turn, place_of, rectangle_target, whole_knob

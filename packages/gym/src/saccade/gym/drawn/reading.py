@@ -7,6 +7,7 @@ before they come as numbers, for a model learns the shape of a word by its lette
 from collections.abc import Sequence
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.drawn.finding import printed_word, scene_of_findings
 from saccade.tasks.drawing import Canvas, text_box

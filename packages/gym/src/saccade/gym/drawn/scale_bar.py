@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.code_experts import AREA, LENGTH, one_run
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, INK, Canvas, Coverage

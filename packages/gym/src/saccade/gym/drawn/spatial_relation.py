@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered
 from saccade.tasks.scene import (

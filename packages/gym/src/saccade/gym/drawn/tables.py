@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point, enclosing_box
 from saccade.gym.code_experts import COLUMN, PRODUCT, ROW, one_run
 from saccade.tasks.drawing import COLOURS, COLUMNS, INK, ITEMS, Canvas

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.tasks.drawing import COLOUR_NAMES, FAINT, INK, Canvas, Coverage, Thing
 from saccade.tasks.scene import (

@@ -6,6 +6,7 @@ Axes: ``clutter`` (how wide the floor is), ``height`` (how high towers are).
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels
 from saccade.gym.programs.choosing import chosen, shuffled

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.quantities import (
     Measure,

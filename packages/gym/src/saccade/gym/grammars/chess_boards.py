@@ -6,6 +6,7 @@ Axes: ``pieces`` (how many).
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState

@@ -6,6 +6,7 @@ Axes: ``branches``, ``parts`` (in a branch at most).
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState

@@ -4,6 +4,7 @@ Axes: ``clutter`` (how many plates), ``margin`` (how much the numbers are alike:
 """
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.fine import CANVAS_PX

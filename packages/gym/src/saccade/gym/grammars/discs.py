@@ -6,6 +6,7 @@ Axes: ``clutter`` (how many), ``overlap`` (how little of two discs overlaps).
 import math
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels

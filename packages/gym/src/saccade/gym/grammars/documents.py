@@ -6,6 +6,7 @@ Axes: ``pages`` (how many), ``prose`` (how many sentences around each fact).
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.words import SURNAMES, TOWNS
 from saccade.gym.levels import Levels

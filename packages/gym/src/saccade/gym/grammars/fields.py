@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.words import FIRMS, MONTHS, PEOPLE, SURNAMES, TOWNS
 from saccade.gym.levels import Levels

@@ -7,6 +7,7 @@ figures are drawn is an axis of the looks.
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels

@@ -6,6 +6,7 @@ Axes: ``clutter`` (how many boxes), ``branches`` (how many decisions at most).
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels

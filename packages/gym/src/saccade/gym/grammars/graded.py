@@ -4,6 +4,7 @@ Axes: ``clutter`` (how many), ``margin`` (how little the sizes differ), ``likene
 """
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.things import largest_radius, spread, thing
 from saccade.gym.levels import Levels

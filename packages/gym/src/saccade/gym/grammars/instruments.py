@@ -6,6 +6,7 @@ Axes: ``clutter`` (how many instruments), ``reading`` (how fine the scale is).
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels

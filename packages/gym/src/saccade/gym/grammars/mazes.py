@@ -6,6 +6,7 @@ Axes: ``clutter`` (how large the maze is), ``walls`` (how much of it cannot be r
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels
 from saccade.gym.programs.choosing import chosen, shuffled

@@ -6,6 +6,7 @@ Axes: ``size`` (how many groups).
 from dataclasses import dataclass, field
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, Link, SceneState

@@ -6,6 +6,7 @@ Axes: ``clutter`` (how many balls), ``pace`` (how near their speeds are to each 
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels

@@ -6,6 +6,7 @@ Axes: ``clutter`` (how many things), ``changes`` (how many are changed at most),
 from dataclasses import dataclass, replace
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.fine import CANVAS_PX, LETTERS

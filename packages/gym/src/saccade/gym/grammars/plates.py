@@ -6,6 +6,7 @@ Axes: ``clutter`` (how many plates), ``likeness`` (how many colours and marks th
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.fine import CANVAS_PX, TILE_PX

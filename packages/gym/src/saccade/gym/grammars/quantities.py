@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.words import FIRMS, GOODS, MONTHS, PALETTE, PEOPLE, TEAMS, TOWNS
 from saccade.gym.levels import Levels

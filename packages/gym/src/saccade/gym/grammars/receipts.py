@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.quantities import Measure, QuantityState
 from saccade.gym.grammars.words import FIRMS
 from saccade.gym.levels import Levels

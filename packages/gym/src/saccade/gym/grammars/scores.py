@@ -6,6 +6,7 @@ Axes: ``measures`` (how many), ``rhythm`` (how short notes are), ``signs`` (acci
 from dataclasses import dataclass
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels
 from saccade.gym.state import Element, SceneState

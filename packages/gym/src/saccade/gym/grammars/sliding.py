@@ -4,6 +4,7 @@ Axis: ``clutter`` (how many tiles the board has). How many moves are to be follo
 """
 
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.fine import CANVAS_PX
 from saccade.gym.grammars.boards import SIDE_PX, CellBoardState, board_cell, board_state

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
+
 from saccade.gym.family import Grammar
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels

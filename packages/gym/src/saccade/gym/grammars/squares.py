@@ -6,6 +6,7 @@ Axes: ``clutter`` (things in a row), ``margin`` (how little the odd one differs)
 from dataclasses import dataclass, replace
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.fine import CANVAS_PX, LETTERS

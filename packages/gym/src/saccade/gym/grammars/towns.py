@@ -4,6 +4,7 @@ Axes: ``clutter`` (how many streets and landmarks), ``steps`` (how long ways are
 """
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.family import Grammar
 from saccade.gym.levels import Levels

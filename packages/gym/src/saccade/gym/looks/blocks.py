@@ -1,6 +1,7 @@
 """Looks of towers of cubes: isometric, on a tiled floor."""
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.grammars.blocks import BlockState
 from saccade.gym.levels import Levels

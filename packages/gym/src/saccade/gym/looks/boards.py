@@ -1,6 +1,7 @@
 """Looks of boards: cells with things, coloured squares, digits, or fine print in windows."""
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.fine import TILE_PX, fine_block
 from saccade.gym.levels import Levels

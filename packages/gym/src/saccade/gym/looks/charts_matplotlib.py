@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 from PIL import Image, ImageDraw
+
 from saccade.geometry import Box
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
@@ -15,6 +16,7 @@ from saccade.gym.state import SceneState, as_state
 
 if TYPE_CHECKING:
     from matplotlib.path import Path
+
     from saccade.gym.looks.matplotlib_letters import PxBox
 
 STYLES = ("default", "ggplot", "bmh", "fivethirtyeight", "seaborn-v0_8-whitegrid", "Solarize_Light2", "dark_background")

@@ -9,6 +9,7 @@ from typing import Protocol
 from xml.etree import ElementTree
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.levels import Levels

@@ -10,6 +10,7 @@ from functools import cache
 from xml.etree import ElementTree
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.fonts import small_family, small_fonts

@@ -1,6 +1,7 @@
 """Chess boards with figures from DejaVu Sans, in several woods."""
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.chess_boards import FILES, ChessState, place_of_square
 from saccade.gym.levels import Levels
 from saccade.gym.looks.sheets import MODULES, Sheet

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.circuits import MAIN, CircuitState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.fonts import FACES

@@ -1,6 +1,7 @@
 """Looks of coded plates: a frame around three windows of fine print."""
 
 from numpy.random import Generator
+
 from saccade.geometry import Box
 from saccade.gym.fine import TILE_PX, fine_block
 from saccade.gym.grammars.codes import HEIGHT_PX, WIDTH_PX

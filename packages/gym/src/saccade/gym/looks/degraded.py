@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
+
 from saccade.geometry import Box
 from saccade.gym.levels import Levels
 from saccade.gym.rendering import Renderer, Rendering, SeenRegion

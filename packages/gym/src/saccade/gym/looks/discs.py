@@ -1,6 +1,7 @@
 """Looks of discs: with a dark rim, on grey or on speckled paper."""
 
 from numpy.random import Generator
+
 from saccade.gym.levels import Levels
 from saccade.gym.looks.flat import speckled
 from saccade.gym.painter import Painter

@@ -1,6 +1,7 @@
 """Documents of several pages, set by Typst."""
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.documents import FILLERS, DocumentState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.typst_pages import FACES, MODULES, marked, set_pages

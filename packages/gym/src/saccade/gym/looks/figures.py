@@ -4,6 +4,7 @@ Axis: ``size`` (how small the squares are).
 """
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.grammars.figures import Cells, FigureState
 from saccade.gym.levels import Levels

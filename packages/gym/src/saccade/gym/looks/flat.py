@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.gym.levels import Levels
 from saccade.gym.looks.views import each_view
 from saccade.gym.painter import Painter

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.flow_charts import FlowState, arrow_id
 from saccade.gym.levels import Levels
 from saccade.gym.looks.sheets import MODULES, Sheet

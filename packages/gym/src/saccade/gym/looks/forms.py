@@ -1,6 +1,7 @@
 """Forms on paper by Typst, and screens with switches on a sheet."""
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.fields import ON, FieldsState
 from saccade.gym.levels import Levels
 from saccade.gym.looks import sheets

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.levels import Levels
 from saccade.gym.looks.flat import speckled

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.gym.looks.bodies import BALL, FAR, Body, Floats, dot, hit
 
 Floor = tuple[tuple[int, int, int], tuple[int, int, int]]

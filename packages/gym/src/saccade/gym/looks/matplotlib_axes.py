@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+
 from saccade.gym.looks.matplotlib_letters import PxBox
 from saccade.gym.looks.matplotlib_plot import PX, Plot
 

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, IdentityTransform
+
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.looks.matplotlib_axes import Which, draw_ticks, name_axis
 from saccade.gym.looks.matplotlib_plot import BARS, DPI, PX, Plot

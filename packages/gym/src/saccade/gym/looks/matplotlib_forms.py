@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
+
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.looks.matplotlib_axes import Which, draw_legend, draw_ticks, name_axis
 from saccade.gym.looks.matplotlib_fields import heat, scatter

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from numpy.typing import NDArray
+
 from saccade.gym.looks.svg_letters import lettering
 
 PxBox = tuple[float, float, float, float]

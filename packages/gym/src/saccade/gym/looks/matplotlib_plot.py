@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
+
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.looks.matplotlib_letters import ChartWords, PxBox

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from matplotlib.patches import Circle, PathPatch, Wedge
 from matplotlib.path import Path
+
 from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.looks.matplotlib_axes import GRID, draw_legend
 from saccade.gym.looks.matplotlib_letters import PxBox

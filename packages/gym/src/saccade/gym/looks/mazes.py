@@ -1,6 +1,7 @@
 """Looks of mazes: dark walls on a light floor, or light walls on a dark one."""
 
 from numpy.random import Generator
+
 from saccade.geometry import Box, Point
 from saccade.gym.grammars.mazes import MazeState
 from saccade.gym.levels import Levels

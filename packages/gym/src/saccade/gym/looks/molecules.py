@@ -8,6 +8,7 @@ from functools import partial
 from xml.etree import ElementTree
 
 from numpy.random import Generator
+
 from saccade.geometry import Box
 from saccade.gym.grammars.molecules import SYMBOLS, MoleculeState, atom_id, bond_id
 from saccade.gym.levels import Levels

@@ -2,6 +2,7 @@
 
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.geometry import Box, Point
 from saccade.gym.grammars.motion import EVERY_S, FRAMES, WALL_PX, place_at
 from saccade.gym.grammars.words import PALETTE

@@ -3,6 +3,7 @@
 import math
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.graphs import NetworkState, edge_id
 from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.levels import Levels

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.geometry import Box, Point
 from saccade.gym.fine import TILE_PX, fine_block
 from saccade.gym.levels import Levels

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.gym.grammars.solids import Viewpoint
 from saccade.gym.looks.bodies import BALL, FAR, Body, Floats, hit
 from saccade.gym.looks.lighting import Floor, shaded_colours

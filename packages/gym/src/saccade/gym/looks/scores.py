@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.scores import ScoreState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.svg import MODULES, drawn

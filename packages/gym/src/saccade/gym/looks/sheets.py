@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw
+
 from saccade.gym.looks.fonts import pillow_font
 from saccade.gym.rendering import Rendering, regions_of
 

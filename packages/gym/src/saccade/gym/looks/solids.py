@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 from PIL import Image
+
 from saccade.gym.grammars.solids import SolidsState
 from saccade.gym.grammars.words import PALETTE
 from saccade.gym.levels import Levels

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 from PIL import Image, ImageColor
+
 from saccade.gym.looks.agg import InkedOutline, rastered
 from saccade.gym.looks.fonts import FACES
 from saccade.gym.looks.svg_letters import lettering

@@ -5,6 +5,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from saccade.gym.looks.fonts import font_files
 
 if TYPE_CHECKING:

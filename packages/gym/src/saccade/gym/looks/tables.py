@@ -1,6 +1,7 @@
 """Tables and receipts of labelled quantities, set by Typst in several styles."""
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.typst_pages import FACES, MODULES, marked, set_pages, set_words

@@ -1,6 +1,7 @@
 """Looks of towns: light streets between blocks, by day and at dusk."""
 
 from numpy.random import Generator
+
 from saccade.geometry import Box
 from saccade.gym.levels import Levels
 from saccade.gym.looks.flat import paint_thing

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from PIL import Image
+
 from saccade.geometry import Box
 from saccade.gym.rendering import Rendering, SeenRegion
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from PIL import Image
+
 from saccade.gym.painter import Painter
 from saccade.gym.rendering import Rendering, SeenRegion
 from saccade.gym.state import Element, SceneState

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from numpy.random import Generator
+
 from saccade.geometry import Point
 from saccade.gym.program import Asking
 from saccade.gym.state import Element, SceneState

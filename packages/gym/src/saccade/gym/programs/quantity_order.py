@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.quantity_words import (
     a_measure,

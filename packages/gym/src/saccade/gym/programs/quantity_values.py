@@ -1,6 +1,7 @@
 """Programs on one measure of labelled quantities: values, sums, differences and counts."""
 
 import numpy as np
+
 from saccade.gym.grammars.words import GOODS, MONTHS, TEAMS, TOWNS
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.quantity_words import (

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from numpy.random import Generator
+
 from saccade.gym.grammars.quantities import Measure, QuantityState
 from saccade.gym.program import Asking, ProgramQuestion
 from saccade.gym.state import SceneState, as_state

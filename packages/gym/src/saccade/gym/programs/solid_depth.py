@@ -1,6 +1,7 @@
 """Programs on the depth of solids: what is near, what is far, what hides what."""
 
 import numpy as np
+
 from saccade.gym.grammars.solids import SolidsState
 from saccade.gym.looks.raycast import bodies_shown
 from saccade.gym.looks.solids import body_of

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
+
 from saccade.errors import MachineError, SaccadeError
 from saccade.geometry import Mask, Point
 from saccade.media.store import MediaStore

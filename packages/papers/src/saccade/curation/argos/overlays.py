@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from PIL import Image, ImageDraw
+
 from saccade.curation.argos.marks import Mark
 from saccade.media.store import MediaStore
 from saccade.tasks.drawing import font

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+
 from saccade.errors import UserError
 from saccade.geometry import Box, Point
 from saccade.protocols.points import written_point

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from PIL import Image
+
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore

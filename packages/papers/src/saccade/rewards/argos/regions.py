@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
+
 from saccade.errors import MachineError
 from saccade.geometry import Mask
 from saccade.rewards.argos.spatial import plain_label

@@ -12,6 +12,7 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import MachineError
 from saccade.geometry import Mask
 from saccade.rewards.judges.addressing import in_one_form

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import ToolError
 from saccade.geometry import Box
 from saccade.readers.charts.calibration import Scale

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Box
 from saccade.readers.charts.bars import bars_are_horizontal
 from saccade.readers.charts.calibration import LEAST_TICKS, Direction, Scale, Tick, number_of, value_scale

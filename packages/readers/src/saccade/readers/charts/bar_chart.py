@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
 from saccade.readers.charts.bars import BarSegment, Column, bars_are_horizontal, columns_of, slots_of

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.errors import ToolError
 from saccade.geometry import Box
 from saccade.readers.charts.calibration import Scale

@@ -9,6 +9,7 @@ from typing import Literal
 
 import cv2
 import numpy as np
+
 from saccade.geometry import Box
 from saccade.quantities import parse_quantity
 from saccade.readers.charts.colours import Pixels

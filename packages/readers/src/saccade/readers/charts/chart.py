@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from PIL import Image
+
 from saccade.geometry import Box
 
 ChartKind = Literal["bar", "line", "pie", "scatter", "table"]

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.geometry import Box, enclosing_box
 from saccade.pictures import bounded

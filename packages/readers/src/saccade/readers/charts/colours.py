@@ -8,6 +8,7 @@ from types import MappingProxyType
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Box
 from saccade.readers.charts.chart import Colour
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Box, Point
 from saccade.readers.charts.axes import Axes
 from saccade.readers.charts.calibration import Scale, number_of

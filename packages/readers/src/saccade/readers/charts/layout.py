@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Box
 from saccade.readers.charts.colours import Palette, Pixels, labels_of
 from saccade.readers.text.lines import TextLine

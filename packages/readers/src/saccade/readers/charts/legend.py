@@ -8,6 +8,7 @@ from itertools import pairwise
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Box, enclosing_box
 from saccade.readers.charts.calibration import number_of
 from saccade.readers.charts.chart import Colour

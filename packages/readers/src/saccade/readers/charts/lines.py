@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.geometry import Point
 from saccade.readers.charts.chart import Colour
 from saccade.readers.charts.marks import Layer, layer_of

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+
 from saccade.geometry import Box, Point
 from saccade.readers.charts.chart import Colour
 from saccade.readers.charts.colours import Coverage

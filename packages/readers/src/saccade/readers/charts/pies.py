@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import ToolError
 from saccade.geometry import Box, Point
 from saccade.readers.charts.chart import Chart, Colour, Series

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from PIL import Image
+
 from saccade.geometry import Box
 from saccade.readers.charts.calibration import number_of
 from saccade.readers.charts.chart import Chart

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from PIL import Image
+
 from saccade.readers.diagrams.ink import ink_of
 from saccade.readers.diagrams.labels import SURE, Label, print_of
 from saccade.readers.diagrams.marks import Angle, Marks, Piece, marks_of, openings

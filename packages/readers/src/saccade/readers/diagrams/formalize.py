@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+
 from saccade.errors import ToolError
 from saccade.readers.diagrams.diagram import Diagram
 from saccade.readers.diagrams.statements import construction_cdl_of, image_cdl_of, logic_forms_of

@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
+
 from saccade.errors import ToolError
 from saccade.readers.diagrams.segments import Dash, dash_of, dashed_lines
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.geometry import Box
 from saccade.readers.diagrams.ink import Character, Glyph, Ink, as_number, character_of, is_dot

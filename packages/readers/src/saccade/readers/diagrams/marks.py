@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 import numpy.typing as npt
+
 from saccade.readers.diagrams.ink import Ink, Mask
 from saccade.readers.diagrams.points import Points
 from saccade.readers.diagrams.strokes import NEAR_PX, Strokes, is_ink

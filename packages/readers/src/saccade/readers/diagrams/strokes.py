@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from saccade.errors import ToolError
 from saccade.readers.diagrams.ink import Ink, Mask
 from saccade.readers.diagrams.segments import HoughTransform, LineSegment, Places

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.residuals import Reading
 from saccade.readers.geometry.terms import Call, Name, walk

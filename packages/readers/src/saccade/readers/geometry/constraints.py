@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.polygons import POLYGON_RELATIONS, SHAPES, MisfitError, adjective, line_of, point_of
 from saccade.readers.geometry.residuals import (

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.readers.geometry.exact import linear_findings, pair_findings, solved
 from saccade.readers.geometry.facts import Equation, facts_of
 from saccade.readers.geometry.figure import Figure

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 import numpy as np
+
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.plain import kind_of, polygon
 from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation, angle, call, length, number, walk

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
 from saccade.readers.geometry.configuration import ROUND, Place, least_contradicting
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.starts import Starts, flexed

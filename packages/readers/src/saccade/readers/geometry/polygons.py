@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.residuals import (
     Line,

@@ -7,6 +7,7 @@ Inequalities (a point between two others, corners in order) are residuals that a
 from collections.abc import Callable, Sequence
 
 import numpy as np
+
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.terms import Call, Node, Number, walk
 from saccade.readers.geometry.values import Array, FigureBatch, cross, dimension_of, dot, names_of, norm, value_of

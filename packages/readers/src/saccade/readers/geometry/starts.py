@@ -7,6 +7,7 @@ the same problem gets the same answer on every machine.
 from collections.abc import Mapping
 
 import numpy as np
+
 from saccade.readers.geometry.configuration import Place
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.system import Ends, System

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.readers.geometry.configuration import Place, is_nondegenerate, readings_shown
 from saccade.readers.geometry.constraints import readings_of
 from saccade.readers.geometry.figure import Figure

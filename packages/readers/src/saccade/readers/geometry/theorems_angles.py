@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
+
 from saccade.readers.geometry.facts import Equation, Facts
 from saccade.readers.geometry.knowledge import Knowledge
 from saccade.readers.geometry.plain import plain

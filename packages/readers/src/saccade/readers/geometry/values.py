@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
 from saccade.readers.geometry.terms import Call, Name, Node, Number, Operation
 from saccade.readers.geometry.vocabulary import FUNCTIONS, unwrapped
 

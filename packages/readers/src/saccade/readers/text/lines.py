@@ -7,6 +7,7 @@ from statistics import median
 from typing import Protocol
 
 from PIL import Image
+
 from saccade.geometry import Box, Point
 
 MAX_SIDE_PX = 2048

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import MachineError, UserError
 from saccade.geometry import Box
 from saccade.pictures import bounded

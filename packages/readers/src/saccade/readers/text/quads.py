@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.geometry import Box
 
 STRAIGHT_DEGREES = 0.75

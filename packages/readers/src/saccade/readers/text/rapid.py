@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
 from saccade.errors import missing_extra
 from saccade.geometry import Box, Point
 from saccade.pictures import bounded

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from PIL import Image
+
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.interop.mcp.images import UnknownImageError
 from saccade.interop.mcp.schema import ArgumentChecks, parameters_of_spec, taken_spec
@@ -21,6 +22,7 @@ try:
     import httpx2
     import mcp_types
     from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
+
     from saccade.interop.mcp.connection import McpConnection, tool_output
     from saccade.interop.mcp.server import IMAGE_FORMAT, MARK
 except ImportError as error:

@@ -17,14 +17,14 @@ import mcp_types
 from fastmcp import Client
 from fastmcp.client.transports import ClientTransport
 from PIL import Image
+
+from mcp.shared.exceptions import MCPError
 from saccade.errors import BrokenToolError, MachineError, ToolError
 from saccade.interop.mcp.images import SERVER_LIMITS, UnknownImageError
 from saccade.interop.mcp.server import MARK
 from saccade.media.decode import MediaError, decode_image
 from saccade.tools.tool import ToolOutput
 from saccade.types import Json
-
-from mcp.shared.exceptions import MCPError
 
 logger = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cachetools import LRUCache
+
 from saccade.errors import ToolError, UserError
 from saccade.media.decode import ImageLimits, MediaError
 from saccade.media.encode import png_bytes

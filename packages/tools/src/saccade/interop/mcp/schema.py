@@ -13,6 +13,7 @@ from jsonschema.exceptions import SchemaError, ValidationError, best_match
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from referencing import Registry
+
 from saccade.errors import ToolError, UserError, nearest
 from saccade.tools.arguments import shown
 from saccade.tools.schema import Parameter, ParameterKind

@@ -5,14 +5,15 @@ import hmac
 import logging
 
 from fastmcp import FastMCP
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from saccade.errors import UserError, missing_extra
 from saccade.interop.mcp.images import SERVER_LIMITS
 from saccade.services.http.connections import HEADERS_WITHIN_S, protocol_within
 from saccade.services.http.guards import OriginGuard, UploadGuard, UploadLimits
 from saccade.services.http.hosts import is_loopback
-from starlette.middleware import Middleware
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 try:
     import uvicorn

@@ -10,6 +10,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from cachetools import LRUCache
+
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import MachineError, UserError

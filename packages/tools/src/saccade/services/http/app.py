@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.wrong import BrokenRecordError
 from saccade.distribution import __version__
@@ -29,7 +31,6 @@ from saccade.services.messages import (
 )
 from saccade.services.refusals import error_bytes
 from saccade.services.settings import ToolServerSettings
-from starlette.exceptions import HTTPException
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import FastAPI
+
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.codec.docs import field_docs
 from saccade.services import messages, refusals

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from cachetools import LRUCache
 from PIL import Image
+
 from saccade.errors import MachineError, SaccadeError, ToolError, UserError
 from saccade.media.decode import decode_image, to_rgb
 from saccade.media.encode import png_bytes

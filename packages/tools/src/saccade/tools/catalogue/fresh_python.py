@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from PIL import Image
+
 from saccade.errors import ToolError
 from saccade.media.store import MediaStore
 from saccade.protocols.code import MAX_CODE_CHARS

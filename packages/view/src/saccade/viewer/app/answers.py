@@ -3,9 +3,10 @@
 import math
 from collections.abc import Mapping
 
+from starlette.responses import Response
+
 from saccade.strict_json import strict_json
 from saccade.types import Json
-from starlette.responses import Response
 
 MEDIA_TYPE = "application/json"
 

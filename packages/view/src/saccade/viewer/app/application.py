@@ -4,6 +4,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
 from saccade.errors import MachineError, UserError
 from saccade.strict_json import strict_json
 from saccade.viewer.app.answers import refusal, reply
@@ -15,11 +21,6 @@ from saccade.viewer.app.lists import search_json
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.searching import Search, Searches
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 MAX_BODY_BYTES = 32 << 20
 

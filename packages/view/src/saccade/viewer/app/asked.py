@@ -1,7 +1,8 @@
 """What a request asks by its address: texts and whole numbers within limits."""
 
-from saccade.errors import UserError
 from starlette.requests import Request
+
+from saccade.errors import UserError
 
 MAX_TEXT = 400
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
 from saccade.evaluation.statistics import Accuracy, ClusteredMean, clustered_mean, exact_mcnemar
 from saccade.types import Json
 from saccade.viewer.app.compared_pages import (

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.types import Json
 from saccade.viewer.app.answers import number
 from saccade.viewer.store.facets import SelectedRows, select, sorted_rows

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from PIL import Image
+
 from saccade.errors import UserError
 from saccade.media.decode import MediaError, decode_image
 from saccade.plain_files import plain_bytes

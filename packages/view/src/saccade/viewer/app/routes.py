@@ -8,6 +8,10 @@ import json
 from importlib import import_module
 
 import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
 from saccade.errors import UserError
 from saccade.types import Json
 from saccade.viewer.app.answers import reply
@@ -19,9 +23,6 @@ from saccade.viewer.store.annotations import MAX_NAME, annotation_from
 from saccade.viewer.store.curves import curves_json
 from saccade.viewer.store.filters import filter_from
 from saccade.viewer.store.run import Run
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 _MAX_OFFSET = 1 << 30
 _MAX_BESIDE = 8

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+
 from saccade import metric_names as metric
 from saccade.characters import shell_words
 from saccade.errors import UserError

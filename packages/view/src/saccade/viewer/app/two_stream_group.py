@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import UserError
 from saccade.rewards.judges.consistency import thoughts_of
 from saccade.types import Attempt, Json, Score

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from saccade.errors import UserError
 from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.runs.segments import task_key

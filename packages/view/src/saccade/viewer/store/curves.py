@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+
 from saccade import metric_names as metric
 from saccade.plain_files import open_plain
 from saccade.types import Json

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.viewer.store.filters import CHOICES, NONE, RANGES, TERM, Extras, Filter, Mask, masks
 from saccade.viewer.store.table import RowsView
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.errors import UserError
 from saccade.runs.segments import task_key
 from saccade.viewer.store.table import RowsView

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
+
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.runs.position import Position

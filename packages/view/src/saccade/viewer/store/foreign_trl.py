@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from saccade.errors import UserError
 from saccade.plain_files import check_plain
 from saccade.runs.position import Position

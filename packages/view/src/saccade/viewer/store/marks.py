@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
+
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.table import RowsView
 

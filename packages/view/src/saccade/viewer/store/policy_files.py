@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PIL import Image
+
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ResizeRule, TileRule, ViewRule
 from saccade.plain_files import plain_text

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.plain_files import open_plain
 from saccade.viewer.store.run import GoneError, Run
 from saccade.viewer.store.table import RowsView

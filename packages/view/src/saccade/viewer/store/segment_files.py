@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.plain_files import check_plain

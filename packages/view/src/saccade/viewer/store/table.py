@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
 from saccade.runs.segments import SEPARATOR
 from saccade.viewer.store.segment_files import LoadedSegment
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator
 
 from rapidfuzz.distance import Levenshtein
+
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import document_prompt
 from saccade.evaluation.benchmarks.rules.vlmevalkit_math import always_judged

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from rapidfuzz.distance import Levenshtein
+
 from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading, ReadingName
 from saccade.evaluation.benchmarks.hub_rows import literal_list
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Generator
 
 from rapidfuzz.distance import Levenshtein
+
 from saccade.evaluation.benchmarks.benchmark import LETTERS, NO_VERDICT, BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import extract_prompt, is_extract
 from saccade.evaluation.benchmarks.rules.vlmevalkit_math import ANY_TEXT, listed_options

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from saccade.errors import UserError
+from saccade.evaluation.pixel_rule import PixelRule
 from saccade.types import ImageRef, Task
 
 ReadingName = Literal["vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2", "strict"]
@@ -165,16 +166,6 @@ class Reading:
 
     def with_aggregate(self, aggregate: Aggregate) -> "Reading":
         return replace(self, aggregate=aggregate)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PixelRule:
-    """How a harness changes a picture before it is sent."""
-
-    encoding: Literal["png", "jpeg"] = "png"
-    min_pixels: int | None = None
-    """Smaller pictures are enlarged to it; None leaves them."""
-    max_pixels: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

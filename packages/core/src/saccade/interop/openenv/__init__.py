@@ -1,11 +1,8 @@
 """Environments as OpenEnv servers, and a typed client for them."""
 
-from pkgutil import extend_path
 from typing import TYPE_CHECKING
 
 from saccade.faces import names_on_use
-
-__path__ = extend_path(__path__, __name__)
 
 if TYPE_CHECKING:
     from saccade.interop.openenv.client import SaccadeEnvClient as SaccadeEnvClient

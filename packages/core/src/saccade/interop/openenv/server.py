@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from typing import cast
 
 from PIL import Image
+
 from saccade.envs.visual_reasoning import (
     DEFAULT_VIEW,
     AnswerReward,
@@ -46,10 +47,9 @@ from saccade.types import ImageRef, Message, Task
 try:
     import uvicorn
     from fastapi import FastAPI
-    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-
     from openenv.core.env_server import Environment, create_app
     from openenv.core.env_server.types import EnvironmentMetadata
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 except ImportError as error:
     raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
 

@@ -20,7 +20,7 @@ from warm import WarmProcess
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parent
 _STATE = tempfile.TemporaryDirectory(prefix="saccade-state-")
 # No test writes to the state of the user who runs it.
 os.environ["XDG_STATE_HOME"] = _STATE.name
@@ -39,7 +39,7 @@ def warm_engines() -> Iterator[None]:
 @pytest.fixture(scope="module", autouse=True)
 def _kept_sandboxes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Sandboxes share warm parents, one after another, but where these are what is tested."""
-    if request.path.parent == HERE / "sandbox":
+    if ROOT / "packages" / "sandbox" in request.path.parents:
         yield
         return
     from kept_sandboxes import kept_parent
@@ -90,4 +90,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @cache
 def slow_files() -> frozenset[Path]:
-    return frozenset(HERE / name for name in (HERE / "left_out_of_check.txt").read_text(encoding="utf-8").split())
+    names = (ROOT / "tests" / "left_out_of_check.txt").read_text(encoding="utf-8").split()
+    return frozenset(ROOT / name for name in names)
