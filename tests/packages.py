@@ -7,7 +7,6 @@ from functools import cache
 
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, output
-
 from tests.places import ROOT, SOURCES
 
 

@@ -5,10 +5,11 @@ import sys
 import sysconfig
 from pathlib import Path
 
-import saccade
+from places import SOURCES
+from saccade.sandbox import libraries
 from saccade.sandbox.libraries import covered
 
-OWN = Path(saccade.__file__).parent
+OWN = Path(libraries.__file__).parents[1]
 
 
 def test_saccade_beside_other_packages_is_hidden_with_them_and_else_by_itself() -> None:
@@ -53,7 +54,7 @@ def test_of_libraries_only_those_that_are_installed_are_offered_and_the_others_n
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if not entry.name.startswith(absent) and entry.suffix != ".pth":
             (packages / entry.name).symlink_to(entry)
-    environment = {"PYTHONPATH": str(OWN.parent), "PATH": "/usr/bin:/bin"}
+    environment = {"PYTHONPATH": ":".join(map(str, SOURCES)), "PATH": "/usr/bin:/bin"}
     command = [tmp_path / "bin" / "python", "-W", "ignore", "-c", SESSION]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert ran.stdout.splitlines() == [

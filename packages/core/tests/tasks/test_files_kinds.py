@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from tests.tasks.test_published_rows import png
+from published_rows import png
 
 from saccade.cli.export_questions import export_family
 from saccade.errors import UserError

@@ -10,17 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
-from tests.tasks.published_rows import AUDITED, BASE64, FOUND, HELD_BACK, PNG, Published
+from published_rows import AUDITED, BASE64, FOUND, HELD_BACK, PNG, Published, png
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks
-
-
-def png() -> bytes:
-    raw = io.BytesIO()
-    Image.new("RGB", (96, 64), "red").save(raw, "PNG")
-    return raw.getvalue()
 
 
 def with_pictures(value: object, folder: Path) -> object:

@@ -1,7 +1,7 @@
 """Answers that are boxes: read in the forms that models write, paid by IoU, and by nothing else."""
 
 import pytest
-from tests.tasks.test_published_rows import png
+from published_rows import png
 
 from saccade.answer_boxes import boxes_in, matched_ious, written_boxes
 from saccade.config.gold_check import weak_golds

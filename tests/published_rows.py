@@ -3,8 +3,11 @@
 Pictures are ``{name}.png`` of 96 x 64 pixels; ``PNG`` stands for the bytes of one, ``BASE64`` for its base64.
 """
 
+import io
 import json
 from typing import NamedTuple
+
+from PIL import Image
 
 BOX = [24, 16, 48, 40]
 OTHER = [50, 20, 60, 30]
@@ -12,6 +15,12 @@ PNG, BASE64 = "<bytes>", "<base64>"
 COLOUR = "What colour is the dot?"
 OPTIONS = "(A) red\n(B) green\n(C) blue\n(D) yellow"
 THINK = "You FIRST think. The final answer MUST BE put in \\boxed{}."
+
+
+def png() -> bytes:
+    raw = io.BytesIO()
+    Image.new("RGB", (96, 64), "red").save(raw, "PNG")
+    return raw.getvalue()
 
 
 class Published(NamedTuple):

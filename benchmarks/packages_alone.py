@@ -1,0 +1,99 @@
+"""Each package of Saccade outside of its checkout: its wheel in a new environment, and its README's lines run there.
+
+    python benchmarks/packages_alone.py --work /tmp/alone            # writes alone.json there
+    python benchmarks/packages_alone.py --work /tmp/alone --packages sandbox,gym
+
+Wheels are built from what is committed. An environment gets one package with what it needs and nothing else; the Python
+of the README runs in an empty folder, with nothing of the checkout in reach. Sizes are of all that pip installed.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COUNTED = """
+import importlib.metadata as m, json, sys
+names = sorted(d.name for d in m.distributions() if d.name not in ("pip", "setuptools"))
+size = sum((d.locate_file(f)).stat().st_size for d in m.distributions() if d.name not in ("pip", "setuptools")
+           for f in d.files or () if d.locate_file(f).is_file())
+print(json.dumps({"distributions": len(names), "mb": round(size / 2**20, 1), "own": [n for n in names if n.startswith("saccade")],
+                  "torch": "torch" in names, "transformers": "transformers" in names}))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="an empty folder; some 2 GB while it runs")
+    parser.add_argument("--packages", help="some of them, by commas; all, and all together as `vlm`, by default")
+    parser.add_argument("--python", default=sys.executable, help="the environments' interpreter; this one by default")
+    given = parser.parse_args()
+    work: Path = given.work.resolve()
+    shutil.rmtree(work, ignore_errors=True)
+    wheels = built(work)
+    here = sorted(path.name for path in (ROOT / "packages").iterdir() if path.is_dir())
+    found = {}
+    for name in given.packages.split(",") if given.packages else [*here, "vlm"]:
+        found[name] = alone(name, wheels, work, given.python)
+        print(f"{name:10}", found[name], flush=True)
+        (work / "alone.json").write_text(json.dumps(found, indent=1) + "\n")
+    sys.exit(not all(one["runs"] for one in found.values()))
+
+
+def built(work: Path) -> Path:
+    """A folder of wheels, of which no two hold one file and none an ``__init__`` of the namespace."""
+    source, wheels = work / "source", work / "wheels"
+    source.mkdir(parents=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "x", "-C", str(source)], input=archive, check=True)
+    for folder in (source, *sorted((source / "packages").iterdir())):
+        build = f"import setuptools.build_meta as b; b.build_wheel({str(wheels)!r})"
+        wheels.mkdir(exist_ok=True)
+        subprocess.run([sys.executable, "-c", build], cwd=folder, check=True, capture_output=True)
+    files = [
+        name
+        for wheel in wheels.glob("*.whl")
+        for name in zipfile.ZipFile(wheel).namelist()
+        if ".dist-info/" not in name
+    ]
+    if len(files) != len(set(files)) or "saccade/__init__.py" in files:
+        sys.exit("two wheels hold one file, or one of them holds an __init__ of the namespace")
+    print(f"{len(list(wheels.glob('*.whl')))} wheels of {len(files)} files")
+    return wheels
+
+
+def alone(name: str, wheels: Path, work: Path, python: str) -> dict[str, object]:
+    """What an environment of one package holds, and whether the lines of its README run there."""
+    environment = work / f"env-{name}"
+    subprocess.run([python, "-m", "venv", str(environment)], check=True)
+    inside = str(environment / "bin" / "python")
+    pins = ["--constraint", str(ROOT / "constraints.txt"), "--find-links", str(wheels)]
+    installed = ran(
+        [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pins, f"saccade-{name}"], work
+    )
+    counted = ran([inside, "-c", COUNTED], work)
+    text = (ROOT / "README.md" if name == "vlm" else ROOT / "packages" / name / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)
+    with tempfile.TemporaryDirectory(dir=work) as empty:
+        said = [ran([inside, "-c", block], Path(empty)) for block in lines]
+    shutil.rmtree(environment)
+    failed = [one.stderr[-600:] for one in (installed, counted, *said) if one.returncode]
+    held: dict[str, object] = json.loads(counted.stdout or "{}")
+    return {**held, "runs": bool(lines) and not failed, "said": [one.stdout[-300:] for one in said], "failed": failed}
+
+
+def ran(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=clean)
+
+
+if __name__ == "__main__":
+    main()
