@@ -25,8 +25,8 @@ import importlib.metadata as m, json, sys
 names = sorted(d.name for d in m.distributions() if d.name not in ("pip", "setuptools"))
 size = sum((d.locate_file(f)).stat().st_size for d in m.distributions() if d.name not in ("pip", "setuptools")
            for f in d.files or () if d.locate_file(f).is_file())
-print(json.dumps({"distributions": len(names), "mb": round(size / 2**20, 1), "own": [n for n in names if n.startswith("saccade")],
-                  "torch": "torch" in names, "transformers": "transformers" in names}))
+own = [name for name in names if name.startswith("saccade")]
+print(json.dumps({"distributions": len(names), "mb": round(size / 2**20, 1), "own": own, "torch": "torch" in names, "transformers": "transformers" in names}))
 """
 
 
@@ -76,9 +76,8 @@ def alone(name: str, wheels: Path, work: Path, python: str) -> dict[str, object]
     subprocess.run([python, "-m", "venv", str(environment)], check=True)
     inside = str(environment / "bin" / "python")
     pins = ["--constraint", str(ROOT / "constraints.txt"), "--find-links", str(wheels)]
-    installed = ran(
-        [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pins, f"saccade-{name}"], work
-    )
+    pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    installed = ran([*pip, *pins, f"saccade-{name}"], work)
     counted = ran([inside, "-c", COUNTED], work)
     text = (ROOT / "README.md" if name == "vlm" else ROOT / "packages" / name / "README.md").read_text(encoding="utf-8")
     lines = re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)

@@ -4,8 +4,8 @@
                                       [--json studies/sandbox/fuzz.json]
 
 Programs come from a grammar (loops, files, arrays, pictures, threads, exceptions, system calls with random numbers and
-arguments), from the hostile collection of the sandbox's tests, and from mutations of both. After each program the oracle
-asks the session for its variables and files: a run that failed must have changed nothing, a run that ended well
+arguments), from the hostile collection of the sandbox's tests, and from mutations of both. After each program the
+oracle asks the session for its variables and files: a run that failed must have changed nothing, a run that ended well
 must not have touched the oracle's own. Sessions are closed and opened at random. Ends with status 1 when a session was
 lost, a state changed, or anything was left behind.
 """

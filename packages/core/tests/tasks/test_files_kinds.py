@@ -6,8 +6,8 @@ import logging
 from pathlib import Path
 
 import pytest
-from published_rows import png
 
+from published_rows import png
 from saccade.cli.export_questions import export_family
 from saccade.errors import UserError
 from saccade.media.store import MediaStore

@@ -1,7 +1,6 @@
 """Each published layout is read as its authors mean it, and what is left out is said."""
 
 import base64
-import io
 import json
 import logging
 from pathlib import Path
@@ -9,9 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from PIL import Image
-from published_rows import AUDITED, BASE64, FOUND, HELD_BACK, PNG, Published, png
 
+from published_rows import AUDITED, BASE64, FOUND, HELD_BACK, PNG, Published, png
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import read_tasks

@@ -1,8 +1,8 @@
 """Answers that are boxes: read in the forms that models write, paid by IoU, and by nothing else."""
 
 import pytest
-from published_rows import png
 
+from published_rows import png
 from saccade.answer_boxes import boxes_in, matched_ious, written_boxes
 from saccade.config.gold_check import weak_golds
 from saccade.envs.visual_reasoning import VisualReasoningEnv
