@@ -22,7 +22,7 @@ export OMP_WAIT_POLICY := passive
 # Hundreds of processes of the tests import Saccade: its bytecode is kept, also where the environment says otherwise.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check docs bench gpu ray cluster test-cluster test-vllm chromium setup hashes licences vulnerabilities clean
+.PHONY: demo test test-changed check docs bench gpu ray cluster test-cluster test-vllm chromium setup hashes licences vulnerabilities clean
 
 setup: $(READY)
 
@@ -44,6 +44,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(PYTEST)
+
+# The tests of the packages that differ from main, and of those that need them.
+BASE := main
+test-changed: $(READY)
+	$(PYTEST) $$($(BIN)/python -m tests.changed $(BASE))
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -21,12 +21,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTED = """
-import importlib.metadata as m, json, sys
-names = sorted(d.name for d in m.distributions() if d.name not in ("pip", "setuptools"))
-size = sum((d.locate_file(f)).stat().st_size for d in m.distributions() if d.name not in ("pip", "setuptools")
-           for f in d.files or () if d.locate_file(f).is_file())
+import importlib.metadata, json
+found = [one for one in importlib.metadata.distributions() if one.name not in ("pip", "setuptools")]
+places = [one.locate_file(file) for one in found for file in one.files or ()]
+size = sum(place.stat().st_size for place in places if place.is_file())
+names = sorted(one.name for one in found)
 own = [name for name in names if name.startswith("saccade")]
-print(json.dumps({"distributions": len(names), "mb": round(size / 2**20, 1), "own": own, "torch": "torch" in names, "transformers": "transformers" in names}))
+heavy = [name for name in names if name in ("torch", "transformers")]
+print(json.dumps({"distributions": len(names), "mb": round(size / 2**20, 1), "own": own, "heavy": heavy}))
 """
 
 

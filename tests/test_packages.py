@@ -10,6 +10,7 @@ import grimp
 import pytest
 from grimp import ImportGraph
 
+from changed import folders_to_test
 from packages import dependencies, homes, project, wrong_imports
 from places import ROOT, SOURCES
 from saccade.distribution import __version__
@@ -33,6 +34,19 @@ def test_a_wrong_import_is_found() -> None:
     places = {"saccade.train": "core", "saccade.gym": "gym", "saccade.gym.looks": "gym"}
     allowed = {"core": frozenset({"gym"}), "gym": frozenset[str]()}
     assert wrong_imports(graph, places, allowed) == [("gym -> core", "saccade.gym -> saccade.train")]
+
+
+def test_a_change_is_tested_by_its_package_and_those_that_need_it() -> None:
+    assert folders_to_test(["packages/gym/src/saccade/gym/a.py", "docs/gym.md"]) == [
+        "tests",
+        "packages/evals/tests",
+        "packages/gym/tests",
+        "packages/papers/tests",
+    ]
+    assert folders_to_test(["docs/gym.md"]) == ["tests"]
+    assert len(folders_to_test(["Makefile"])) == 10
+    # Whoever needs a package needs what that one needs.
+    assert all(dependencies()[need] <= needs for needs in dependencies().values() for need in needs)
 
 
 def test_no_two_packages_hold_one_file_and_none_an_init_of_the_namespace() -> None:
