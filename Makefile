@@ -33,7 +33,7 @@ $(READY): pyproject.toml $(wildcard packages/*/pyproject.toml) constraints.txt h
 	grep '^pip==' hashes.txt | $(INSTALL) --upgrade --requirement /dev/stdin
 	# Any build of torch will do (one that is here, an index's or a folder's), and each has a hash of its own.
 	$(INSTALL) --no-deps --constraint constraints.txt torch
-	$(PIP) $(PACKAGES) --editable '.[dev]'
+	$(PIP) $(PACKAGES) '.[dev]'
 	# Trackio asks for an older Pillow than it needs, TextArena for chess (GPL), which its games for one player do without.
 	$(PIP) --no-deps trackio textarena
 	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '$(NOT_COMPILED)' $(VENV)/lib packages || true
@@ -70,12 +70,12 @@ gpu: $(READY)
 
 # Apart from `make test`: Ray takes 300 MB of disk, and a cluster a minute to start and end.
 ray: $(READY)
-	$(PIP) --editable '.[dev,ray]'
+	$(PIP) '.[dev,ray]'
 	$(BIN)/python -m pytest packages/tools/tests/interop/test_ray_serve.py
 
 # Runs on Ray: it takes 200 MB of disk, and half a minute to start on a busy machine.
 cluster: $(READY)
-	$(PIP) --editable '.[dev,cluster]'
+	$(PIP) '.[dev,cluster]'
 
 test-cluster: cluster
 	$(BIN)/python -m pytest -n 0 -m cluster packages/core/tests/train/test_fleet_ray.py

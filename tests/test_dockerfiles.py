@@ -45,8 +45,8 @@ def test_what_is_installed_exists(path: Path) -> None:
     assert named is not None
     extras = named[1].split(",")
     assert sorted(set(extras) - set(PROJECT["optional-dependencies"])) == []
-    # The viewer and the servers are what an image's ports are for.
-    assert {"sandbox", "services", "view"} <= set(extras)
+    # The servers are what an image's ports are for; the viewer is always there.
+    assert {"sandbox", "services"} <= set(extras)
     locked = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert all(pin in locked for pin in re.findall(r"torch==[\d.]+", commands))
     image = next(words for name, words in steps if name == "FROM")

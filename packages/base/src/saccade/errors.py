@@ -47,12 +47,23 @@ class RefusalError(MachineError):
 def install_command(extra: str) -> str:
     """The command that brings an extra of this project, as messages say it: without a clone, by its packages."""
     if not (Path(__file__).parents[2] / "pyproject.toml").is_file():
-        from importlib.metadata import PackageNotFoundError, requires
-
-        with suppress(PackageNotFoundError):
-            lines = [line.replace("'", '"').partition(";") for line in requires("saccade-vlm") or ()]
-            return shlex.join(["pip", "install", *(need for need, _, where in lines if f'extra == "{extra}"' in where)])
+        return shlex.join(["pip", "install", *_needs_of("saccade-vlm", extra)])
     return f'pip install -e ".[{extra}]" in a clone of Saccade'
+
+
+def _needs_of(distribution: str, extra: str) -> list[str]:
+    """What an extra of Saccade or of one of its packages asks for, of others alone."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    needs: list[str] = []
+    with suppress(PackageNotFoundError):
+        for line in requires(distribution) or ():
+            need, _, where = line.replace("'", '"').partition(";")
+            if f'extra == "{extra}"' in where:
+                own = re.fullmatch(r"(saccade-\w+)\[(.+)\]", need.strip())
+                inner = own[2].split(",") if own else ()
+                needs += [one for name in inner for one in _needs_of(own[1], name)] if own else [need.strip()]
+    return needs or [f"saccade-vlm[{extra}]"]
 
 
 def missing_extra(extra: str, package: str, *, needed_for: str = "this") -> UserError:

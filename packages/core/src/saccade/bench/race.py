@@ -75,7 +75,7 @@ def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName) 
     if steps < 1:
         raise UserError(f"steps={steps} times nothing; use 1 or more")
     if "trl" in frameworks and importlib.util.find_spec("trl") is None:
-        raise UserError(f"TRL is not installed; run {install_command('trl')}, or choose --framework saccade")
+        raise UserError(f"TRL is not installed; run {install_command('interop')}, or choose --framework saccade")
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda, but torch sees no GPU here; use device=cpu")
 

@@ -36,7 +36,7 @@ class MathVerify:
         """UserError where the library is not installed."""
         if self._started() == "missing":
             self._end()
-            raise missing_extra("math", "math-verify", needed_for="a second verdict on answers in mathematics")
+            raise missing_extra("evals", "math-verify", needed_for="a second verdict on answers in mathematics")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -85,7 +85,7 @@ def views_of(picture: Image.Image) -> PictureViews:
     try:
         import imagehash
     except ImportError as error:
-        raise missing_extra("contamination", "imagehash", needed_for="perceptual hashes") from error
+        raise missing_extra("evals", "imagehash", needed_for="perceptual hashes") from error
     found: dict[Hash, bytes] = {}
     for view in (picture, *(trimmed(picture, tolerance) for tolerance in BORDER_TOLERANCES)):
         cells = view.convert("RGB").resize((CELLS_SIDE, CELLS_SIDE), Image.Resampling.BOX).tobytes()

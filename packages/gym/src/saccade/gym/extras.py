@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from saccade.errors import UserError
+from saccade.errors import UserError, install_command
 from saccade.gym.rendering import Renderer
 
 
@@ -14,6 +14,4 @@ def missing_modules(renderer: Renderer) -> tuple[str, ...]:
 def check_extra(renderer: Renderer) -> None:
     """``UserError`` where the look's extra is not installed."""
     if missing := missing_modules(renderer):
-        raise UserError(
-            f'the look {renderer.name!r} needs {", ".join(missing)}; pip install "saccade-vlm[{renderer.extra}]"'
-        )
+        raise UserError(f"the look {renderer.name!r} needs {', '.join(missing)}; run {install_command(renderer.extra)}")

@@ -121,7 +121,7 @@ class Renderer:
     axes: tuple[str, ...] = ()
     """Axes of difficulty that it reads."""
     extra: str = ""
-    """The extra of ``saccade-vlm`` that it needs."""
+    """The extra that it needs."""
     modules: tuple[str, ...] = ()
     """The modules of it that must be there; they are imported inside ``render`` alone."""
     has_flat_colours: bool = False

@@ -11,7 +11,7 @@ try:
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle
 except ImportError as error:
-    raise missing_extra("llama-index", "llama-index-core", needed_for="a LlamaIndex retriever") from error
+    raise missing_extra("retrieval", "llama-index-core", needed_for="a LlamaIndex retriever") from error
 
 
 class PageNodeRetriever(BaseRetriever):  # type: ignore[misc]

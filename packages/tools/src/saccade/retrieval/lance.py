@@ -92,5 +92,5 @@ def _connected(path: Path) -> Any:
     try:
         import lancedb
     except ImportError as error:
-        raise missing_extra("lance", "lancedb", needed_for="a LanceDB index") from error
+        raise missing_extra("retrieval", "lancedb", needed_for="a LanceDB index") from error
     return lancedb.connect(str(path))

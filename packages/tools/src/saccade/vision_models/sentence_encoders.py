@@ -21,7 +21,7 @@ from saccade.vision_models.kinds import PageVectors, checkpoint_digest
 try:
     from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 except ImportError as error:
-    raise missing_extra("sentence", "sentence-transformers", needed_for="this encoder of pages") from error
+    raise missing_extra("retrieval", "sentence-transformers", needed_for="this encoder of pages") from error
 
 
 class SentenceEncoder:

@@ -13,7 +13,7 @@ from saccade.types import ImageRef
 try:
     import msgspec
 except ImportError as error:
-    raise missing_extra("vllm-client", "msgspec", needed_for="vLLM as an engine") from error
+    raise missing_extra("http", "msgspec", needed_for="vLLM as an engine") from error
 
 _RAW = 3
 """The extension type of MessagePack under which vLLM reads a tensor's bytes."""

@@ -18,7 +18,7 @@ from saccade.types import ImageRef, Json
 try:
     import httpx
 except ImportError as error:
-    raise missing_extra("vllm-client", "httpx", needed_for="vLLM as an engine") from error
+    raise missing_extra("http", "httpx", needed_for="vLLM as an engine") from error
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from saccade.interop.environments.world import NumberedEpisode, Split, StepResul
 try:
     from saccade.interop.openenv.connection import WideEnvClient
 except ImportError as error:
-    raise missing_extra("openenv", "openenv-core", needed_for="an environment behind an OpenEnv server") from error
+    raise missing_extra("interop", "openenv-core", needed_for="an environment behind an OpenEnv server") from error
 
 SCHEMA_S = 30.0
 _SCHEMA_BYTES = 16 << 20

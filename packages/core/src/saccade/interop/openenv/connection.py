@@ -15,7 +15,7 @@ try:
     from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
     from websockets.sync.client import ClientConnection, connect
 except ImportError as error:
-    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
+    raise missing_extra("interop", "openenv-core", needed_for="OpenEnv") from error
 
 MESSAGE_BYTES = 64 << 20
 """Limit of one message, so that pictures arrive as they are."""

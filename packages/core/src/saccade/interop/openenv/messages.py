@@ -16,7 +16,7 @@ try:
     from openenv.core.env_server.types import Action, Observation, State
     from pydantic import BaseModel, ConfigDict, Field
 except ImportError as error:
-    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
+    raise missing_extra("interop", "openenv-core", needed_for="OpenEnv") from error
 
 JPEG_QUALITIES = (95, 85, 70, 50)
 

@@ -51,7 +51,7 @@ try:
     from openenv.core.env_server.types import EnvironmentMetadata
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 except ImportError as error:
-    raise missing_extra("openenv", "openenv-core", needed_for="OpenEnv") from error
+    raise missing_extra("interop", "openenv-core", needed_for="OpenEnv") from error
 
 MIN_MESSAGE_BYTES = 1 << 16
 

@@ -15,7 +15,7 @@ from typing import Self
 
 from saccade.atomic import write_json_atomic
 from saccade.config.tracking import TrackingSettings
-from saccade.errors import UserError
+from saccade.errors import UserError, install_command
 from saccade.media.store import MediaStore
 from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
@@ -193,9 +193,9 @@ def _kind(name: str) -> Callable[[TrackedRun], Tracker]:
     try:
         module = importlib.import_module(f"saccade.runs.trackers.{name}")
     except ImportError as error:
+        command = 'pip install "trackio>=0.43,<1"' if name == "trackio" else install_command("trackers")
         raise UserError(
-            f"tracking.{name} needs the package {name}, which is not installed ({error}): "
-            f"pip install 'saccade-vlm[{name}]'"
+            f"tracking.{name} needs the package {name}, which is not installed ({error}): {command}"
         ) from error
     made: Callable[[TrackedRun], Tracker] = getattr(module, KINDS[name])
     return made

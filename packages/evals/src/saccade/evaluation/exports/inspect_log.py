@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.distribution import __version__
-from saccade.errors import UserError, missing_extra
+from saccade.errors import UserError
 from saccade.evaluation.benchmarks.reward import final_reply
 from saccade.evaluation.statistics import clustered_mean
 from saccade.interleaving import interleaved_parts
@@ -28,7 +28,7 @@ try:
     from inspect_ai import scorer as inspect_scorer
     from inspect_ai.tool import ToolCall as InspectCall
 except ImportError as error:
-    raise missing_extra("inspect", "inspect-ai", needed_for="a log of inspect_ai") from error
+    raise UserError('a log of inspect_ai needs its package; run pip install "inspect-ai>=0.3.285"') from error
 
 _SCORER = "saccade"
 

@@ -78,7 +78,7 @@ def _write_xlsx(rows: Sequence[Sequence[str]], path: Path) -> int:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
     except ImportError as error:
-        raise missing_extra("harness", "openpyxl", needed_for="an xlsx file") from error
+        raise missing_extra("evals", "openpyxl", needed_for="an xlsx file") from error
     book = Workbook(write_only=True)
     sheet = book.create_sheet()
     changed = 0
@@ -120,7 +120,7 @@ def _xlsx_rows(path: Path) -> Iterator[Mapping[str, str]]:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        raise missing_extra("harness", "openpyxl", needed_for="an xlsx file") from error
+        raise missing_extra("evals", "openpyxl", needed_for="an xlsx file") from error
     try:
         book = load_workbook(check_plain(path), read_only=True, data_only=True)
         rows = book.active.iter_rows(values_only=True)

@@ -5,6 +5,6 @@ from saccade.errors import missing_extra
 try:
     import sympy
 except ImportError as error:
-    raise missing_extra("geometry", "sympy", needed_for="solving geometry") from error
+    raise missing_extra("readers", "sympy", needed_for="solving geometry") from error
 
 __all__ = ["sympy"]

@@ -104,7 +104,7 @@ def _engine() -> "RapidOCR":
     try:
         from rapidocr import RapidOCR
     except ImportError as error:
-        raise missing_extra("ocr", "rapidocr", needed_for="reading text") from error
+        raise missing_extra("readers", "rapidocr", needed_for="reading text") from error
     return RapidOCR(params=dict(_SETTINGS))
 
 

@@ -26,7 +26,7 @@ try:
     from saccade.interop.mcp.connection import McpConnection, tool_output
     from saccade.interop.mcp.server import IMAGE_FORMAT, MARK
 except ImportError as error:
-    raise missing_extra("mcp", "fastmcp", needed_for="the Model Context Protocol") from error
+    raise missing_extra("interop", "fastmcp", needed_for="the Model Context Protocol") from error
 
 MAX_INLINE_BYTES = 2 << 20
 """Limit of a picture inside a message over HTTP (servers take 4 MiB a message); a larger one is uploaded before."""

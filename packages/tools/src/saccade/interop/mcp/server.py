@@ -29,7 +29,7 @@ try:
     from starlette.requests import Request
     from starlette.responses import JSONResponse
 except ImportError as error:
-    raise missing_extra("mcp", "fastmcp", needed_for="the Model Context Protocol") from error
+    raise missing_extra("interop", "fastmcp", needed_for="the Model Context Protocol") from error
 
 MARK = "saccade"
 """The key of our metadata on tools and results; a client of ours reads it."""

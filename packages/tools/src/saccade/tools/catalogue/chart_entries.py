@@ -19,7 +19,7 @@ _EXAMPLE = "chartmoe"
 
 
 def _classical(options: Options) -> Make:
-    options.need_package("cv2", extra="ocr")
+    options.need_package("cv2", extra="readers")
     reader = text_reader(options)
 
     def make() -> Tool:

@@ -37,7 +37,7 @@ def _geometry_tool(name: str) -> Tool:
 
 def _geometry(name: str) -> Prepare:
     def prepare(options: Options) -> Make:
-        options.need_package("sympy", extra="geometry")
+        options.need_package("sympy", extra="readers")
 
         return partial(_geometry_tool, name)
 
@@ -137,8 +137,8 @@ def _outline(name: str) -> Tool:
 
 def _offline(options: Options) -> Make:
     """Labels in plain upright type are read without an engine; ``engine`` names one for others."""
-    options.need_package("cv2", extra="ocr")
-    options.need_package("sympy", extra="geometry")
+    options.need_package("cv2", extra="readers")
+    options.need_package("sympy", extra="readers")
     engine = options.choice("engine", ("none", "rapidocr", "tesseract", "easyocr"), "none")
     reader = None if engine == "none" else text_reader(options)
 

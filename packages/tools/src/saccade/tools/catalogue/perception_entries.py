@@ -52,8 +52,8 @@ def text_reader(options: Options) -> TextReader:
     """The engine that ``engine`` names; RapidOCR is in the wheel with its weights and works offline at once."""
     engine = options.choice("engine", ("rapidocr", "tesseract", "easyocr"), "rapidocr")
     if engine == "rapidocr":
-        options.need_package("rapidocr", extra="ocr")
-        options.need_package("onnxruntime", extra="ocr")
+        options.need_package("rapidocr", extra="readers")
+        options.need_package("onnxruntime", extra="readers")
         from saccade.readers.text.rapid import RapidReader
 
         return RapidReader(min_confidence=options.number("min_confidence", 0.5, high=1.0))
