@@ -183,7 +183,7 @@ def versions() -> dict[str, str]:
 
     found = {"python": sys.version.split()[0], "saccade_source": _source_hash()}
     packages = {name: name for name in ("torch", "transformers", "numpy", "pillow")}
-    for name, distribution in ({"saccade": "saccade-vlm"} | packages).items():
+    for name, distribution in ({"saccade": "saccade-core"} | packages).items():
         try:
             found[name] = metadata.version(distribution)
         except metadata.PackageNotFoundError:

@@ -95,5 +95,5 @@ def write_openenv(questions: ExportedQuestions, folder: Path, family: Family) ->
         write_bytes_atomic(folder / name, text.format(**names).encode())
     scripts = f'\n[project.scripts]\nserver = "{package}.server.app:main"\n'
     use = f"pip install {folder} && server --port 8000"
-    needs = (f"saccade-vlm[openenv]>={__version__}", "openenv-core>=0.2.1")
+    needs = (f"saccade-core>={__version__}", f"saccade-gym>={__version__}", "openenv-core>=0.2.1")
     finish_package(questions, folder, "openenv", needs, use, scripts, front=_FRONT.format(family=questions.family))

@@ -173,7 +173,8 @@ def write_gymnasium(questions: ExportedQuestions, folder: Path, family: Family) 
     )
     write_bytes_atomic(folder / package / "__init__.py", source.encode())
     use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{package.removeprefix("saccade_")}-v0")'
-    finish_package(questions, folder, "gymnasium", (f"saccade-vlm>={__version__}",), use)
+    needs = (f"saccade-core>={__version__}", f"saccade-gym>={__version__}")
+    finish_package(questions, folder, "gymnasium", needs, use)
 
 
 def copied_family(family: Family, folder: Path) -> str:
