@@ -112,3 +112,25 @@ def test_a_foreign_package_of_this_name_is_named_in_a_sentence(tmp_path: Path) -
         f"saccade: {tmp_path}/saccade/__init__.py is a package of somebody else's with the name saccade and hides "
         "Saccade; move it elsewhere\n"
     )
+
+
+def test_without_torch_a_command_that_needs_it_says_what_to_install_and_the_viewer_needs_none(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Without:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name in ('torch', 'transformers', 'tokenizers'):\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Without())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def said(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True)
+
+    trained = said("-m", "saccade", "demo", "--out", str(tmp_path / "run"))
+    assert trained.returncode == 2
+    assert trained.stderr.startswith("saccade: this command needs torch, which is not installed; run pip install ")
+    assert "torch<3,>=2.9" in trained.stderr
+    loaded = said("-c", "import saccade.viewer.report, saccade.viewer.app.server, saccade.cli.show, saccade.envs")
+    assert loaded.stderr == ""

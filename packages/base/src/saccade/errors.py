@@ -47,8 +47,13 @@ class RefusalError(MachineError):
 def install_command(extra: str) -> str:
     """The command that brings an extra of this project, as messages say it: without a clone, by its packages."""
     if not (Path(__file__).parents[2] / "pyproject.toml").is_file():
-        return shlex.join(["pip", "install", *_needs_of("saccade-vlm", extra)])
+        return pip_command("saccade-vlm", extra)
     return f'pip install -e ".[{extra}]" in a clone of Saccade'
+
+
+def pip_command(distribution: str, extra: str) -> str:
+    """The command that installs what an extra of a distribution asks for, of packages of others alone."""
+    return shlex.join(["pip", "install", *_needs_of(distribution, extra)])
 
 
 def _needs_of(distribution: str, extra: str) -> list[str]:
@@ -63,7 +68,7 @@ def _needs_of(distribution: str, extra: str) -> list[str]:
                 own = re.fullmatch(r"(saccade-\w+)\[(.+)\]", need.strip())
                 inner = own[2].split(",") if own else ()
                 needs += [one for name in inner for one in _needs_of(own[1], name)] if own else [need.strip()]
-    return needs or [f"saccade-vlm[{extra}]"]
+    return needs or [f"{distribution}[{extra}]"]
 
 
 def missing_extra(extra: str, package: str, *, needed_for: str = "this") -> UserError:

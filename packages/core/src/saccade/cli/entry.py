@@ -11,9 +11,11 @@ import click
 from saccade.characters import shell_words
 from saccade.cli.commands import saccade
 from saccade.cli.shown import shown, shown_on, shown_output
-from saccade.errors import SaccadeError, UserError
+from saccade.errors import SaccadeError, UserError, pip_command
 
 USER_ERROR, MACHINE_ERROR, INTERRUPTED = 2, 3, 130
+_OF_TRAINING = ("torch", "transformers", "tokenizers", "tensorboard")
+"""Packages that the core has in its extra ``train``: the viewer, among others, needs none of them."""
 
 
 def main() -> NoReturn:
@@ -47,6 +49,11 @@ def run_command(arguments: list[str]) -> int:
         return 1
     except OSError as error:
         return _refused(error)
+    except ModuleNotFoundError as error:
+        if error.name not in _OF_TRAINING:
+            raise
+        cure = pip_command("saccade-core", "train")
+        return _failed(f"this command needs {error.name}, which is not installed; run {cure}", USER_ERROR)
     return status if isinstance(status, int) else 0
 
 
