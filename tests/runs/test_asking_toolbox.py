@@ -11,7 +11,7 @@ from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.models.loading import ASKING_RECORD
+from saccade.models.checkpoint import ASKING_RECORD
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols import (
     ChainCall,

@@ -23,7 +23,8 @@ from saccade.cli import run_command
 from saccade.envs import DEFAULT_VIEW
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.models.loading import ASKING_RECORD, load_model
+from saccade.models.checkpoint import ASKING_RECORD
+from saccade.models.loading import load_model
 from saccade.models.lora import LoraSettings
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.episodes import EpisodeSpec, RolloutSettings

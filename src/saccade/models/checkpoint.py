@@ -70,6 +70,10 @@ def refuse_outside_weights(path: Path) -> None:
                 raise UserError(f"{index} names the weights {file}, outside the checkpoint; copy the checkpoint again")
 
 
+ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
+"""Records that training writes beside what transformers reads in a checkpoint's directory: how its policy is asked, and
+what it was trained on. A copy of the policy in another form needs them too."""
+
 TRAINER_PREFIX = "trainer/"
 """Below it training keeps what it needs to go on, and a model does not."""
 

@@ -29,8 +29,9 @@ from saccade.checksums import CHECKSUMS, sums_file
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat, ObservationRole
-from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.checkpoint import (
+    ASKING_RECORD,
+    TRAINED_ON_RECORD,
     image_settings,
     language_part,
     read_checkpoint_json,
@@ -40,6 +41,7 @@ from saccade.models.checkpoint import (
     stated_dtype,
     stored_dtype,
 )
+from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
@@ -196,11 +198,6 @@ DEFAULT_MAX_PIXELS = 1 << 20
 _HALF = ("bfloat16", "float16")
 
 logger = logging.getLogger(__name__)
-
-
-ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
-"""Records that training writes beside what transformers reads in a checkpoint's directory: how its policy is asked, and
-what it was trained on. A copy of the policy in another form needs them too."""
 
 
 _LEFT_IN_FILES = ContextVar("left in files", default=False)

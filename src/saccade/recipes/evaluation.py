@@ -12,7 +12,7 @@ from saccade.evaluation import Views
 from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.evaluation.probes import ProbeName
 from saccade.models import VisionLanguageModel, base_checkpoint, load_model
-from saccade.models.loading import ASKING_RECORD
+from saccade.models.checkpoint import ASKING_RECORD
 from saccade.protocols import LinguisticToolbox, ProtocolName, direct_protocol
 from saccade.recipes.evaluation_pixels import limited
 from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel, model_at_server, settings_of_way

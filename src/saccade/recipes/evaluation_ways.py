@@ -8,7 +8,7 @@ from saccade.characters import shell_words
 from saccade.errors import UserError
 from saccade.media import ViewRule
 from saccade.models import instruction_style
-from saccade.models.loading import ASKING_RECORD
+from saccade.models.checkpoint import ASKING_RECORD
 from saccade.protocols import (
     PROTOCOLS,
     PYTHON_TOOL,

@@ -21,7 +21,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
-from saccade.models.loading import ASKING_RECORD
+from saccade.models.checkpoint import ASKING_RECORD
 from saccade.plain_files import plain_text
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style

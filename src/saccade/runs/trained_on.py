@@ -14,7 +14,7 @@ from pathlib import Path
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
-from saccade.models.loading import TRAINED_ON_RECORD
+from saccade.models.checkpoint import TRAINED_ON_RECORD
 from saccade.plain_files import plain_text
 from saccade.types import Json, Task
 

@@ -16,8 +16,8 @@ from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
+from saccade.models.checkpoint import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.identity import model_hash
-from saccade.models.loading import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import UNANSWERED
 from saccade.rollout.players import ChatPlayer, SamplePlayer, TokenPlayer
