@@ -1,5 +1,6 @@
-"""The code of each package's ``README.md`` runs in an empty folder; leaf packages load neither torch nor transformers."""
+"""The code of each package's ``README.md`` runs in an empty folder; leaf packages load no torch and no transformers."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ def test_each_package_has_a_short_page_with_its_install_line_and_code() -> None:
     for page in OURS:
         text, name = page.read_text(encoding="utf-8"), f"saccade-{page.parent.name}"
         assert text.startswith(f"# {name}\n")
-        assert f"\n    pip install {name}" in text
+        assert re.search(rf'\n    pip install "?{name}\b', text)
         assert len(text.splitlines()) <= 40
 
 

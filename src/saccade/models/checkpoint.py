@@ -8,8 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from safetensors import SafetensorError, safe_open
-
 from saccade.checksums import refuse_damaged
 from saccade.codec.bounds import Positive, check_bounds
 from saccade.errors import UserError
@@ -158,6 +156,8 @@ SHIPPED: Mapping[str, Path] = MappingProxyType(
 
 def stored_dtype(checkpoint: Path) -> str | None:
     """The precision that all weights are in by the headers of the checkpoint's files; None where they differ."""
+    from safetensors import SafetensorError, safe_open
+
     found = set()
     try:
         for file in checkpoint.glob("*.safetensors"):
@@ -197,6 +197,8 @@ def is_tiny(checkpoint: Path) -> bool:
 
     False where they cannot be read: what is wrong with the checkpoint is said where it is loaded.
     """
+    from safetensors import SafetensorError, safe_open
+
     count = 0
     try:
         for file in checkpoint.glob("*.safetensors"):
