@@ -12,7 +12,11 @@ from pathlib import Path
 
 from places import ROOT
 
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted(ROOT.glob("packages/*/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 _BLOCK = re.compile(r"(?:^<!-- (?P<marker>[^>]*) -->\n+)?^```(?P<language>python|bash)\n(?P<code>.*?)^```", re.M | re.S)
 _WHOLE_PAGE = re.compile(r"^<!-- all (run by [^>]*) -->$", re.M)
 _PROGRAM = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\S*/)?(?:saccade|python|make|pip) ")

@@ -9,9 +9,13 @@ from code_blocks import ROOT, blocks, commands
 
 from saccade.cli.commands import saccade
 
-EXTRAS = set(
-    re.findall(r"^([a-z-]+) = \[", (ROOT / "pyproject.toml").read_text().split("optional-dependencies]")[1], re.M)
-)
+PROJECTS = (ROOT / "pyproject.toml", *ROOT.glob("packages/*/pyproject.toml"))
+EXTRAS = {
+    extra
+    for project in PROJECTS
+    for part in project.read_text().split("optional-dependencies]")[1:]
+    for extra in re.findall(r"^([a-z-]+) = \[", part, re.M)
+}
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
 
 
@@ -69,7 +73,7 @@ def _wrong(words: list[str]) -> str | None:
         named = {
             one.strip() for names in re.findall(r"\[([a-z,-]+)\]", " ".join(arguments)) for one in names.split(",")
         }
-        return next((f"no extra {one}" for one in named if one not in EXTRAS | {"serve"}), None)
+        return next((f"no extra {one}" for one in named if one not in EXTRAS | {"serve", "train"}), None)
     return _wrong_options(saccade, arguments) if program == "saccade" else None
 
 

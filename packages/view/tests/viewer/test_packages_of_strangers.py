@@ -15,10 +15,13 @@ from saccade.cli.entry import run_command
 from saccade.types import Json
 from test_entry_points import installed
 
-PAGE = (ROOT / "docs" / "add" / "figure.md").read_text(encoding="utf-8")
-[PACKAGE] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-[DECLARED] = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
-POINTS = re.sub('project.entry-points."(.*)"', r"\1", DECLARED).replace('"', "")
+PAGE = (ROOT / "docs" / "add" / "package.md").read_text(encoding="utf-8")
+_, PACKAGE = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+POINTS = """[saccade.figures]
+length = length_of_answers:FIGURE
+[saccade.sections]
+praise = length_of_answers:SECTION
+"""
 
 
 @pytest.fixture
@@ -53,18 +56,6 @@ def test_a_figure_and_a_section_stand_in_the_report_and_the_viewer(site: Path, t
     shown = page_of(run, tmp_path / "cache")
     assert shown["drawn"]["sections"] == [["section", ["h2", "Praise for 3"]]]
     assert f"after rl: answers: {told['stages'][1]['length']['mean']:.2f} characters <b>" in json.dumps(shown["drawn"])
-
-
-def test_the_terminal_has_its_line_behind_each_evaluation(
-    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(site, "my-paper", POINTS, length_of_answers=PACKAGE)
-    small = ("sft.steps=1", "sft.batch_size=1", "rl.steps=0", "evaluation_tasks=1", "no_tool_tasks=0")
-    settings = [word for one in small for word in ("--set", one)]
-    assert run_command(["demo", "--out", str(tmp_path / "run"), "--quiet", *settings]) == 0
-    before, line = capsys.readouterr().out.splitlines()[:2]
-    assert ": 0.0% right" in before
-    assert line.startswith("  answers: ")
 
 
 RAISES = "FIGURE = StageFigure(kind=Length, of=lambda _: 1 / 0)\nSECTION = Section(read=lambda *_: 1 / 0, rows=dict)"

@@ -24,7 +24,10 @@ _IS_NAME = re.compile(r"[a-z0-9_-]+(:[a-z0-9_]+)?")
 
 def recipe_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Shipped recipes, those beside a module's own (``ivgr:tiny``) once their module is written; else files."""
+    from saccade.entry_points import named
+
     names = _kept("recipes", _recipe_names) if ":" not in incomplete else _kept("all-recipes", _all_recipes)
+    names = [*names, *named("saccade.recipes", {})]
     return _beginning(names, incomplete) or [CompletionItem(incomplete, type="file")]
 
 

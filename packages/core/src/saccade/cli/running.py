@@ -1,13 +1,15 @@
 """Shared parts of commands that start a run: options, preparation of the machine, the run itself."""
 
 import dataclasses
+import functools
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 import click
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+_PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class RunOptions(TypedDict):
@@ -72,7 +76,46 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
         ),
         options.thread_count,
         click.option("--quiet", is_flag=True, help="Show no progress."),
+        _naming_missing_packages,
     )
+
+
+def _naming_missing_packages(command: Command) -> Command:
+    """A resumed run that lacks something of a package which is not installed here says so."""
+
+    @functools.wraps(command)
+    def run(**given: object) -> object:
+        try:
+            return command(**given)
+        except UserError as error:
+            missing = _missing_packages(Path(str(given["out"]))) if given["resume"] else []
+            if not missing:
+                raise
+            lacking = f"the run was started with the package {', '.join(missing)}, which is not installed here"
+            raise UserError(f"{error}; {lacking}") from error
+
+    return cast("Command", run)
+
+
+def _missing_packages(out: Path) -> list[str]:
+    """Packages that a run's settings name (``recipe_package``, ...) and that are not installed."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    from saccade.runs.runinfo import RunPaths, read_json_object
+
+    try:
+        inputs = read_json_object(RunPaths(root=out).settings).get("inputs")
+    except UserError:
+        return []
+    named = inputs.items() if isinstance(inputs, Mapping) else ()
+    packages = {value for key, value in named if key.endswith("_package") and isinstance(value, str)}
+    missing = []
+    for package in sorted(filter(_PACKAGE.fullmatch, packages)):
+        try:
+            distribution(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    return missing
 
 
 def task_context(

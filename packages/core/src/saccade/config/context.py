@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.config.gold_check import report_golds
@@ -64,6 +64,10 @@ class RecipeContext:
     def is_of_earlier_version(self) -> bool:
         """Whether the run that goes on kept no record of what it holds out."""
         return self.held_out_file is not None and not self.held_out_file.exists()
+
+    def with_defaults(self, *overrides: str) -> "RecipeContext":
+        """The context of a shipped recipe with other defaults, as ``key=value``; the user's own overrides win."""
+        return replace(self, overrides=type(self.overrides)((*overrides, *self.overrides)))
 
 
 REASONS_SHOWN = 5

@@ -37,7 +37,7 @@ class Override(str):
 
 
 class AskForSettings(tuple[str, ...]):
-    """Overrides that change nothing but ask for the settings: a recipe that applies them raises ``SettingsAsked``."""
+    """Overrides that ask for the settings, with what a recipe adds: who applies them raises ``SettingsAsked``."""
 
     __slots__ = ()
 
@@ -77,8 +77,6 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     end, inner first. Raises UserError for an unknown key, a value of the wrong type, or what ``check`` finds.
     """
     known = setting_keys(type(settings))
-    if isinstance(overrides, AskForSettings):
-        raise SettingsAsked(settings)
     changes: _Changes = {}
     for override in overrides:
         key, equals, text = override.partition("=")
@@ -95,6 +93,8 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
             raise UserError(f"{where} {key}={text.strip()}: {key} must be {expected}") from None
         _put(changes, key.split("."), _Leaf(value))
     changed = _changed(settings, type(settings), changes, "")
+    if isinstance(overrides, AskForSettings):
+        raise SettingsAsked(changed)
     check_settings(changed)
     return changed
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.config.context import RecipeContext
+from saccade.entry_points import Offer
 from saccade.errors import UserError
 from saccade.media.video import MAX_FRAMES
 from saccade.plain_files import open_plain, plain_text
-from saccade.tasks.family_names import own_family_file
+from saccade.tasks.family_names import offer_of_family, own_family_file
 from saccade.tasks.procedural import family_named
 from saccade.types import Json
 
@@ -31,6 +32,8 @@ class RecipeSource:
     """As the command line names the recipe, without the folder of its file."""
     files: Mapping[str, str]
     """Text of each file by its path below the recipe's folder."""
+    package: str | None = None
+    """The installed package that offers it."""
 
     @property
     def sha256(self) -> str:
@@ -42,7 +45,8 @@ class RecipeSource:
 
     def inputs(self) -> dict[str, str]:
         """The recipe's part of a run's settings."""
-        return {"recipe": self.name, "recipe_sha256": self.sha256}
+        package = {} if self.package is None else {"recipe_package": self.package}
+        return {"recipe": self.name, "recipe_sha256": self.sha256, **package}
 
     def save(self, directory: Path) -> None:
         """Write the files below ``directory``, in a folder named by their hash; nothing where it is there."""
@@ -88,11 +92,25 @@ def recipe_source(name: str, file: Path) -> RecipeSource:
             path = Path(origin).resolve()
             if path.is_relative_to(folder) and not _is_installed(path):
                 found.add(path)
+    return RecipeSource(name=name, files=_texts(found, folder))
+
+
+def offered_source(offer: Offer) -> RecipeSource:
+    """The source of what a package offers: every Python file of the package, or of its module, imported or not."""
+    offer()
+    module = offer.target.partition(":")[0]
+    top = getattr(sys.modules[module.partition(".")[0]], "__file__", None) or sys.modules[module].__file__
+    assert top is not None
+    file = Path(top).resolve()
+    found = set(file.parent.rglob("*.py")) if file.name == "__init__.py" else {file}
+    return RecipeSource(name=offer.name, files=_texts(found, file.parent), package=offer.package)
+
+
+def _texts(files: Iterable[Path], folder: Path) -> dict[str, str]:
     try:
-        files = {str(path.relative_to(folder)): plain_text(path) for path in sorted(found)}
+        return {str(path.relative_to(folder)): plain_text(path) for path in sorted(files)}
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: the recipe's source cannot be read: {error}") from error
-    return RecipeSource(name=name, files=files)
+        raise UserError(f"the source in {folder} cannot be read: {error}") from error
 
 
 def _is_installed(path: Path) -> bool:
@@ -140,7 +158,12 @@ def inputs_of(
 
 
 def family_inputs(family: str) -> dict[str, str]:
-    """The hash of a task family of the user's own, by what its file does; nothing for one that ships."""
+    """The hash of a task family of the user's own, or of a package, by what its file does; nothing for one that ships.
+
+    Of a package's also the package.
+    """
+    if offer := offer_of_family(family):
+        return offered_inputs(f"family_{offer.name}", offer)
     file = own_family_file(family)
     if file is None:
         return {}
@@ -148,10 +171,16 @@ def family_inputs(family: str) -> dict[str, str]:
     return {f"family_{name}_sha256": recipe_source(name, file).sha256}
 
 
+def offered_inputs(key: str, offer: Offer) -> dict[str, str]:
+    """What a run keeps of something that a package offers: a hash of its source, and the package."""
+    return {f"{key}_sha256": offered_source(offer).sha256, f"{key}_package": offer.package}
+
+
 def families_in(settings: Json) -> Iterator[str]:
-    """All task families of the user's own that settings name."""
+    """All task families of the user's own, or of packages, that settings name."""
     if isinstance(settings, str):
-        if ".py:" in settings and own_family_file(settings) is not None:
+        is_own = ".py:" in settings and own_family_file(settings) is not None
+        if is_own or offer_of_family(settings) is not None:
             yield settings
     elif isinstance(settings, Mapping):
         for value in settings.values():

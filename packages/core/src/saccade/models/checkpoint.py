@@ -8,8 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from safetensors import SafetensorError, safe_open
-
 from saccade.checksums import refuse_damaged
 from saccade.codec.bounds import Positive, check_bounds
 from saccade.errors import UserError
@@ -73,6 +71,7 @@ def refuse_outside_weights(path: Path) -> None:
 ASKING_RECORD, TRAINED_ON_RECORD = "saccade_asking.json", "saccade_trained_on.json"
 """Records that training writes beside what transformers reads in a checkpoint's directory: how its policy is asked, and
 what it was trained on. A copy of the policy in another form needs them too."""
+
 TRAINER_PREFIX = "trainer/"
 """Below it training keeps what it needs to go on, and a model does not."""
 
@@ -157,6 +156,8 @@ SHIPPED: Mapping[str, Path] = MappingProxyType(
 
 def stored_dtype(checkpoint: Path) -> str | None:
     """The precision that all weights are in by the headers of the checkpoint's files; None where they differ."""
+    from safetensors import SafetensorError, safe_open
+
     found = set()
     try:
         for file in checkpoint.glob("*.safetensors"):
@@ -196,6 +197,8 @@ def is_tiny(checkpoint: Path) -> bool:
 
     False where they cannot be read: what is wrong with the checkpoint is said where it is loaded.
     """
+    from safetensors import SafetensorError, safe_open
+
     count = 0
     try:
         for file in checkpoint.glob("*.safetensors"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from saccade.entry_points import Offer, offer_named
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in
 from saccade.rewards.answers.metrics_by_set import answer_is_right, credit
@@ -177,9 +178,16 @@ SHAPE = (
 
 
 def own_reward(name: str) -> AnyReward:
-    """The reward that ``FILE.py:NAME`` names; the file is run. ``UserError`` says what to do."""
-    module = module_of_file(reward_file(name), what="reward")
-    found = named_in(module, name.rpartition(":")[2], name, what="reward", parameters=2)
+    """The reward that ``FILE.py:NAME`` names, or that an installed package offers; the file is run.
+
+    ``UserError`` says what to do.
+    """
+    offer = offer_of_reward(name)
+    if offer is not None:
+        found = offer()
+    else:
+        module = module_of_file(reward_file(name), what="reward")
+        found = named_in(module, name.rpartition(":")[2], name, what="reward", parameters=2)
     if isinstance(found, type):
         raise UserError(
             f"{name} is a class; make an object of it in the file, my_reward = {found.__name__}(...), and name that"
@@ -196,9 +204,14 @@ def own_reward(name: str) -> AnyReward:
     return reward
 
 
+def offer_of_reward(name: str) -> Offer | None:
+    """The offer of a package that has this name; None for ``FILE.py:NAME`` and names that nobody offers."""
+    return None if ".py:" in name else offer_named("saccade.rewards", name)
+
+
 def reward_file(name: str) -> Path:
     """The file of ``FILE.py:NAME``; UserError for any other text."""
     place, _, called = name.rpartition(":")
     if not place.endswith(".py") or not called:
-        raise UserError(f"{name!r} names no reward; write FILE.py:NAME; {SHAPE}")
+        raise UserError(f"{name!r} names no reward; write FILE.py:NAME, or a name that a package offers; {SHAPE}")
     return Path(place)

@@ -54,17 +54,21 @@ DRAWN = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES")
 SHIPPED = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:GYM_FAMILIES")
 
 
-@cache
 def offered_families() -> Mapping[str, Offer]:
     """What installed packages offer, by the family's name."""
     return {name: offer for name, offer in named(GROUP, {}).items() if name not in SHIPPED}
+
+
+def offer_of_family(name: str) -> Offer | None:
+    """The offer of a package that the name of a family, or of a part of one, means; None for any other text."""
+    return offered_families().get(_PARTS.split(name)[0])
 
 
 def family_of_name(name: str) -> FamilyFunction:
     """The family of this name, or the part of one; ``UserError`` says which there are."""
     whole = _PARTS.split(name)[0]
     draw = SHIPPED.get(whole)
-    if draw is None and (offer := offered_families().get(whole)) is not None:
+    if draw is None and (offer := offer_of_family(name)) is not None:
         draw = _checked(offer(), f"the package {offer.package}, {offer.target}")
     if draw is None:
         raise UserError(

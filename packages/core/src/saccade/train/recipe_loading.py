@@ -15,7 +15,8 @@ from saccade.codec.docs import field_docs
 from saccade.config.context import RecipeContext
 from saccade.config.setting_values import describe
 from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
-from saccade.config.sources import RecipeSource, recipe_source
+from saccade.config.sources import RecipeSource, offered_source, recipe_source
+from saccade.entry_points import Offer, named
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in
 from saccade.types import Json
@@ -36,21 +37,30 @@ class LoadedRecipe:
 
     function: "Callable[[RecipeContext], Plan]"
     name: str
-    file: Path
+    file: Path | None = None
+    """Its file; None where a package offers it."""
+    offer: Offer | None = None
 
     def __call__(self, context: RecipeContext) -> "Plan":
         return self.function(context)
 
     def source(self) -> RecipeSource:
-        """Its file as it is now, with the modules beside it that were imported so far."""
+        """Its file as it is now, with the modules beside it that were imported so far; of a package's all files."""
+        if self.offer is not None:
+            return offered_source(self.offer)
+        assert self.file is not None
         return recipe_source(self.name, self.file)
 
 
 def load_recipe(target: str) -> LoadedRecipe:
     """The recipe called ``FILE.py:function``, or the shipped one called ``name``, or ``name:function`` beside it.
 
-    Raises UserError that lists what is there when it is not found, and says what a recipe's shape is.
+    Or the one of this name that an installed package offers (entry points ``saccade.recipes``). Raises UserError that
+    lists what is there when it is not found, and says what a recipe's shape is.
     """
+    if (offer := offered_recipes().get(target)) is not None:
+        place = f"the package {offer.package}, {offer.target}"
+        return LoadedRecipe(function=_checked(offer(), place), name=target, offer=offer)
     module, function = _found(target)
     assert module.__file__ is not None
     file = Path(module.__file__)
@@ -82,7 +92,7 @@ def _found(target: str) -> tuple[ModuleType, str]:
         near = difflib.get_close_matches(module, recipe_names(), n=1)
         suggestion = f" Did you mean {near[0]}?" if near else ""
         raise UserError(
-            f"there is no recipe {target!r}.{suggestion} Recipes: {', '.join(recipe_names()) or 'none'}; "
+            f"there is no recipe {target!r}.{suggestion} Recipes: {', '.join((*recipe_names(), *offered_recipes()))}; "
             "one of your own is named FILE.py:function"
         )
     return _shipped(module, module), module
@@ -91,6 +101,24 @@ def _found(target: str) -> tuple[ModuleType, str]:
 def recipe_names() -> list[str]:
     """The shipped recipes, in alphabetical order; nothing of them is imported."""
     return sorted({name for room in SHIPPED for name in importlib.import_module(room).__all__})
+
+
+def offered_recipes() -> dict[str, Offer]:
+    """The recipes of installed packages by name; none takes the name of a shipped one."""
+    taken = recipe_names()
+    return {name: offer for name, offer in named("saccade.recipes", {}).items() if name.replace("-", "_") not in taken}
+
+
+def offered_recipe_lines() -> list[tuple[str, str]]:
+    """Every recipe of an installed package and what it is for, or why it cannot be used."""
+    found = []
+    for name, offer in offered_recipes().items():
+        try:
+            line = (inspect.getdoc(offer()) or "").partition("\n")[0]
+            found.append((name, _without_marks(f"{line} (package {offer.package})")))
+        except UserError as error:
+            found.append((name, str(error)))
+    return found
 
 
 def _modules_of(name: str) -> list[ModuleType]:

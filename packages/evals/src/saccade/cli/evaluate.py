@@ -200,18 +200,15 @@ def _identity(given: EvaluateOptions) -> dict[str, object]:
     from saccade.own_code import own_file
     from saccade.protocols import read_toolbox
     from saccade.recipes.evaluation import view_words
-    from saccade.rewards.reward import own_reward, reward_file
 
     reward, toolbox = given["reward"], given["toolbox"]
-    if reward is not None:
-        own_reward(reward)
     files = {f"{name}_sha256": own_file(name) for name in given["protocols"]}
     own_protocols = {name: recipe_source(name, file).sha256 for name, file in files.items() if file}
     served = served_or_none(given["model"], given["server"], given["server_model"])
     return {
         "family": given["family"],
         "reward": reward,
-        "reward_sha256": None if reward is None else recipe_source(reward, reward_file(reward)).sha256,
+        **({} if reward is None else _reward_inputs(reward)),
         "n": given["count"],
         "temperature": given["temperature"],
         "protocol": ",".join(given["protocols"]) or None,
@@ -229,6 +226,16 @@ def _identity(given: EvaluateOptions) -> dict[str, object]:
         "allow": " ".join(sorted(given["allowed"])) or None,
         "pixels": given["pixels"] if given["pixels"] != "benchmark" else None,
     }
+
+
+def _reward_inputs(name: str) -> dict[str, str]:
+    from saccade.config.sources import offered_inputs, recipe_source
+    from saccade.rewards.reward import offer_of_reward, own_reward, reward_file
+
+    own_reward(name)
+    if (offer := offer_of_reward(name)) is not None:
+        return offered_inputs("reward", offer)
+    return {"reward_sha256": recipe_source(name, reward_file(name)).sha256}
 
 
 def _benchmarks_read(

@@ -167,7 +167,7 @@ _OPTIONS = (
         "--reuse", type=PATH, multiple=True, metavar="RUN_DIR", help="Reuse its identical samples. Repeatable."
     ),
     click.option("--prices", type=PATH, metavar="FILE.toml", help="Prices of models, to report what was spent."),
-    click.option("--reward", metavar="FILE.py:NAME", help="A reward of your own instead of right or wrong."),
+    click.option("--reward", metavar="FILE.py:NAME|NAME", help="A reward of your own instead of right or wrong."),
     click.option("--greedy", is_flag=True, help="Always take the likeliest token; this is the default."),
     click.option("--temperature", type=click.FloatRange(min=0), help="Sample at this temperature instead."),
     options.image_root,

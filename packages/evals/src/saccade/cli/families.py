@@ -1,5 +1,6 @@
-"""``saccade families``: the task families that ship, with their programs, looks and what each needs."""
+"""``saccade families``: task families of the gym and of packages, with their programs, looks and what each needs."""
 
+import inspect
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from saccade.entry_points import Offer
     from saccade.gym.family import GymFamily
 
 
@@ -41,23 +43,38 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page:
 
     if domain is not None and domain not in DOMAINS:
         raise UserError(f"--domain {domain}: no such domain; use one of {', '.join(DOMAINS)}")
-    shown = [family for family in _chosen(names) if domain in (None, family.domain)]
-    if is_json:
-        for family in shown:
-            click.echo(json.dumps(as_json(family)))
-        return
+    chosen, offered = _chosen(names)
+    shown = [family for family in chosen if domain in (None, family.domain)]
     if is_page:
         click.echo(as_page(shown), nl=False)
         return
     for family in shown:
-        click.echo(as_text(family, with_programs=bool(names)))
-    click.echo(summary(shown))
+        click.echo(json.dumps(as_json(family)) if is_json else as_text(family, with_programs=bool(names)))
+    for offer in offered if domain is None else ():
+        about = _about(offer)
+        of_package = {"name": offer.name, "about": about, "package": offer.package}
+        click.echo(json.dumps(of_package) if is_json else f"{offer.name}: {about}\n    package {offer.package}")
+    if not is_json and (shown or not offered):
+        click.echo(summary(shown))
 
 
-def _chosen(names: tuple[str, ...]) -> "Sequence[GymFamily]":
+def _chosen(names: tuple[str, ...]) -> "tuple[Sequence[GymFamily], Sequence[Offer]]":
+    """The families of the gym and those of packages that are named, or all of them."""
     from saccade.gym.registry import gym_families
+    from saccade.tasks.family_names import offered_families
 
-    known = gym_families()
-    if unknown := [name for name in names if name not in known]:
-        raise UserError(f"no family {unknown[0]!r} in the gym; the families are {', '.join(known)}")
-    return [known[name] for name in names or known]
+    known, offered = gym_families(), offered_families()
+    if unknown := [name for name in names if name not in known and name not in offered]:
+        raise UserError(f"no family {unknown[0]!r} in the gym; the families are {', '.join((*known, *offered))}")
+    wanted = names or (*known, *offered)
+    return [known[name] for name in wanted if name in known], [offered[name] for name in wanted if name in offered]
+
+
+def _about(offer: "Offer") -> str:
+    """What a family of a package draws, in a line; or why it cannot be used."""
+    try:
+        family = offer()
+    except UserError as error:
+        return str(error)
+    about = getattr(family, "about", None) or inspect.getdoc(family) or ""
+    return str(about).partition("\n")[0]

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @click.command()
 @options.as_json
 def recipes(as_json: bool) -> None:
-    """List the recipes that ship with Saccade."""
+    """List the recipes that ship with Saccade, and those of installed packages."""
     prepare_machine(None)
-    from saccade.train.recipe_loading import shipped_recipes
+    from saccade.train.recipe_loading import offered_recipe_lines, shipped_recipes
 
-    found = shipped_recipes()
+    found = [*shipped_recipes(), *offered_recipe_lines()]
     if as_json:
         click.echo(json.dumps([{"name": name, "meaning": line} for name, line in found], indent=1))
         return
