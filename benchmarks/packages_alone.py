@@ -3,8 +3,8 @@
     python benchmarks/packages_alone.py --work /tmp/alone            # writes alone.json there
     python benchmarks/packages_alone.py --work /tmp/alone --packages sandbox,gym
 
-Wheels are built from what is committed. An environment gets one package with what it needs and nothing else; the Python
-of the README runs in an empty folder, with nothing of the checkout in reach. Sizes are of all that pip installed.
+Wheels are built from what is committed. An environment gets what the install lines of a README name and nothing else; the
+Python of the README runs in an empty folder, with nothing of the checkout in reach. Sizes are of all that pip installed.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+_STEP = re.compile(r"^    pip install (saccade-[^\n]+)$|^```python\n(.*?)^```", re.S | re.M)
+"""An install line or a block of Python of a README, in their order."""
 COUNTED = """
 import importlib.metadata, json
 found = [one for one in importlib.metadata.distributions() if one.name not in ("pip", "setuptools")]
@@ -77,18 +79,19 @@ def alone(name: str, wheels: Path, work: Path, python: str) -> dict[str, object]
     environment = work / f"env-{name}"
     subprocess.run([python, "-m", "venv", str(environment)], check=True)
     inside = str(environment / "bin" / "python")
-    pins = ["--constraint", str(ROOT / "constraints.txt"), "--find-links", str(wheels)]
-    pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    installed = ran([*pip, *pins, f"saccade-{name}"], work)
-    counted = ran([inside, "-c", COUNTED], work)
-    text = (ROOT / "README.md" if name == "vlm" else ROOT / "packages" / name / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)
+    pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links", str(wheels)]
+    pip += ["--constraint", str(ROOT / "constraints.txt")]
+    page = (ROOT / "README.md" if name == "vlm" else ROOT / "packages" / name / "README.md").read_text(encoding="utf-8")
+    done = [] if name != "vlm" else [ran([*pip, "saccade-vlm"], work)]
     with tempfile.TemporaryDirectory(dir=work) as empty:
-        said = [ran([inside, "-c", block], Path(empty)) for block in lines]
+        for found in _STEP.finditer(page):
+            done += [ran([*pip, *found[1].split("#")[0].split()], work)] if found[1] else []
+            done += [ran([inside, "-c", found[2]], Path(empty))] if found[2] else []
+    counted = ran([inside, "-c", COUNTED], work)
     shutil.rmtree(environment)
-    failed = [one.stderr[-600:] for one in (installed, counted, *said) if one.returncode]
+    failed = [one.stderr[-600:] for one in (counted, *done) if one.returncode]
     held: dict[str, object] = json.loads(counted.stdout or "{}")
-    return {**held, "runs": bool(lines) and not failed, "said": [one.stdout[-300:] for one in said], "failed": failed}
+    return {**held, "runs": len(done) > 1 and not failed, "said": done[-1].stdout[-300:], "failed": failed}
 
 
 def ran(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
