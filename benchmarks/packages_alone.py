@@ -3,8 +3,8 @@
     python benchmarks/packages_alone.py --work /tmp/alone            # writes alone.json there
     python benchmarks/packages_alone.py --work /tmp/alone --packages sandbox,gym
 
-Wheels are built from what is committed. An environment gets what the install lines of a README name and nothing else; the
-Python of the README runs in an empty folder, with nothing of the checkout in reach. Sizes are of all that pip installed.
+Wheels are built from what is committed. An environment gets what a README's install lines name and nothing else; its
+Python runs in an empty folder, with nothing of the checkout in reach. Sizes are of all that pip installed.
 """
 
 import argparse

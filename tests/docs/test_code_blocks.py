@@ -73,7 +73,7 @@ def _wrong(words: list[str]) -> str | None:
         named = {
             one.strip() for names in re.findall(r"\[([a-z,-]+)\]", " ".join(arguments)) for one in names.split(",")
         }
-        return next((f"no extra {one}" for one in named if one not in EXTRAS | {"serve", "train"}), None)
+        return next((f"no extra {one}" for one in named if one not in EXTRAS | {"serve"}), None)
     return _wrong_options(saccade, arguments) if program == "saccade" else None
 
 
