@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -97,8 +98,9 @@ def loaded(group: str, kind: type[T]) -> tuple[dict[str, Loaded[T]], tuple[str, 
 @cache
 def own_targets(group: str) -> Mapping[str, str]:
     """Names that the parts of Saccade that are here offer for ``group``, with ``module:attribute`` of each."""
-    offers = importlib.import_module(f"{OWN}.offers")
-    modules = (importlib.import_module(f"{OWN}.offers.{one.name}") for one in pkgutil.iter_modules(offers.__path__))
+    # No part that offers something is here where a leaf is installed alone.
+    places = spec.submodule_search_locations if (spec := find_spec(f"{OWN}.offers")) else ()
+    modules = (importlib.import_module(f"{OWN}.offers.{one.name}") for one in pkgutil.iter_modules(places))
     tables: list[Mapping[str, Mapping[str, str]]] = [module.OFFERS for module in modules]
     return {name: target for table in tables for name, target in table.get(group, {}).items()}
 
