@@ -45,12 +45,11 @@ IMPORTED = {
     "retrieval": ("pypdfium2", "saccade.retrieval.pdf"),
     "sandbox": ("matplotlib", "cv2", "pandas", "skimage", "scipy", "sympy", "saccade.sandbox"),
     "sentence": ("sentence_transformers", "saccade.vision_models.sentence_encoders"),
-    "services": ("fastapi", "httpx", "prometheus_client", "uvicorn", "saccade.services.http.server"),
+    "services": ("fastapi", "prometheus_client", "uvicorn", "saccade.services.http.server"),
     "trackio": ("trackio", "saccade.runs.trackers.trackio"),
     "trl": ("trl", "saccade.interop.trl"),
     "video": ("av", "saccade.media.video"),
     "view": ("starlette", "httptools", "uvicorn", "saccade.viewer.app.server"),
-    "vllm-client": ("httpx", "msgspec", "saccade.engines.vllm.replica"),
     "wandb": ("wandb", "saccade.runs.trackers.wandb"),
 }
 """What each extra brings, and a module of Saccade that needs it."""

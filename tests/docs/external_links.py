@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md")))
@@ -29,13 +29,13 @@ def links() -> Iterator[tuple[str, str]]:
 
 def main() -> None:
     broken = 0
-    with httpx.Client(follow_redirects=True, timeout=20.0) as client:
+    with httpx2.Client(follow_redirects=True, timeout=20.0) as client:
         for url, page in {url: page for page, url in links()}.items():
             try:
                 status = client.head(url).status_code
                 status = client.get(url).status_code if status in (403, 405) else status
                 said = f"{status}" if status >= 400 else ""
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 said = f"{type(error).__name__}: {error}"
             if said:
                 broken += 1
