@@ -31,7 +31,6 @@ IMPORTED = {
     "geometry": ("sympy", "saccade.readers.geometry.symbolic"),
     "gym": ("matplotlib", "pygal", "typst", "vl_convert", "saccade.gym"),
     "harness": ("openpyxl", "saccade.evaluation.exports.vlmevalkit"),
-    "http": ("openai", "saccade.chat.openai_chat"),
     "inspect": ("inspect_ai", "saccade.evaluation.exports.inspect_log"),
     "lance": ("lancedb", "saccade.retrieval.lance"),
     "llama-index": ("llama_index.core", "saccade.interop.llama_index"),

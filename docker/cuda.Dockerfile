@@ -14,7 +14,7 @@ RUN grep '^pip==' hashes.txt | pip install --no-cache-dir --upgrade --requiremen
 RUN grep '^torch==' hashes.txt | pip install --no-cache-dir --no-deps --requirement /dev/stdin
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt '.[sandbox,http,services,view,lora]'
+RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt '.[sandbox,services,view,lora]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs
 USER saccade
 WORKDIR /runs

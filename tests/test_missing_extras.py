@@ -8,8 +8,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_a_missing_extra_is_named_with_the_command_that_brings_it() -> None:
-    error = missing_extra("http", "openai", needed_for="asking a server")
-    expected = 'asking a server needs the package openai; run pip install -e ".[http]" in a clone of Saccade'
+    error = missing_extra("mcp", "fastmcp", needed_for="asking a server")
+    expected = 'asking a server needs the package fastmcp; run pip install -e ".[mcp]" in a clone of Saccade'
     assert str(error) == expected
 
 
