@@ -19,6 +19,7 @@ from saccade.tasks.datasets.reading import read_data_set
 from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, texts
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.tables import parquet_rows
+from saccade.tasks.sources import is_from_hub
 from saccade.types import ImageRef
 
 NO_IMAGE = "no image"
@@ -95,7 +96,7 @@ def open_benchmark(
     if benchmark.layout.release_rows:
         return _opened(benchmark, file, _release_rows(benchmark, file, media), take)
     files = _parquet_files(file, benchmark.layout.split) if file.is_dir() else [file]
-    rows = _parquet_rows(benchmark, files, ImageReader(file if file.is_dir() else file.parent, media))
+    rows = _parquet_rows(benchmark, files, _images(file, media))
     return _opened(benchmark, file, rows, take, lambda: _md5(files[0]) if len(files) == 1 else "")
 
 
@@ -158,7 +159,7 @@ def _tsv_rows(benchmark: Benchmark, file: TsvFile, media: MediaStore) -> Iterato
             )
         spans[index] = one.spans
         read.append(one)
-    images = ImageReader(file.path.parent, media)
+    images = _images(file.path, media)
     for one in read:
         place = f"{file.path}, line {one.line}"
         fields = benchmark.layout.prepare(one.fields) if benchmark.layout.prepare else one.fields
@@ -180,6 +181,10 @@ def _pictures_inside(
         return tuple(media.add_base64_in(path, span.start, span.length) for span in shown)
     except MediaError as error:
         raise RowError("image", str(error)) from error
+
+
+def _images(where: Path, media: MediaStore) -> ImageReader:
+    return ImageReader(where if where.is_dir() else where.parent, media, from_hub=is_from_hub(where))
 
 
 def _pictures(columns: Row, images: ImageReader, place: str) -> tuple[ImageRef, ...]:
@@ -222,7 +227,7 @@ def _columns_of(benchmark: Benchmark, row: Row | RowError) -> Row:
 
 
 def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore) -> Iterator[_FileRow]:
-    images = ImageReader(folder, media)
+    images = _images(folder, media)
     for fields in benchmark.layout.release_rows(folder) if benchmark.layout.release_rows else ():
         place = f"{folder}, question {fields['index']}"
         yield _FileRow(place, fields, partial(_pictures, {"image_path": fields["image_path"]}, images, place))
