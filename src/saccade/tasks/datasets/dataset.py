@@ -183,9 +183,3 @@ def options_after(first: re.Match[str], before: str) -> list[str]:
         options.append(text[place : mark.start()].strip())
         place = mark.end()
     return [*options, text[place:].strip()]
-
-
-def without_letters(options: list[str]) -> list[str]:
-    """A list's options without the letters before them, where every one has its own."""
-    bare = [re.match(rf"\s*\(?{letter}[).:]\s*(\S.*)", option, re.DOTALL) for letter, option in zip(_LETTERS, options)]
-    return [match[1].strip() for match in bare if match] if bare and all(bare) else options
