@@ -24,7 +24,7 @@ RUN echo 'torch==2.13.0' \
     | pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cpu --requirement /dev/stdin
 COPY pyproject.toml README.md LICENSE ./
 COPY packages packages
-RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt ./packages/* '.[sandbox,http,services]'
+RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt ./packages/* '.[sandbox,services]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs
 USER saccade
 WORKDIR /runs

@@ -14,7 +14,7 @@ RUN grep '^pip==' hashes.txt | pip install --no-cache-dir --upgrade --requiremen
 RUN grep '^torch==' hashes.txt | pip install --no-cache-dir --no-deps --requirement /dev/stdin
 COPY pyproject.toml README.md LICENSE ./
 COPY packages packages
-RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt ./packages/* '.[sandbox,http,services,lora]'
+RUN pip install --no-cache-dir --no-require-hashes --constraint hashes.txt --build-constraint hashes.txt ./packages/* '.[sandbox,services,lora]'
 RUN useradd --create-home saccade && mkdir /runs && chown saccade /runs
 USER saccade
 WORKDIR /runs

@@ -5,8 +5,8 @@ from saccade.errors import missing_extra
 
 
 def test_a_missing_extra_is_named_with_the_command_that_brings_it() -> None:
-    error = missing_extra("http", "openai", needed_for="asking a server")
-    expected = 'asking a server needs the package openai; run pip install -e ".[http]" in a clone of Saccade'
+    error = missing_extra("mcp", "fastmcp", needed_for="asking a server")
+    expected = 'asking a server needs the package fastmcp; run pip install -e ".[mcp]" in a clone of Saccade'
     assert str(error) == expected
 
 

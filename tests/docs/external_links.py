@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 
 from places import ROOT
 
@@ -29,13 +29,13 @@ def links() -> Iterator[tuple[str, str]]:
 
 def main() -> None:
     broken = 0
-    with httpx.Client(follow_redirects=True, timeout=20.0) as client:
+    with httpx2.Client(follow_redirects=True, timeout=20.0) as client:
         for url, page in {url: page for page, url in links()}.items():
             try:
                 status = client.head(url).status_code
                 status = client.get(url).status_code if status in (403, 405) else status
                 said = f"{status}" if status >= 400 else ""
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 said = f"{type(error).__name__}: {error}"
             if said:
                 broken += 1

@@ -246,13 +246,10 @@ def _hub_rows(path: Path, _: Path) -> None:
 def _release(path: Path, _: Path) -> None:
     from saccade.errors import UserError
     from saccade.media.store import MediaStore
-    from saccade.tasks.datasets.geometry import read_logic_form
     from saccade.tasks.datasets.reading import read_data_set
     from saccade.tasks.datasets.table import DATA_SETS
 
     name = path.name.partition("@")[0]
-    for form in sorted(path.rglob("logic_form.json")):
-        read_logic_form(form)
     for split in ("train", "validation", "test"):
         try:
             read_data_set(DATA_SETS[name].name, path, split=split, media=MediaStore(), skip_bad_rows=True)

@@ -55,7 +55,6 @@ READ_BY: dict[str, str] = {
     "runs/segments.py": "viewer",
     "runs/signals.py": "files beside records",
     "runs/trained_on.py": "record of asking",
-    "tasks/datasets/geometry.py": "published data set",
     "tasks/datasets/pickles.py": "pickled data set",
     "tasks/datasets/retrieved.py": "pickled data set",
     "tasks/datasets/science.py": "published data set",

@@ -17,7 +17,7 @@ from PIL import Image
 
 from saccade.chat.chat_model import ChatCounts
 from saccade.chat.openai_chat import ChatClient
-from saccade.chat.wire import RefusedRequestError, ReplyCache
+from saccade.chat.wire import ChatReply, RefusedRequestError, ReplyCache
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.retries import LONGEST_WAIT_S, RetryPace, asked_wait_s, back_off_s
@@ -289,6 +289,33 @@ def test_the_key_of_the_server_is_neither_kept_nor_part_of_what_is_asked(tmp_pat
     }
 
 
+def test_a_server_that_sends_elsewhere_keeps_the_key() -> None:
+    with ChatServer(lambda _: chat_reply("hi")) as other:
+        away = other.url.replace("127.0.0.1", "localhost") + "/chat/completions"
+        with ChatServer(lambda _: Served(body="", status=307, headers={"Location": away})) as server:
+            assert ask(server, api_key="secret")[0] == ["hi"]
+        assert server.received[0].headers["authorization"] == "Bearer secret"
+        assert "authorization" not in other.received[0].headers
+
+
+def test_a_stream_is_read_to_its_end_and_one_that_tells_of_an_error_is_asked_for_again() -> None:
+    told: list[str] = []
+    broken = 'data: {"choices": [{"delta": {"content": "blu"}}]}\n\ndata: {"error": {"message": "overloaded"}}\n\n'
+    whole = (
+        ': ping\n\nevent: x \ndata: {"choices": [{"delta": {"content": "re"}}]}\n\ndata:{"choices": []}\n\n'
+        'data: {"choices": [{"delta": {"content": "d"}, "finish_reason": "length"}]}\n\ndata: [DONE]\n\n'
+    )
+    with ChatServer(one_after_another(Served(body=broken), Served(body=whole))) as server:
+
+        async def streamed() -> ChatReply:
+            async with ChatClient(server.url, "small", retry_wait_s=0.01) as client:
+                return await client.streamed_reply(HELLO, temperature=0.0, seed=1, on_text=told.append)
+
+        reply = asyncio.run(streamed())
+    assert (reply.texts, reply.cut_off) == (("red",), (True,))
+    assert told == ["", "blu", "", "re", "red"]
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"texts": []}', '{"texts": [3], "prompt_tokens": 0}', "null"])
 def test_a_broken_file_of_the_cache_is_as_good_as_none(tmp_path: Path, content: str) -> None:
     with ChatServer(lambda _: chat_reply("hi")) as server:
@@ -371,6 +398,7 @@ def test_a_client_goes_from_one_event_loop_to_the_next() -> None:
     [
         ({"base_url": "localhost:8000"}, "no address of a server"),
         ({"model": ""}, "model's name is empty"),
+        ({"api_key": "schlüssel"}, "no header can carry"),
         ({"timeout_s": 0}, "must be positive"),
         ({"max_concurrency": 0}, "must be positive"),
         ({"requests_per_minute": 0}, "lets nothing through"),

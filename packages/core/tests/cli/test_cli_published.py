@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from PIL import Image
 
@@ -65,7 +65,7 @@ def test_a_published_model_is_served_with_its_tools_and_chatted_with(name: str, 
         assert process.stderr is not None
         port = next(int(found[1]) for line in process.stderr if (found := PORT.search(line)))
         asked = {"model": "saccade", "messages": [{"role": "user", "content": "Which colour is <video>?"}]}
-        told = httpx.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=asked, timeout=120)
+        told = httpx2.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=asked, timeout=120)
         process.terminate()
         process.communicate(timeout=180)
     assert told.status_code == 200, told.text

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections import Counter
 
-import httpx
+import httpx2
 import psutil
 import pytest
 import torch
@@ -157,7 +157,7 @@ def test_weights_in_flight_sample_the_rest_of_a_turn_as_if_all_of_it_were_theirs
 
 def sampled_tokens(engine):
     """So far, as vLLM counts them."""
-    said = httpx.get(f"{engine.server.url}/metrics", trust_env=False).text
+    said = httpx2.get(f"{engine.server.url}/metrics", trust_env=False).text
     return sum(float(line.split()[-1]) for line in said.splitlines() if line.startswith("vllm:generation_tokens_total"))
 
 

@@ -34,6 +34,7 @@ def read(path: Path, text: str | bytes) -> tuple[Task, ...]:
         ("rows.jsonl.gz", gzip.compress(json.dumps(ROW).encode(), mtime=0)),
         ("rows.json.gz", gzip.compress(json.dumps([ROW]).encode(), mtime=0)),
         ("rows.csv", "\ufeffquestion;answer;image\r\nWhat colour?;red;a.png\r\n".encode()),
+        ("rows.csv", b",question,answer,image\n0,What colour?,red,a.png\n"),
         ("rows.csv.gz", gzip.compress(b"question,answer,image\nWhat colour?,red,a.png\n", mtime=0)),
     ],
 )

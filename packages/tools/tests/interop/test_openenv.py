@@ -6,10 +6,10 @@ import socket
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 import uvicorn
@@ -66,7 +66,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("headers", FOREIGN)
 def test_pages_of_other_sites_reach_neither_routes_nor_sessions(guarded_url: str, headers: dict[str, str]) -> None:
-    refused = httpx.post(f"{guarded_url}/reset", json={"seed": 1}, headers=headers)
+    refused = httpx2.post(f"{guarded_url}/reset", json={"seed": 1}, headers=headers)
     assert (refused.status_code, refused.json()["error"]["kind"]) == (403, "origin")
     assert handshake(guarded_url, headers) == b"HTTP/1.1 403 Forbidden"
 
@@ -75,7 +75,7 @@ def test_pages_of_other_sites_reach_neither_routes_nor_sessions(guarded_url: str
 def test_programs_reach_both_by_an_address_and_by_a_name_that_is_allowed(
     guarded_url: str, headers: dict[str, str]
 ) -> None:
-    assert httpx.get(f"{guarded_url}/health", headers=headers).json() == {"status": "healthy"}
+    assert httpx2.get(f"{guarded_url}/health", headers=headers).json() == {"status": "healthy"}
     assert handshake(guarded_url, headers) == b"HTTP/1.1 101 Switching Protocols"
 
 
@@ -101,11 +101,11 @@ def token_url() -> Iterator[str]:
     ],
 )
 def test_without_the_token_neither_routes_nor_sessions_answer(token_url: str, headers: dict[str, str]) -> None:
-    refused = httpx.post(f"{token_url}/reset", json={"seed": 1}, headers=headers)
+    refused = httpx2.post(f"{token_url}/reset", json={"seed": 1}, headers=headers)
     assert (refused.status_code, refused.json()["error"]["kind"]) == (401, "token")
-    assert httpx.get(f"{token_url}/schema", headers=headers).status_code == 401
+    assert httpx2.get(f"{token_url}/schema", headers=headers).status_code == 401
     assert handshake(token_url, headers) == b"HTTP/1.1 403 Forbidden"
-    assert httpx.get(f"{token_url}/health", headers=headers).status_code == 200
+    assert httpx2.get(f"{token_url}/health", headers=headers).status_code == 200
 
 
 def test_clients_with_the_token_have_sessions(token_url: str) -> None:
@@ -117,6 +117,23 @@ def test_clients_with_the_token_have_sessions(token_url: str) -> None:
     source = OpenEnvSource(url=token_url, token=TOKEN)
     assert "text" in source.action_fields
     assert TOKEN not in repr(source)
+
+
+def test_the_token_is_not_taken_to_another_server() -> None:
+    asked: list[object] = []
+
+    async def elsewhere(scope: dict[str, object], receive: object, send: Callable[..., Awaitable[None]]) -> None:
+        if scope["type"] == "http":
+            asked.append(scope["path"])
+            to = [] if scope["path"] == "/taken" else [(b"location", f"http://localhost:{port}/taken".encode())]
+            await send({"type": "http.response.start", "status": 307 if to else 200, "headers": to})
+            await send({"type": "http.response.body", "body": b"{}"})
+
+    with served(elsewhere) as url:
+        port = url.rpartition(":")[2]
+        with pytest.raises(UserError, match="no OpenEnv server answers"):
+            _ = OpenEnvSource(url=url, token=TOKEN).action_fields
+    assert asked == ["/schema"]
 
 
 # OpenEnv 0.2.1 connects in a way that websockets 17 wants to end.
@@ -297,11 +314,11 @@ def test_turns_run_out_and_malformed_turns_are_told(url: str) -> None:
 
 
 def test_http_routes_tell_of_the_server(url: str) -> None:
-    assert httpx.get(f"{url}/health").json() == {"status": "healthy"}
-    assert httpx.get(f"{url}/metadata").json()["name"] == "saccade"
-    assert "text" in httpx.get(f"{url}/schema").json()["action"]["properties"]
-    assert httpx.get(f"{url}/state").json()["step_count"] == 0
-    assert httpx.post(f"{url}/reset", json={"seed": 1}).json()["observation"]["images"]
+    assert httpx2.get(f"{url}/health").json() == {"status": "healthy"}
+    assert httpx2.get(f"{url}/metadata").json()["name"] == "saccade"
+    assert "text" in httpx2.get(f"{url}/schema").json()["action"]["properties"]
+    assert httpx2.get(f"{url}/state").json()["step_count"] == 0
+    assert httpx2.post(f"{url}/reset", json={"seed": 1}).json()["observation"]["images"]
 
 
 def test_memory_of_a_long_session_does_not_grow() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 from served import Served, wait_for
@@ -66,10 +66,10 @@ def test_calls_on_ray_are_done_together_where_the_tool_can(cluster: Served) -> N
 def test_the_contract_on_ray_is_the_same(cluster: Served) -> None:
     assert cluster.call("ecco").status_code == 404
     assert cluster.post("crop", arguments={"bbox_2d": [0, 0, 9, 9]}, images=["ab" * 32]).status_code == 409
-    assert [one["name"] for one in httpx.get(f"{cluster.url}/tools").json()["tools"]] == ["echo", "crop", "together"]
+    assert [one["name"] for one in httpx2.get(f"{cluster.url}/tools").json()["tools"]] == ["echo", "crop", "together"]
     assert cluster.metric('tool_requests_total{status="404",tool="unknown"}') == 1
-    assert httpx.get(f"{cluster.url}/tools", headers={"Origin": "https://evil.example"}).status_code == 403
-    assert httpx.get(f"{cluster.url}/tools", headers={"Host": "evil.example"}).status_code == 403
+    assert httpx2.get(f"{cluster.url}/tools", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert httpx2.get(f"{cluster.url}/tools", headers={"Host": "evil.example"}).status_code == 403
 
 
 def test_a_replica_that_is_killed_costs_no_call(cluster: Served) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from PIL import Image
 
@@ -86,7 +86,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def image(url: str) -> str:
     png = BytesIO()
     Image.new("RGB", (100, 50), "red").save(png, "PNG")
-    stored = httpx.post(f"{url}/images", content=png.getvalue(), headers={"Authorization": "Bearer secret"})
+    stored = httpx2.post(f"{url}/images", content=png.getvalue(), headers={"Authorization": "Bearer secret"})
     return str(stored.json()["hash"])
 
 
@@ -94,7 +94,7 @@ def verified(url: str, image: str, thought: str, said: str, **asked: object) -> 
     response = f"<think>{thought}</think><answer>{said}</answer>"
     given = {name: value for name, value in {**ASKED, **asked}.items() if value is not None}
     body = {"arguments": {**given, "response": response}, "images": [image]}
-    reply = httpx.post(f"{url}/tools/verify", json=body, headers={"Authorization": "Bearer secret"}, timeout=60)
+    reply = httpx2.post(f"{url}/tools/verify", json=body, headers={"Authorization": "Bearer secret"}, timeout=60)
     assert reply.status_code == 200, reply.text
     found: dict[str, object] = reply.json()
     return found
@@ -117,7 +117,7 @@ def test_a_machine_that_fails_gives_no_score_and_a_wrong_request_is_told(url: st
     refused = verified(url, image, "I see.", "white", labels='["a", "b"]')
     assert (refused["is_ok"], refused["refused"]) == (False, "tool")
     assert "as many names as there are boxes, 1" in str(refused["text"])
-    assert httpx.post(f"{url}/tools/verify", content="{}").status_code == 401
+    assert httpx2.post(f"{url}/tools/verify", content="{}").status_code == 401
 
 
 def test_choices_several_pictures_videos_and_long_responses_are_scored(url: str, image: str) -> None:

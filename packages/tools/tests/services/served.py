@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
-import httpx
+import httpx2
 import psutil
 
 from warm import SERVICES, WarmProcess
@@ -72,7 +72,7 @@ class Served:
             self.port = int(str(self.logged("serving")["port"]))
             self.url = f"http://127.0.0.1:{self.port}"
             wait_for(
-                lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the workers to be ready", self._within_s
+                lambda: httpx2.get(f"{self.url}/ready").status_code == 200, "the workers to be ready", self._within_s
             )
         except BaseException:
             # What is not entered is not left either; what the server has started ends with it.
@@ -115,15 +115,15 @@ class Served:
     def workers(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()
 
-    def post(self, name: str, **body: object) -> httpx.Response:
-        return httpx.post(f"{self.url}/tools/{name}", json=body, timeout=30)
+    def post(self, name: str, **body: object) -> httpx2.Response:
+        return httpx2.post(f"{self.url}/tools/{name}", json=body, timeout=30)
 
-    def call(self, name: str, **arguments: object) -> httpx.Response:
+    def call(self, name: str, **arguments: object) -> httpx2.Response:
         return self.post(name, arguments=arguments)
 
     def metric(self, line: str) -> float:
         """The value in the metrics' line that begins so; 0.0 when there is none."""
-        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        lines = httpx2.get(f"{self.url}/metrics").text.splitlines()
         return next((float(one.rsplit(" ", 1)[1]) for one in lines if one.startswith(line)), 0.0)
 
 

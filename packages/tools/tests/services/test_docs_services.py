@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import httpx
+import httpx2
 from PIL import Image
 from served import Served
 
@@ -37,9 +37,9 @@ def test_the_configuration_of_the_docs_is_one(tmp_path: Path) -> None:
 def test_the_call_of_the_docs_is_answered(server: Served) -> None:
     media = MediaStore()
     image = media.add(Image.new("RGB", (100, 80), "red"))
-    httpx.put(f"{server.url}/images/{image.hash}", content=media.export(image, server.file.parent).read_bytes())
+    httpx2.put(f"{server.url}/images/{image.hash}", content=media.export(image, server.file.parent).read_bytes())
     body = blocks("json")[0].replace("<hash>", image.hash)
-    answer = httpx.post(f"{server.url}/tools/crop", content=body, headers={"Content-Type": "application/json"})
+    answer = httpx2.post(f"{server.url}/tools/crop", content=body, headers={"Content-Type": "application/json"})
     assert answer.json()["is_ok"]
 
 
@@ -56,6 +56,6 @@ def test_the_docs_name_every_setting_with_its_default() -> None:
 
 
 def test_the_docs_name_every_metric(server: Served) -> None:
-    told = httpx.get(f"{server.url}/metrics").text
+    told = httpx2.get(f"{server.url}/metrics").text
     for name in set(re.findall(r"`(tool_\w+)\{", DOCS)):
         assert f"# TYPE {name.removesuffix('_total')}" in told or f"# TYPE {name} " in told

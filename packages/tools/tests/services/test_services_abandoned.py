@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 from served import Served, wait_for
@@ -45,7 +45,7 @@ def leave(served: Served, *clients: Client) -> None:
     server, ports = psutil.Process(served.process.pid), {client.port for client in clients}
     wait_for(lambda: not ports & {one.raddr.port for one in server.net_connections() if one.raddr}, "them to leave")
     # Its loop has been round when this is answered.
-    assert httpx.get(f"{served.url}/health", timeout=180).status_code == 200
+    assert httpx2.get(f"{served.url}/health", timeout=180).status_code == 200
 
 
 def hold(served: Served, folder: Path, call_id: str) -> tuple[Client, Path]:

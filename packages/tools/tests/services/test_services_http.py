@@ -5,7 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from PIL import Image
 from served import Served, wait_for
@@ -21,7 +21,7 @@ def picture(shade: int = 7) -> Image.Image:
     return Image.merge("RGB", [Image.linear_gradient("L").resize((64, 48)).point(lambda v: v ^ shade)] * 3)
 
 
-def kind_of(response: httpx.Response) -> str:
+def kind_of(response: httpx2.Response) -> str:
     return str(response.json()["error"]["kind"])
 
 
@@ -69,8 +69,8 @@ def test_a_call_about_an_image_that_is_not_here_says_which_are_missing(server: S
 def test_an_image_is_sent_once_and_its_results_are_here_for_the_next_call(server: Served) -> None:
     image = picture()
     key = image_hash(image)
-    assert httpx.put(f"{server.url}/images/{key}", content=png_bytes(image)).status_code == 201
-    assert httpx.put(f"{server.url}/images/{key}", content=png_bytes(image)).status_code == 200
+    assert httpx2.put(f"{server.url}/images/{key}", content=png_bytes(image)).status_code == 201
+    assert httpx2.put(f"{server.url}/images/{key}", content=png_bytes(image)).status_code == 200
     first = server.post("stripes", arguments={"count": 2}, images=[key]).json()
     made = [decode_image(base64.b64decode(one["png"]), "result") for one in first["images"]]
     assert [one.size for one in made] == [(64, 48), (32, 48), (32, 48)]
@@ -81,27 +81,27 @@ def test_an_image_is_sent_once_and_its_results_are_here_for_the_next_call(server
 
 def test_the_server_tells_an_images_hash_and_gives_its_file_back(server: Served) -> None:
     raw = png_bytes(picture(9))
-    stored = httpx.post(f"{server.url}/images", content=raw)
+    stored = httpx2.post(f"{server.url}/images", content=raw)
     assert stored.status_code == 201
     assert stored.json() == {"hash": image_hash(picture(9)), "width": 64, "height": 48}
-    assert httpx.get(f"{server.url}/images/{stored.json()['hash']}").content == raw
-    assert httpx.get(f"{server.url}/images/{'cd' * 32}").status_code == 404
+    assert httpx2.get(f"{server.url}/images/{stored.json()['hash']}").content == raw
+    assert httpx2.get(f"{server.url}/images/{'cd' * 32}").status_code == 404
 
 
 def test_an_image_under_another_ones_hash_is_refused(server: Served) -> None:
-    response = httpx.put(f"{server.url}/images/{'ef' * 32}", content=png_bytes(picture(11)))
+    response = httpx2.put(f"{server.url}/images/{'ef' * 32}", content=png_bytes(picture(11)))
     assert (response.status_code, kind_of(response)) == (409, "hash")
-    assert httpx.get(f"{server.url}/images/{'ef' * 32}").status_code == 404
+    assert httpx2.get(f"{server.url}/images/{'ef' * 32}").status_code == 404
 
 
 def test_what_is_no_image_is_refused(server: Served) -> None:
     for body in (b"", b"hello", png_bytes(picture())[:60]):
-        assert httpx.post(f"{server.url}/images", content=body).status_code == 422
+        assert httpx2.post(f"{server.url}/images", content=body).status_code == 422
 
 
 def test_no_path_leaves_the_image_store(server: Served) -> None:
     for name in ("..%2f..%2fetc%2fpasswd", "%2fetc%2fpasswd", "A" * 64, "ab"):
-        assert httpx.get(f"{server.url}/images/{name}").status_code in (404, 422)
+        assert httpx2.get(f"{server.url}/images/{name}").status_code in (404, 422)
 
 
 def test_a_call_that_comes_again_is_not_run_again(server: Served, tmp_path: Path) -> None:
@@ -182,38 +182,38 @@ def test_a_request_that_is_not_as_documented_is_a_422(server: Served) -> None:
         b'{"call_id": "a b"}',
     )
     for body in bodies:
-        response = httpx.post(f"{server.url}/tools/echo", content=body, headers=JSON)
+        response = httpx2.post(f"{server.url}/tools/echo", content=body, headers=JSON)
         assert (response.status_code, kind_of(response)) == (422, "request"), body[:40]
 
 
 @pytest.mark.parametrize("depth", [100, 700, 900, 950, 1000, 5000])
 def test_arguments_nested_deeply_are_refused_at_the_latest_by_the_tool(server: Served, depth: int) -> None:
     body = b'{"arguments": {"text": ' + b"[" * depth + b"]" * depth + b"}}"
-    response = httpx.post(f"{server.url}/tools/echo", content=body, headers=JSON)
+    response = httpx2.post(f"{server.url}/tools/echo", content=body, headers=JSON)
     assert response.status_code in (200, 400, 422)
     assert response.status_code != 200 or response.json()["refused"] == "arguments"
 
 
 def test_a_body_that_is_too_large_is_refused_also_when_its_length_is_not_told(server: Served) -> None:
     body = b'{"arguments": {"text": "' + b"x" * (2 << 20) + b'"}}'
-    told = httpx.post(f"{server.url}/tools/echo", content=body, headers=JSON)
-    untold = httpx.post(f"{server.url}/tools/echo", content=iter([body[:1000], body[1000:]]), headers=JSON)
+    told = httpx2.post(f"{server.url}/tools/echo", content=body, headers=JSON)
+    untold = httpx2.post(f"{server.url}/tools/echo", content=iter([body[:1000], body[1000:]]), headers=JSON)
     assert (told.status_code, untold.status_code) == (413, 413)
 
 
 def test_a_body_of_untold_length_is_read(server: Served) -> None:
     pieces = iter([b'{"arguments": {"te', b'xt": "in pieces"}}'])
-    response = httpx.post(f"{server.url}/tools/echo", content=pieces, headers=JSON)
+    response = httpx2.post(f"{server.url}/tools/echo", content=pieces, headers=JSON)
     assert response.json()["text"] == "in pieces"
 
 
 def test_the_server_tells_of_its_tools_and_its_health(server: Served) -> None:
-    tools = {one["name"]: one for one in httpx.get(f"{server.url}/tools").json()["tools"]}
+    tools = {one["name"]: one for one in httpx2.get(f"{server.url}/tools").json()["tools"]}
     assert list(tools) == ["echo", "crop", "stripes", "broken", "slow", "deadly", "together"]
     assert tools["echo"]["parameters"]["required"] == ["text"]
     assert (tools["together"]["batches"], tools["echo"]["batches"]) == (True, False)
-    assert httpx.get(f"{server.url}/health").json() == {"status": "ok"}
-    assert httpx.get(f"{server.url}/ready").json() == {"status": "ready", "waiting_for": []}
+    assert httpx2.get(f"{server.url}/health").json() == {"status": "ok"}
+    assert httpx2.get(f"{server.url}/ready").json() == {"status": "ready", "waiting_for": []}
 
 
 def test_metrics_count_calls_by_tool_and_status(server: Served) -> None:
@@ -239,5 +239,5 @@ def test_a_call_that_cannot_be_handed_to_a_worker_fails_alone(server: Served) ->
     # Too deep to be written as JSON again, though it could just be read.
     for depth in range(960, 1000, 5):
         body = b'{"arguments": {"text": ' + b"[" * depth + b"]" * depth + b"}}"
-        httpx.post(f"{server.url}/tools/echo", content=body, headers=JSON)
+        httpx2.post(f"{server.url}/tools/echo", content=body, headers=JSON)
     assert server.call("echo", text="all is well").json()["text"] == "all is well"

@@ -7,7 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from served import Served, wait_for
 
@@ -77,7 +77,7 @@ def test_the_workers_of_a_server_that_was_killed_end_by_themselves(tmp_path: Pat
         answer = pool.submit(served.call, "slow", seconds=1.9, note=str(note))
         wait_for(note.exists, "the call to run")
         served.process.kill()
-        assert isinstance(answer.exception(), httpx.TransportError)
+        assert isinstance(answer.exception(), httpx2.TransportError)
         wait_for(lambda: not any(worker.is_running() for worker in workers), "the workers to end")
 
 
@@ -105,12 +105,12 @@ def test_a_server_with_a_token_answers_only_those_who_bring_it(tmp_path: Path) -
     tools, token = "[tools.echo]\n", {"SACCADE_TOKEN": "open sesame"}
     with Served(tmp_path, tools=tools, arguments=("--host", "0.0.0.0"), environment=token) as served:
         for path in ("/tools", "/metrics", "/openapi.json", "/nothing"):
-            assert httpx.get(served.url + path).status_code == 401
-            wrong = httpx.get(served.url + path, headers={"Authorization": "Bearer open sesam"})
+            assert httpx2.get(served.url + path).status_code == 401
+            wrong = httpx2.get(served.url + path, headers={"Authorization": "Bearer open sesam"})
             assert (wrong.status_code, wrong.headers["WWW-Authenticate"]) == (401, "Bearer")
         right = {"Authorization": "Bearer open sesame"}
-        assert httpx.get(served.url + "/tools", headers=right).status_code == 200
-        assert httpx.get(served.url + "/health").status_code == 200
+        assert httpx2.get(served.url + "/tools", headers=right).status_code == 200
+        assert httpx2.get(served.url + "/health").status_code == 200
 
 
 def test_tools_that_cannot_be_built_end_the_server_with_their_message(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from PIL import Image
 from served import Served, wait_for
@@ -56,13 +56,13 @@ def post_head(length: int) -> bytes:
     ],
 )
 def test_pages_of_other_sites_are_refused(server: Served, headers: dict[str, str]) -> None:
-    refused = httpx.post(f"{server.url}/tools/echo", json={"arguments": {"text": "hi"}}, headers=headers)
+    refused = httpx2.post(f"{server.url}/tools/echo", json={"arguments": {"text": "hi"}}, headers=headers)
     assert (refused.status_code, refused.json()["error"]["kind"]) == (403, "origin")
 
 
 def test_pages_of_the_server_itself_and_programs_are_answered(server: Served) -> None:
     for headers in ({}, {"Origin": server.url}, {"Host": f"localhost:{server.port}"}, {"Host": "[::1]"}):
-        answer = httpx.post(f"{server.url}/tools/echo", json={"arguments": {"text": "hi"}}, headers=headers)
+        answer = httpx2.post(f"{server.url}/tools/echo", json={"arguments": {"text": "hi"}}, headers=headers)
         assert answer.json()["text"] == "hi"
 
 
@@ -95,7 +95,7 @@ def test_headers_that_do_not_come_end_their_connection(strict: Served, start: by
 
 @pytest.mark.parametrize("side", [40, 1300])
 def test_an_answer_that_is_not_read_ends_its_connection(strict: Served, side: int) -> None:
-    key = httpx.post(f"{strict.url}/images", content=noise_png(side, side), timeout=30).json()["hash"]
+    key = httpx2.post(f"{strict.url}/images", content=noise_png(side, side), timeout=30).json()["hash"]
     asked = f"GET /images/{key} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -148,7 +148,7 @@ def test_a_large_body_may_end_with_many_bytes_at_once(server: Served) -> None:
     noise = noise_png(1300, 1100)
     assert len(noise) > 1 << 20
     for _ in range(5):
-        assert httpx.post(f"{server.url}/images", content=noise, timeout=30).status_code == 201
+        assert httpx2.post(f"{server.url}/images", content=noise, timeout=30).status_code == 201
 
 
 def test_bodies_that_are_too_much_together_are_turned_away() -> None:
@@ -199,7 +199,7 @@ def test_the_pictures_of_a_server_that_was_killed_go_with_its_workers(tmp_path: 
     with Served(tmp_path, tools="[tools.echo]\n") as served:
         (worker,) = served.workers()
         shelf = Path(json.loads(worker.cmdline()[-1])["shelf"])
-        assert httpx.post(f"{served.url}/images", content=small()).status_code == 201
+        assert httpx2.post(f"{served.url}/images", content=small()).status_code == 201
         assert len(list(shelf.iterdir())) == 1
         served.process.kill()
         wait_for(lambda: not shelf.exists(), "the folder to go")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, assume, given, settings
@@ -75,7 +75,7 @@ def test_the_server_does_what_its_document_says(
 
 
 def test_the_document_names_the_tools_and_asks_for_the_token(guarded: Served) -> None:
-    document = httpx.get(f"{guarded.url}/openapi.json", headers=BRINGING_IT).json()
+    document = httpx2.get(f"{guarded.url}/openapi.json", headers=BRINGING_IT).json()
     call = document["paths"]["/tools/{name}"]["post"]
     assert call["parameters"][0]["schema"]["enum"] == ["echo", "crop", "stripes"]
     assert call["security"] == [{"token": []}]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import httpx
+import httpx2
 from PIL import Image
 
 from saccade.envs.visual_reasoning import DEFAULT_VIEW
@@ -63,12 +63,12 @@ class Served:
     gate: Gate
     episodes: EpisodesOfRequests
 
-    def ask(self, content: object, *, timeout: float = 60, **fields: object) -> httpx.Response:
+    def ask(self, content: object, *, timeout: float = 60, **fields: object) -> httpx2.Response:
         body = {"model": "demo", "messages": [{"role": "user", "content": content}], **fields}
-        return httpx.post(f"{self.url}/v1/chat/completions", json=body, timeout=timeout)
+        return httpx2.post(f"{self.url}/v1/chat/completions", json=body, timeout=timeout)
 
-    def get(self, path: str) -> httpx.Response:
-        return httpx.get(self.url + path, timeout=60)
+    def get(self, path: str) -> httpx2.Response:
+        return httpx2.get(self.url + path, timeout=60)
 
     def until(self, is_so: Callable[[], bool], within_s: float = 180.0) -> None:
         """Waits for something that happens in another thread."""

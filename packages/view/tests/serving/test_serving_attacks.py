@@ -5,7 +5,7 @@ import socket
 import struct
 import zlib
 
-import httpx
+import httpx2
 import pytest
 from served_agent import CALL, picture, said, shown
 
@@ -72,13 +72,13 @@ def data_url(raw, kind="png"):
 )
 def test_a_wrong_request_is_told_what_is_wrong(agent, fields, said_of_it):
     body = json.dumps({"model": "demo", "messages": [{"role": "user", "content": "x"}], **fields})
-    reply = httpx.post(f"{agent.url}/v1/chat/completions", content=body, timeout=60)
+    reply = httpx2.post(f"{agent.url}/v1/chat/completions", content=body, timeout=60)
     assert said_of_it in refused(reply, 400)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"model": 3}'])
 def test_a_body_that_is_no_request_is_refused(agent, body):
-    assert refused(httpx.post(f"{agent.url}/v1/chat/completions", content=body, timeout=60), 400)
+    assert refused(httpx2.post(f"{agent.url}/v1/chat/completions", content=body, timeout=60), 400)
 
 
 HALVES = [
@@ -97,16 +97,16 @@ HALVES = [
 @pytest.mark.parametrize("body", HALVES)
 def test_half_a_surrogate_pair_is_refused_by_that_name(agent, body, is_streamed):
     raw = (body % (', "stream": true' if is_streamed else "")).encode()
-    reply = httpx.post(f"{agent.url}/v1/chat/completions", content=raw, timeout=60)
+    reply = httpx2.post(f"{agent.url}/v1/chat/completions", content=raw, timeout=60)
     assert "half a surrogate pair" in refused(reply, 400)
     # As bytes that pass for UTF-8 elsewhere.
     unpacked = raw.replace(b"\\ud83d", b"\xed\xa0\xbd")
-    refused(httpx.post(f"{agent.url}/v1/chat/completions", content=unpacked, timeout=60), 400)
+    refused(httpx2.post(f"{agent.url}/v1/chat/completions", content=unpacked, timeout=60), 400)
 
 
 def test_whole_characters_beyond_16_bits_are_asked(agent):
     raw = b'{"model": "demo", "messages": [{"role": "user", "content": "\\ud83d\\ude00 which?"}], "top_k": null}'
-    assert httpx.post(f"{agent.url}/v1/chat/completions", content=raw, timeout=60).status_code == 200
+    assert httpx2.post(f"{agent.url}/v1/chat/completions", content=raw, timeout=60).status_code == 200
 
 
 def test_other_models_paths_and_methods_are_refused_in_the_same_form(agent):
@@ -184,13 +184,13 @@ def test_other_hosts_pages_and_strangers_are_refused(serve):
         headers = {"Authorization": "Bearer secret"}
         body = {"model": "demo", "messages": [{"role": "user", "content": "x"}]}
         address = f"{agent.url}/v1/chat/completions"
-        assert httpx.post(address, json=body, headers=headers, timeout=60).status_code == 200
-        refused(httpx.post(address, json=body, headers={**headers, "Host": "evil.example"}, timeout=60), 403)
-        refused(httpx.post(address, json=body, headers={**headers, "Origin": "https://evil.example"}), 403)
+        assert httpx2.post(address, json=body, headers=headers, timeout=60).status_code == 200
+        refused(httpx2.post(address, json=body, headers={**headers, "Host": "evil.example"}, timeout=60), 403)
+        refused(httpx2.post(address, json=body, headers={**headers, "Origin": "https://evil.example"}), 403)
 
 
 def test_more_than_the_queue_holds_get_429_and_their_place_comes_back(serve):
-    with serve(wait_then_tell, queue=2) as agent, httpx.Client(timeout=60) as http:
+    with serve(wait_then_tell, queue=2) as agent, httpx2.Client(timeout=60) as http:
         body = {"model": "demo", "messages": [{"role": "user", "content": "x"}], "n": 2, "stream": True}
         with http.stream("POST", f"{agent.url}/v1/chat/completions", json=body):
             agent.until(lambda: agent.episodes.open_count == 2)

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+import httpx2
+
 from saccade.chat.chat_model import ChatCounts
 from saccade.chat.sending import Sender
 from saccade.chat.wire import (
@@ -28,22 +30,19 @@ from saccade.chat.wire import (
     request_key,
     wire_messages,
 )
-from saccade.errors import MachineError, UserError, missing_extra
+from saccade.errors import MachineError, UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.retries import RetryPace, TryAgainError, back_off_s
 from saccade.seeding import seed_for
 from saccade.types import ImageRef, Json, Message
 
-try:
-    import openai
-except ImportError as error:
-    raise missing_extra("http", "openai", needed_for="asking a server") from error
-
 Found = TypeVar("Found")
 
 NO_KEY = "none"
-"""What is sent where a server needs no key: the client refuses an empty one."""
+"""What is sent where a server needs no key: some refuse an empty one."""
+_OF_OPENAI = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+"""Headers that go with a key, and the variables that hold them."""
 _SEED_BITS = 0x7FFFFFFF
 """Some servers take seeds of 32 bits only."""
 
@@ -52,7 +51,7 @@ _SEED_BITS = 0x7FFFFFFF
 class _AtLoop:
     """State of one event loop: connections, places, and the requests under way by key."""
 
-    client: openai.AsyncOpenAI
+    client: httpx2.AsyncClient
     places: asyncio.Semaphore
     asking: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
@@ -92,6 +91,8 @@ class ChatClient:
         self._media = media
         self._view = view
         self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or NO_KEY
+        if not (self._api_key.isascii() and self._api_key.isprintable()):
+            raise UserError("api_key has characters that no header can carry; see that it was copied alone and whole")
         self._timeout_s = timeout_s
         self._max_tokens = max_tokens
         self._max_concurrency = max_concurrency
@@ -165,7 +166,7 @@ class ChatClient:
         with self._lock:
             at_loop = self._loops.pop(asyncio.get_running_loop(), None)
         if at_loop is not None:
-            await at_loop.client.close()
+            await at_loop.client.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -213,7 +214,7 @@ class ChatClient:
 
     async def _persistently(
         self,
-        send: Callable[[openai.AsyncOpenAI], Awaitable[str]],
+        send: Callable[[httpx2.AsyncClient], Awaitable[str]],
         at_loop: _AtLoop,
         *,
         seed: int,
@@ -258,16 +259,17 @@ class ChatClient:
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._loops:
-                client = openai.AsyncOpenAI(
+                headers = {"Authorization": f"Bearer {self._api_key}", "Content-Type": "application/json"}
+                if self._api_key != NO_KEY:
+                    headers |= {name: os.environ[said] for name, said in _OF_OPENAI.items() if os.environ.get(said)}
+                client = httpx2.AsyncClient(
                     base_url=self.base_url,
-                    api_key=self._api_key,
+                    headers=headers,
                     timeout=self._timeout_s,
-                    max_retries=0,
-                    default_headers={"Content-Type": "application/json"},
+                    limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+                    # To https, or behind a gateway; another host is not told of the key.
+                    follow_redirects=True,
                 )
-                if self._api_key == NO_KEY:
-                    # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID, whichever server it asks.
-                    client.organization = client.project = None
                 self._loops[loop] = _AtLoop(client=client, places=asyncio.Semaphore(self._max_concurrency))
             return self._loops[loop]
 

@@ -6,35 +6,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import httpx2
+
 from saccade.characters import whole_characters
 from saccade.chat.wire import refusal
-from saccade.errors import UserError, missing_extra
+from saccade.errors import UserError
 from saccade.retries import TryAgainError
-
-try:
-    import httpx2
-    import openai
-    from openai.types.chat import ChatCompletionChunk
-except ImportError as error:
-    raise missing_extra("http", "openai", needed_for="asking a server") from error
+from saccade.types import Json
 
 _PATH = "/chat/completions"
 
 
 def check_answering(base_url: str, *, timeout_s: float = 10.0) -> None:
     """UserError where no connection to the server can be made; what it answers, or how late, does not matter."""
-    with openai.OpenAI(base_url=base_url, api_key="none", timeout=timeout_s, max_retries=0) as client:
-        client.organization = client.project = None
-        try:
-            client.get("/models", cast_to=httpx2.Response)
-        except openai.APITimeoutError:
-            return
-        except openai.APIConnectionError as error:
-            raise UserError(
-                f"no server answers at {base_url} ({error.__cause__ or error}); start it, or correct the address"
-            ) from None
-        except openai.OpenAIError:
-            return
+    try:
+        httpx2.get(f"{base_url.rstrip('/')}/models", timeout=timeout_s)
+    except httpx2.TimeoutException:
+        return
+    except httpx2.TransportError as error:
+        raise UserError(f"no server answers at {base_url} ({error}); start it, or correct the address") from None
+    except httpx2.HTTPError:
+        return
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,42 +37,50 @@ class Sender:
     model: str
     timeout_s: float
 
-    async def send(self, body: bytes, client: openai.AsyncOpenAI) -> str:
+    async def send(self, body: bytes, client: httpx2.AsyncClient) -> str:
         """The body of the reply. The time is that of the whole request: a server that drips is silent too."""
-        async with self._asking():
-            response = await client.post(_PATH, cast_to=httpx2.Response, content=body)
-        return response.text
+        async with self._answer(body, client) as answer:
+            await answer.aread()
+            return answer.text
 
-    async def stream(self, body: bytes, client: openai.AsyncOpenAI, on_text: Callable[[str], None]) -> str:
+    async def stream(self, body: bytes, client: httpx2.AsyncClient, on_text: Callable[[str], None]) -> str:
         """The pieces of a stream as the body of a reply in one piece; ``on_text`` is told of all that has come."""
         said, finish = "", None
         on_text(said)
-        async with self._asking():
-            kind = openai.AsyncStream[ChatCompletionChunk]
-            pieces = await client.post(_PATH, cast_to=ChatCompletionChunk, content=body, stream=True, stream_cls=kind)
-            async with pieces:
-                async for piece in pieces:
-                    for choice in (piece.choices or [])[:1]:
-                        said += choice.delta.content or choice.delta.refusal or ""
-                        finish = choice.finish_reason or finish
-                        on_text(whole_characters(said))
+        async with self._answer(body, client) as answer:
+            async for line in answer.aiter_lines():
+                data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+                text, ended = _piece(json.loads(data)) if data not in ("", "[DONE]") else ("", None)
+                if text or ended:
+                    said, finish = said + text, ended or finish
+                    on_text(whole_characters(said))
         return json.dumps({"choices": [{"message": {"content": said}, "finish_reason": finish}]})
 
     @asynccontextmanager
-    async def _asking(self) -> AsyncIterator[None]:
+    async def _answer(self, body: bytes, client: httpx2.AsyncClient) -> AsyncIterator[httpx2.Response]:
+        """The answer to a request, whose body is read inside."""
         try:
-            async with asyncio.timeout(self.timeout_s):
-                yield
+            async with asyncio.timeout(self.timeout_s), client.stream("POST", _PATH, content=body) as answer:
+                if answer.is_success:
+                    yield answer
+                    return
+                await answer.aread()
         except TimeoutError:
             raise TryAgainError(f"no reply within {self.timeout_s:g} s") from None
-        except openai.APIStatusError as error:
-            said = error.response
-            await said.aread()
-            raise refusal(
-                error.status_code, said.text, said.headers, base_url=self.base_url, model=self.model
-            ) from None
-        except openai.APIConnectionError as error:
-            raise TryAgainError(f"no connection ({error.__cause__ or error})") from None
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
-            # A stream that breaks off, or whose pieces are no JSON.
+        except httpx2.TransportError as error:
+            raise TryAgainError(f"no connection ({error or type(error).__name__})") from None
+        except (httpx2.HTTPError, ValueError, RecursionError) as error:
+            # A stream whose pieces are no JSON, or tell of an error.
             raise TryAgainError(f"the stream broke ({error})") from None
+        raise refusal(answer.status_code, answer.text, answer.headers, base_url=self.base_url, model=self.model)
+
+
+def _piece(event: Json) -> tuple[str, str | None]:
+    """What an event of a stream adds to the text, and why the text ended; ValueError for one that tells of an error."""
+    match event:
+        case {"error": error} if error:
+            raise ValueError(str(error)[:200])
+        case {"choices": [{"delta": {**delta}, **choice}, *_]}:
+            text, finish = delta.get("content") or delta.get("refusal"), choice.get("finish_reason")
+            return text if isinstance(text, str) else "", finish if isinstance(finish, str) else None
+    return "", None

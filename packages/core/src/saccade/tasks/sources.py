@@ -38,7 +38,12 @@ class FileSource:
 
     @property
     def is_from_hub(self) -> bool:
-        return self.name.startswith(HUB_PREFIX) or _HUB_COPY.search(self.name) is not None
+        return is_from_hub(self.name)
+
+
+def is_from_hub(name: Path | str) -> bool:
+    """Whether what lies there was written on another machine, by ``hf:`` or fetched from the hub."""
+    return str(name).startswith(HUB_PREFIX) or _HUB_COPY.search(str(name)) is not None
 
 
 def splits_of(path: Path | str) -> Splits:

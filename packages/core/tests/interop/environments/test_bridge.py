@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 import uvicorn
@@ -138,7 +138,7 @@ def server() -> Iterator[str]:
 
 
 def test_a_server_of_openenv_is_played_by_its_own_schema(server: str) -> None:
-    assert httpx.get(f"{server}/health").status_code == 200
+    assert httpx2.get(f"{server}/health").status_code == 200
     source = OpenEnvSource(url=server)
     episode = NumberedEpisode(number=4)
     right = episode.seed(source.name) % 3

@@ -121,19 +121,10 @@ def geometry3k(root: Path) -> Path:
         "compact_text": "In circle X, AB = 12. Find AC.",
         "annotat_text": "In circle X, $AB=12$. Find $AC$.",
     }
-    logic = {
-        "text_logic_form": ["Equals(LengthOf(Line(A, B)), 12)", "Find(LengthOf(Line(A, C)))"],
-        "dissolved_text_logic_form": ["Equals(LengthOf(Line(A, B)), 12)"],
-        "diagram_logic_form": ["Perpendicular(Line(A, B), Line(B, C))"],
-        "line_instances": ["AB", "BC"],
-        "point_positions": {"A": [10.0, 20.0], "B": [30.5, 20.0]},
-        "circle_instances": ["X"],
-    }
     return write(
         root,
         {
             "train/11/data.json": data,
-            "train/11/logic_form.json": logic,
             "train/11/img_diagram.png": picture(),
         },
     )

@@ -11,7 +11,6 @@ from saccade.geometry import Box, Point
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right, golds
 from saccade.runs.task_json import task_from_json, task_to_json
-from saccade.tasks.datasets.geometry import read_logic_form
 from saccade.tasks.datasets.reading import DataSetTasks, read_data_set
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.types import Target, Task
@@ -95,14 +94,10 @@ def test_plotqa_has_the_answers_box_as_target(tmp_path: Path) -> None:
     assert (second.answer, second.targets) == ("Yes", ())
 
 
-def test_geometry3k_and_its_logic_form(tmp_path: Path) -> None:
+def test_geometry3k_from_its_folders(tmp_path: Path) -> None:
     task = by_id(read("geometry3k", tmp_path))["11"]
     assert asked(task) == ("In circle X, AB = 12. Find AC.", "B", "choice", ("6", r"6\sqrt{3}", "12", "24"))
     assert answer_is_right(task, "10.3923")
-    logic = read_logic_form(tmp_path / "train/11/logic_form.json")
-    assert logic.text[1] == "Find(LengthOf(Line(A, C)))"
-    assert logic.diagram == ("Perpendicular(Line(A, B), Line(B, C))",)
-    assert logic.points == {"A": Point(10, 20), "B": Point(30.5, 20)}
 
 
 def test_geoqa_from_its_pickle_with_the_diagram_of_the_array(tmp_path: Path) -> None:

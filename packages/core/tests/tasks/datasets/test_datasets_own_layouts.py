@@ -10,9 +10,10 @@ from releases import DIAGRAM, picture, write
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.tasks.datasets.dataset import lettered_options, without_letters
+from saccade.tasks.datasets.dataset import lettered_options
 from saccade.tasks.datasets.duplicates import drop_duplicates
 from saccade.tasks.datasets.reading import read_data_set
+from saccade.tasks.rows.answers import choice_texts
 from saccade.tasks.rows.fields import RowError
 
 
@@ -110,5 +111,5 @@ def test_options_without_marks_are_refused() -> None:
     for text in ("25 30", "(B) 30 (C) 35", "", "(A) 25"):
         with pytest.raises(RowError):
             lettered_options(text, "option")
-    assert without_letters(["A) x", "B) y"]) == ["x", "y"]
-    assert without_letters(["A) x", "y"]) == ["A) x", "y"]
+    assert choice_texts(["A) x", "B) y"]) == ("x", "y")
+    assert choice_texts(["A) x", "y"]) == ("A) x", "y")

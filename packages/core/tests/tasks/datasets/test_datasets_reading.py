@@ -1,5 +1,6 @@
 """Broken rows, draws, parquet and the hub, and files that want more than to be read."""
 
+import contextlib
 import json
 import pickle
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 from releases import RELEASES, aokvqa, chartqa, hub_image, parquet, picture, scienceqa, vizwiz, write
 
 from saccade.errors import UserError
+from saccade.evaluation.benchmarks import open_benchmark
 from saccade.media.store import MediaStore
-from saccade.tasks.datasets.geometry import read_logic_form
 from saccade.tasks.datasets.pickles import pickled_rows
 from saccade.tasks.datasets.reading import DataSetTasks, read_data_set
 from saccade.tasks.datasets.table import DATA_SETS
@@ -375,14 +376,15 @@ def test_broken_json_ends_in_one_reason(text: str, tmp_path: Path) -> None:
     assert "nothing after it can be read" in found[-1]
 
 
-def test_a_logic_form_that_is_none_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "logic_form.json"
-    for text in ("", "[]", '{"text_logic_form": 3}', '{"text_logic_form": [], "diagram_logic_form": []}'):
-        path.write_text(text)
-        with pytest.raises(UserError, match="no logic form"):
-            read_logic_form(path)
-    with pytest.raises(UserError, match="cannot be read"):
-        read_logic_form(tmp_path / "none.json")
+def test_rows_that_were_fetched_from_a_hub_name_no_picture_of_this_machine(tmp_path: Path) -> None:
+    write(tmp_path, {"own.png": picture()})
+    row = {"index": 0, "question": "How many?", "answer": "1", "image": str(tmp_path / "own.png")}
+    for folder, is_read in (("release", True), ("datasets--a--b/snapshots/0123abc/release", False)):
+        where = parquet(tmp_path / folder / "test-0.parquet", [row]).parent
+        with contextlib.nullcontext() if is_read else pytest.raises(UserError, match="a path of another machine"):
+            assert len(read("chartqa", where, "test").tasks) == 1
+        with contextlib.nullcontext() if is_read else pytest.raises(UserError, match="a path of another machine"):
+            assert len(open_benchmark("chartqa-test", where / "test-0.parquet", media=MediaStore()).rows) == 1
 
 
 def test_releases_in_folders_of_other_names_are_found(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Each benchmark from a small file in its release's true layout: read, asked, and the gold answer right."""
 
+import contextlib
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from small_releases import (
     HUB_ROWS,
@@ -55,6 +57,35 @@ def test_a_tsv_of_a_benchmark(name: str, tmp_path: Path) -> None:
 def test_the_hubs_parquet_of_a_benchmark(name: str, tmp_path: Path) -> None:
     write_parquet(name, tmp_path)
     check_gold_is_right(open_benchmark(name, tmp_path, media=MediaStore()))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "other"),
+    [
+        ("mathvision-test", "test-00000-of-00001-35.parquet", "testmini-00000-of-00001-f8.parquet"),
+        ("hrbench-4k", "hr_bench_4k.parquet", "hr_bench_8k.parquet"),
+    ],
+)
+def test_of_the_hubs_files_those_of_the_split_alone_are_read(name: str, file: str, other: str, tmp_path: Path) -> None:
+    for one, count in ((file, 3), (other, 2)):
+        write_parquet(name, tmp_path, count)
+        [written] = tmp_path.rglob("*-00000-of-00001.parquet")
+        written.rename(written.parents[1] / one)
+    assert len(open_benchmark(name, tmp_path, media=MediaStore()).rows) == 3
+
+
+@pytest.mark.parametrize("name", HUB_ROWS)
+def test_a_hubs_column_that_is_missing_is_told_and_rows_without_an_answer_are_asked(name: str, tmp_path: Path) -> None:
+    write_parquet(name, tmp_path)
+    [path] = tmp_path.rglob("*.parquet")
+    table = pq.read_table(path)
+    for column in table.column_names:
+        pq.write_table(table.drop_columns([column]), path)
+        if column == "answer":
+            assert not any(row.has_answer for row in open_benchmark(name, tmp_path, media=MediaStore()).rows)
+        else:
+            with contextlib.suppress(UserError):
+                open_benchmark(name, tmp_path, media=MediaStore())
 
 
 def test_every_benchmark_with_files_of_its_own_has_a_small_one_here() -> None:

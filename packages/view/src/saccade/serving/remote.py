@@ -10,7 +10,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
-import httpx
+import httpx2
 
 from saccade.serving.questions import AskedWrongError
 from saccade.serving.settings import AgentServerSettings
@@ -60,7 +60,7 @@ async def public_address(host: str, port: int) -> str:
 class PictureFetcher:
     """Fetches pictures for all requests of a server, in one event loop.
 
-    ``trusted`` checks certificates; by default those that httpx trusts.
+    ``trusted`` checks certificates; by default those that httpx2 trusts.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class PictureFetcher:
         self._within_s = within_s
         self._held_bytes = 0
         self._places = asyncio.Semaphore(_MOST_CONNECTIONS)
-        # Below httpx's client, which keeps cookies. No connection is used twice: one to the same address may have
+        # Below httpx2's client, which keeps cookies. No connection is used twice: one to the same address may have
         # been made for another name.
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        self._transport = httpx.AsyncHTTPTransport(verify=trusted or True, limits=limits, trust_env=False)
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        self._transport = httpx2.AsyncHTTPTransport(verify=trusted or True, limits=limits, trust_env=False)
 
     @property
     def held_bytes(self) -> int:
@@ -116,7 +116,7 @@ class PictureFetcher:
         host = asked.raw_host.decode("ascii")
         async with self._places:
             address = await self._address_of(host, asked.port or 443)
-            request = httpx.Request(
+            request = httpx2.Request(
                 "GET",
                 # By address, so that the name cannot mean another machine by now; the certificate is checked by name.
                 asked.copy_with(host=address),
@@ -134,10 +134,10 @@ class PictureFetcher:
                     await self._read(reply, host, files[url], files)
                 finally:
                     await reply.aclose()
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 raise _refused(f"{host[:60]} gave no picture ({type(error).__name__})") from None
 
-    async def _read(self, reply: httpx.Response, host: str, file: bytearray, files: Mapping[str, bytearray]) -> None:
+    async def _read(self, reply: httpx2.Response, host: str, file: bytearray, files: Mapping[str, bytearray]) -> None:
         if reply.status_code != 200:
             raise _refused(f"{host[:60]} answered with status {reply.status_code}; redirects are not followed")
         # Unpacked, a few bytes may be any number.
@@ -157,10 +157,10 @@ class PictureFetcher:
         await self._transport.aclose()
 
 
-def _parsed(url: str) -> httpx.URL:
+def _parsed(url: str) -> httpx2.URL:
     try:
-        asked = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
+        asked = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
         raise _refused(f"{url[:60]!r} is no address of a picture") from None
     if asked.scheme != "https" or not asked.host or asked.userinfo or not 0 < (asked.port or 443) < 1 << 16:
         raise _refused(f"{url[:60]!r} is no address of a picture")

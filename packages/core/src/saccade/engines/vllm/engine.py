@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import httpx
+import httpx2
 
 from saccade.engines.continuing import Placeholders, check_continues
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
@@ -231,9 +231,9 @@ class VllmEngine:
         elif self._server is not None:
             yield []
             return
-        timeout = httpx.Timeout(self._settings.timeout_s, connect=CONNECT_WITHIN_S, pool=None)
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        async with httpx.AsyncClient(verify=self._ssl, timeout=timeout, limits=limits, trust_env=False) as client:
+        timeout = httpx2.Timeout(self._settings.timeout_s, connect=CONNECT_WITHIN_S, pool=None)
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        async with httpx2.AsyncClient(verify=self._ssl, timeout=timeout, limits=limits, trust_env=False) as client:
             yield [ReplicaLink(replica, client, self.model, self._rules) for replica in self._replicas]
 
     async def _answered(

@@ -2,18 +2,13 @@
 
 import base64
 
+import msgspec
 import torch
 from torch import Tensor
 
-from saccade.errors import missing_extra
 from saccade.models.pixels import Patches
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef
-
-try:
-    import msgspec
-except ImportError as error:
-    raise missing_extra("http", "msgspec", needed_for="vLLM as an engine") from error
 
 _RAW = 3
 """The extension type of MessagePack under which vLLM reads a tensor's bytes."""

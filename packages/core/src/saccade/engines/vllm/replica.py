@@ -9,16 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx2
+
 from saccade.engines.vllm.pixels import encoded_image
 from saccade.engines.vllm.wire import PRIMING, TokenRules, generate_body
-from saccade.errors import SaccadeError, UserError, missing_extra
+from saccade.errors import SaccadeError, UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Json
-
-try:
-    import httpx
-except ImportError as error:
-    raise missing_extra("http", "httpx", needed_for="vLLM as an engine") from error
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +75,7 @@ class ReplicaLink:
     """A replica in one event loop."""
 
     def __init__(
-        self, replica: Replica, client: httpx.AsyncClient, model: VisionLanguageModel, rules: TokenRules
+        self, replica: Replica, client: httpx2.AsyncClient, model: VisionLanguageModel, rules: TokenRules
     ) -> None:
         self.replica = replica
         self._client = client
@@ -195,15 +192,15 @@ class ReplicaLink:
         return await self._asked("POST", path, body, timeout_s)
 
     async def _asked(self, method: str, path: str, body: Json, timeout_s: float | None) -> Json:
-        timeout = self._client.timeout if timeout_s is None else httpx.Timeout(timeout_s)
+        timeout = self._client.timeout if timeout_s is None else httpx2.Timeout(timeout_s)
         try:
             response = await self._client.request(method, self.replica.url + path, json=body, timeout=timeout)
-        except httpx.ReadTimeout:
+        except httpx2.ReadTimeout:
             # Hung: it would not come back by itself.
             if path != "/collective_rpc":
                 await self.end()
             raise ServerLostError(f"{self.replica.url} was silent for {timeout.read} s") from None
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise ServerLostError(f"{self.replica.url}: {type(error).__name__} {error}".rstrip()) from None
         if response.status_code >= 500:
             raise _FaultError(f"{self.replica.url}{path} answers {response.status_code}: {response.text[:200]}")
@@ -216,7 +213,7 @@ class ReplicaLink:
         return reply
 
 
-def _refusal(where: str, response: httpx.Response) -> str:
+def _refusal(where: str, response: httpx2.Response) -> str:
     said = response.text[:500]
     hint = ""
     if response.status_code == 404:

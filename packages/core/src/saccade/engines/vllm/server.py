@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
+import httpx2
 import torch
 from PIL import Image
 
@@ -185,8 +185,8 @@ class VllmServer:
         """Asked until it is ready; afterwards its process tells."""
         if self._ready.is_set():
             return True
-        with suppress(httpx.HTTPError):
-            return httpx.get(f"{self.url}/health", timeout=5.0, trust_env=False).status_code == 200
+        with suppress(httpx2.HTTPError):
+            return httpx2.get(f"{self.url}/health", timeout=5.0, trust_env=False).status_code == 200
         return False
 
     def _end(self) -> None:

@@ -1,13 +1,12 @@
 """Environments behind an OpenEnv server, whatever its own actions and observations are."""
 
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
+import httpx2
 import numpy as np
 from PIL import Image
 
@@ -63,9 +62,11 @@ class OpenEnvSource:
         url = f"{self.url.rstrip('/')}/schema"
         try:
             headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-            with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=SCHEMA_S) as answer:
-                schema = json.loads(answer.read(_SCHEMA_BYTES))
-        except (OSError, ValueError, RecursionError) as error:
+            # Not followed elsewhere: the token is this server's alone.
+            with httpx2.stream("GET", url, headers=headers, timeout=SCHEMA_S) as answer:
+                answer.raise_for_status()
+                schema = json.loads(next(answer.iter_bytes(_SCHEMA_BYTES), b""))
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
             raise UserError(f"no OpenEnv server answers at {url}: {error}") from error
         properties = schema.get("action", {}).get("properties", {}) if isinstance(schema, dict) else {}
         return {name: one for name, one in properties.items() if name not in _OWN_FIELDS}

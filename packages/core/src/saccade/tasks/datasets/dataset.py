@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from saccade.errors import UserError
-from saccade.tasks.rows.answers import MAX_CHOICES, choice_texts
+from saccade.tasks.rows.answers import choice_texts
 from saccade.tasks.rows.fields import Row, RowError, RowValue, as_number, short
 from saccade.tasks.rows.pages import RowScope
 from saccade.tasks.rows.text_files import RowsOfFile
@@ -23,7 +23,7 @@ NO_IMAGE = "asked without an image"
 NO_SHORT_ANSWER = "no short answer that can be checked"
 _MARK = re.compile(r"\s*<image\s*(\d*)>\s*")
 _MARK_AT_END = re.compile(r"^(?:\[image \d+\]\s*)+|(?:\s*\[image \d+\])+$")
-_FIRST_OPTION = re.compile(r"\s*(\(?)A([).:])\s*")
+_FIRST_OPTION = re.compile(r"\s*(?P<open>\(?)A(?P<close>[).:])\s*")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -142,7 +142,7 @@ def _folders_at(places: Sequence[Path], names: Sequence[str]) -> Iterator[Path]:
             yield from (folder for folder in found if folder.is_dir())
 
 
-def letter_of(index: RowValue, choices: Sequence[str], key: str) -> str:
+def letter_of(index: RowValue, choices: Sequence[object], key: str) -> str:
     """The letter of the option with this number, counted from 0; a number in quotes is taken."""
     number = as_number(int(index) if isinstance(index, str) and index.strip().isdecimal() else index)
     if number is None or not number.is_integer() or not 0 <= number < len(choices):
@@ -164,19 +164,22 @@ def lettered_options(text: str, key: str) -> tuple[str, ...]:
     first = _FIRST_OPTION.match(text)
     if first is None:
         raise RowError(key, f"the options {short(text)} do not begin with (A), A. or A:")
-    opening, closing = re.escape(first[1]), re.escape(first[2])
-    marks = [(0, first.end())]
-    for letter in _LETTERS[1:MAX_CHOICES]:
-        mark = re.compile(rf"(?:\s|;)\s*{opening}{letter}{closing}\s*").search(text, marks[-1][1] - 1)
+    return choice_texts([option.strip(" ;\n\t") for option in options_after(first, r"(?<=[\s;])\s*")])
+
+
+def options_after(first: re.Match[str], before: str) -> list[str]:
+    """The options of a text from A on, as long as one letter follows the other; the last one's to the text's end.
+
+    All are marked as the ``first``, by what its groups ``open`` and ``close`` hold; ``before`` is a pattern of what
+    stands between an option and the next one's mark.
+    """
+    text, place = first.string, first.end()
+    opening, closing = re.escape(first["open"]), re.escape(first["close"])
+    options = []
+    for letter in _LETTERS[1:]:
+        mark = re.compile(f"{before}{opening}{letter}{closing}\\s*").search(text, place)
         if mark is None:
             break
-        marks.append((mark.start(), mark.end()))
-    ends = [start for start, _ in marks[1:]] + [len(text)]
-    texts: list[RowValue] = [text[begin:end].strip(" ;\n\t") for (_, begin), end in zip(marks, ends, strict=True)]
-    return choice_texts(texts)
-
-
-def without_letters(options: list[str]) -> list[str]:
-    """A list's options without the letters before them, where every one has its own."""
-    bare = [re.match(rf"\s*\(?{letter}[).:]\s*(\S.*)", option, re.DOTALL) for letter, option in zip(_LETTERS, options)]
-    return [match[1].strip() for match in bare if match] if bare and all(bare) else options
+        options.append(text[place : mark.start()].strip())
+        place = mark.end()
+    return [*options, text[place:].strip()]

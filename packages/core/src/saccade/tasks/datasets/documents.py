@@ -62,19 +62,25 @@ def read_slidevqa(row: Row) -> Sequence[RowReading]:
     """
     deck = required_text(row, "deck_name")
     gold = _pages(deck, _numbers(row.get("evidence_pages"), "evidence_pages", least=1))
-    shown = [number for number in range(1, SLIDES + 1) if row.get(f"page_{number}") is not None]
+    shown = slides_of(row)
     return [
         Problem(
             id=required_text(row, "qa_id"),
             question=required_text(row, "question"),
             answer=answer_text(row.get("answer"), "answer"),
             kind="text",
-            images=tuple(row[f"page_{number}"] for number in shown),
+            images=tuple(shown.values()),
             images_key="page_1",
             scope=RowScope(corpus="slidevqa", document=deck, gold_pages=gold, shown_pages=_pages(deck, shown)),
             buckets=(by_pages(gold), *_said(row, "reasoning_type", "answer_type")),
         )
     ]
+
+
+def slides_of(row: Row) -> dict[int, RowValue]:
+    """The slides that a row of SlideVQA on the hub holds, by their number."""
+    numbers = range(1, SLIDES + 1)
+    return {number: slide for number in numbers if (slide := row.get(f"page_{number}")) is not None}
 
 
 def read_vidoseek(row: Row) -> Sequence[RowReading]:

@@ -1,27 +1,10 @@
 """Geometry3K, GeoQA and UniGeo: geometry with a diagram and four options."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 
-from saccade.errors import UserError
-from saccade.geometry import Point
-from saccade.plain_files import plain_text
 from saccade.tasks.datasets.dataset import NO_ANSWER, LeftOut, Problem, RowReading, letter_of, without_image_marks
 from saccade.tasks.rows.answers import choice_texts
 from saccade.tasks.rows.fields import Row, RowError, as_number, kind_of, listed, optional_text, required_text, short
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LogicForm:
-    """A diagram in Geometry3K's own language, as ``logic_form.json`` beside each problem has it."""
-
-    text: tuple[str, ...]
-    """Literals of the problem's text, the goal among them."""
-    diagram: tuple[str, ...]
-    points: Mapping[str, Point]
-    """In pixels of the diagram."""
 
 
 def read_geometry3k(row: Row) -> Sequence[RowReading]:
@@ -86,21 +69,6 @@ def read_unigeo(row: Row) -> Sequence[RowReading]:
             images=(row.get("image"),),
         )
     ]
-
-
-def read_logic_form(path: Path) -> LogicForm:
-    """A ``logic_form.json``; ``UserError`` when it is none."""
-    try:
-        value = json.loads(plain_text(path))
-        return LogicForm(
-            text=tuple(str(literal) for literal in value["text_logic_form"]),
-            diagram=tuple(str(literal) for literal in value["diagram_logic_form"]),
-            points={str(name): Point(float(x), float(y)) for name, (x, y) in value["point_positions"].items()},
-        )
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"{path}: is no logic form of Geometry3K ({type(error).__name__}: {error})") from error
 
 
 def _numbers_as_options(row: Row) -> tuple[str, ...]:

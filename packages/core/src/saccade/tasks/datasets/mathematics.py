@@ -32,7 +32,7 @@ def read_mathvision(row: Row) -> Sequence[RowReading]:
     """``id, question, options, answer`` and ``decoded_image`` (hub) or ``image`` (a path)."""
     choices = choice_texts(row.get("options"))
     answer = answer_text(row.get("answer"), "answer")
-    image_key = _image_key(row)
+    image_key = picture_key(row)
     question = without_image_marks(required_text(row, "question"))
     return [
         Problem(
@@ -72,7 +72,7 @@ def read_mathvista(row: Row) -> Sequence[RowReading]:
     if row.get("answer") in (None, ""):
         return [LeftOut(NO_ANSWER)]
     question, answer = required_text(row, "question"), answer_text(row["answer"], "answer")
-    image_key = _image_key(row)
+    image_key = picture_key(row)
     is_choice = row.get("question_type") == "multi_choice"
     choices = choice_texts(row.get("choices")) if is_choice else ()
     kind, tolerance = _vista_answer(row, answer, is_choice=is_choice)
@@ -126,7 +126,8 @@ def read_wemath(row: Row) -> Sequence[RowReading]:
     ]
 
 
-def _image_key(row: Row) -> str:
+def picture_key(row: Row) -> str:
+    """Where the picture of a row of MATH-Vision or MathVista lies: itself on the hub, else its path."""
     return "decoded_image" if row.get("decoded_image") is not None else "image"
 
 

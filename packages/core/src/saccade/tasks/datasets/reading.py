@@ -1,8 +1,6 @@
 """Tasks of a data set by its name, from the folder of its release, from one file, or from the Hugging Face hub."""
 
-import hashlib
 import heapq
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,11 +13,11 @@ from saccade.tasks.datasets.dataset import DataSet, LeftOut, Problem
 from saccade.tasks.datasets.table import DATA_SETS
 from saccade.tasks.files import check_bad_rows
 from saccade.tasks.rows.answers import answer_kind
-from saccade.tasks.rows.fields import NumberedRow, Row, RowError, is_encodable, listed
+from saccade.tasks.rows.fields import Row, RowError, is_encodable, listed
 from saccade.tasks.rows.images import ImageReader, read_targets
 from saccade.tasks.rows.tables import dataset_rows, parquet_rows
-from saccade.tasks.rows.tasks import BadRow
-from saccade.tasks.sources import HUB_PREFIX
+from saccade.tasks.rows.tasks import BadRow, content_id
+from saccade.tasks.sources import HUB_PREFIX, FileSource
 from saccade.types import Task
 
 ASKED_TWICE = "asked twice of the same image"
@@ -37,25 +35,12 @@ class DataSetTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class _DataSetSource:
-    """Rows of one file or split on the hub, and where their images lie."""
-
-    name: str
-    rows: Iterator[NumberedRow]
-    image_root: Path
-
-
-@dataclass(frozen=True, slots=True)
 class _Candidate:
     """A question that may become a task."""
 
-    source: str
+    source: FileSource
     row: int
-    image_root: Path
     problem: Problem
-
-    def refused(self, error: RowError) -> BadRow:
-        return BadRow(file=self.source, row=self.row, key=error.key, why=error.why)
 
 
 @dataclass(slots=True)
@@ -64,6 +49,9 @@ class _Report:
 
     bad: list[BadRow] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+    def refuse(self, source: FileSource, row: int, error: RowError) -> None:
+        self.bad.append(BadRow(file=source.name, row=row, key=error.key, why=error.why))
 
 
 def read_data_set(
@@ -109,8 +97,8 @@ def data_set_named(name: str) -> DataSet:
     return DATA_SETS[name]
 
 
-def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path | None) -> Iterator[_DataSetSource]:
-    text = str(where)
+def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path | None) -> Iterator[FileSource]:
+    text, name = str(where), data_set.name
     own_split = data_set.splits.get(split, split)
     if text.startswith(HUB_PREFIX):
         yield _on_hub(data_set, text.removeprefix(HUB_PREFIX), split)
@@ -118,20 +106,20 @@ def _sources(data_set: DataSet, where: Path | str, split: str, image_root: Path 
     path = Path(where)
     if path.is_file():
         rows = parquet_rows(path) if path.suffix.lower() == ".parquet" else data_set.rows(path)
-        yield _DataSetSource(text, rows, image_root or path.parent)
+        yield FileSource(text, name, rows, image_root or path.parent)
     elif path.is_dir():
         hub_splits = data_set.hub.splits if data_set.hub else {}
         parquet = sorted(path.rglob(f"{hub_splits.get(split, split)}-*.parquet"))
         for file in parquet:
-            yield _DataSetSource(str(file), parquet_rows(file), image_root or file.parent)
+            yield FileSource(str(file), name, parquet_rows(file), image_root or file.parent)
         if not parquet:
             for file, folder in data_set.files(path, own_split):
-                yield _DataSetSource(str(file), data_set.rows(file), image_root or folder)
+                yield FileSource(str(file), name, data_set.rows(file), image_root or folder)
     else:
         raise UserError(f"{path}: there is no such file or folder; give the release of {data_set.title}, or hf:")
 
 
-def _on_hub(data_set: DataSet, place: str, split: str) -> _DataSetSource:
+def _on_hub(data_set: DataSet, place: str, split: str) -> FileSource:
     hub = data_set.hub
     name, _, config = place.partition(":")
     if not name and hub is None:
@@ -142,32 +130,31 @@ def _on_hub(data_set: DataSet, place: str, split: str) -> _DataSetSource:
     if not name and hub is not None:
         name, config = hub.name, hub.config or ""
     hub_split = hub.splits.get(split, split) if hub else split
-    return _DataSetSource(f"{HUB_PREFIX}{name}:{hub_split}", dataset_rows(name, hub_split, config or None), Path.cwd())
+    rows = dataset_rows(name, hub_split, config or None)
+    return FileSource(f"{HUB_PREFIX}{name}:{hub_split}", data_set.name, rows, Path.cwd())
 
 
-def _candidates(
-    data_set: DataSet, sources: Iterator[_DataSetSource], split: str, report: _Report
-) -> Iterator[_Candidate]:
+def _candidates(data_set: DataSet, sources: Iterator[FileSource], split: str, report: _Report) -> Iterator[_Candidate]:
     own_split = data_set.splits.get(split, split)
     for source in sources:
         for numbered in source.rows:
             row = numbered.row
             if isinstance(row, RowError):
-                report.bad.append(BadRow(file=source.name, row=numbered.number, key=row.key, why=row.why))
+                report.refuse(source, numbered.number, row)
                 continue
             if data_set.split_key is not None:
                 within = listed(row.get(data_set.split_key, own_split), data_set.split_key)
                 if own_split not in within and split not in within:
                     continue
-            for asked in _read(data_set, row, source.name, numbered.number, report):
-                yield _Candidate(source.name, numbered.number, source.image_root, asked)
+            for asked in _read(data_set, row, source, numbered.number, report):
+                yield _Candidate(source, numbered.number, asked)
 
 
-def _read(data_set: DataSet, row: Row, source: str, number: int, report: _Report) -> list[Problem]:
+def _read(data_set: DataSet, row: Row, source: FileSource, number: int, report: _Report) -> list[Problem]:
     try:
         asked = data_set.read(row)
     except RowError as error:
-        report.bad.append(BadRow(file=source, row=number, key=error.key, why=error.why))
+        report.refuse(source, number, error)
         return []
     report.left_out.update(one.why for one in asked if isinstance(one, LeftOut))
     published = data_set.as_published or (lambda problem: problem)
@@ -178,7 +165,7 @@ def _drawn(candidates: Iterator[_Candidate], take: int, seed: int, label: str) -
     """The ``take`` candidates with the smallest draws, in their order; no more than these are held."""
     heap: list[tuple[int, int, _Candidate]] = []
     for place, candidate in enumerate(candidates):
-        draw = seed_for(seed, "data set", label, Path(candidate.source).name, candidate.row, place)
+        draw = seed_for(seed, "data set", label, Path(candidate.source.name).name, candidate.row, place)
         entry = (-draw, place, candidate)
         if len(heap) < take:
             heapq.heappush(heap, entry)
@@ -193,20 +180,19 @@ def _tasks(
     readers: dict[Path, ImageReader] = {}
     tasks: dict[str, Task] = {}
     for candidate in candidates:
-        images = readers.setdefault(candidate.image_root, ImageReader(candidate.image_root, media))
+        source, row, root = candidate.source, candidate.row, candidate.source.image_root
+        images = readers.setdefault(root, ImageReader(root, media, from_hub=source.is_from_hub))
         try:
             task = _task(name, split, candidate, images)
         except RowError as error:
-            report.bad.append(candidate.refused(error))
+            report.refuse(source, row, error)
             continue
         if task.id not in tasks:
             tasks[task.id] = task
         elif candidate.problem.id is None:
             report.left_out[ASKED_TWICE] += 1
         else:
-            report.bad.append(
-                candidate.refused(RowError("id", f"{candidate.problem.id!r} is also the id of another row"))
-            )
+            report.refuse(source, row, RowError("id", f"{candidate.problem.id!r} is also the id of another row"))
     return list(tasks.values())
 
 
@@ -219,13 +205,11 @@ def _task(name: str, split: str, candidate: _Candidate, images: ImageReader) -> 
     if not problem.images and not scope.content:
         raise RowError(problem.images_key, "there is no image")
     refs = tuple(
-        images.read(value, problem.images_key, f"{candidate.source}, row {candidate.row}, image {place}")
+        images.read(value, problem.images_key, f"{candidate.source.name}, row {candidate.row}, image {place}")
         for place, value in enumerate(problem.images, start=1)
     )
     scope.check_shown(refs)
-    where = [scope.content] if scope.content else []
-    content = json.dumps([problem.question, problem.answer, problem.choices, [image.hash for image in refs], *where])
-    own_id = problem.id or hashlib.sha256(content.encode()).hexdigest()[:16]
+    own_id = problem.id or content_id(problem.question, problem.answer, problem.choices, refs, scope)
     return Task(
         id=f"{name}/{split}/{own_id}",
         family=name,

@@ -18,7 +18,6 @@ from saccade.tasks.datasets.dataset import (
     files_at,
     letter_of,
     without_image_marks,
-    without_letters,
 )
 from saccade.tasks.datasets.mathematics import MAX_ANSWER_WORDS
 from saccade.tasks.rows.answers import answer_text, choice_texts
@@ -237,7 +236,7 @@ def read_arxivqa(row: Row) -> Sequence[RowReading]:
             answer=letter[1] if letter else label,
             answer_key="label",
             kind="choice",
-            choices=choice_texts(list[RowValue](without_letters(given))),
+            choices=choice_texts(given),
             images=(row.get("image"),),
         )
     ]

@@ -72,7 +72,7 @@ def task_of(parts: RowParts, images: ImageReader, videos: VideoReader, *, where:
         guessed, accepted = _in_pixels(parts, boxes, shown.images)
     answer, are_several = accepted[0], len({text.casefold() for text in accepted}) > 1
     task = Task(
-        id=parts.id or _content_id(parts.question, answer, choices, shown.images, scope),
+        id=parts.id or content_id(parts.question, answer, choices, shown.images, scope),
         family=parts.family or stem,
         question=parts.question,
         answer=answer,
@@ -144,7 +144,7 @@ def _shown(parts: RowParts, images: ImageReader, videos: VideoReader, where: str
     return ReadVideo(images=refs, times_s=(), by_row=refs)
 
 
-def _content_id(
+def content_id(
     question: str, answer: str, choices: tuple[str, ...], images: tuple[ImageRef, ...], scope: RowScope
 ) -> str:
     """The same on every machine and in every file: it depends on what is asked about which pixels or pages alone."""

@@ -129,14 +129,14 @@ def comma_separated(path: Path, delimiter: str = "") -> Iterator[NumberedRow]:
     csv.field_size_limit(MAX_CELL_CHARACTERS)
     with _opened(path, newline="") as file:
         lines = plain_lines(file)
-        reader = csv.DictReader(lines, restkey="", delimiter=delimiter or ",")
+        reader = csv.DictReader(lines, delimiter=delimiter or ",")
         try:
             if not delimiter and (first := next(lines, "")):
                 is_semicolon = ";" in first and "," not in first
                 again = chain([first], lines)
-                reader = csv.DictReader(again, restkey="", delimiter=";" if is_semicolon else ",")
+                reader = csv.DictReader(again, delimiter=";" if is_semicolon else ",")
             for cells in reader:
-                if "" in cells:
+                if None in cells:
                     yield NumberedRow(reader.line_num, RowError("", "has more cells than the first line has columns"))
                 else:
                     yield NumberedRow(reader.line_num, {key: cell for key, cell in cells.items() if cell})

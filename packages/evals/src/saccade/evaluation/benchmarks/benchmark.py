@@ -11,6 +11,7 @@ from typing import Literal
 
 from saccade.errors import UserError
 from saccade.evaluation.pixel_rule import PixelRule
+from saccade.tasks.rows.fields import Row
 from saccade.types import ImageRef, Task
 
 ReadingName = Literal["vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2", "strict"]
@@ -188,7 +189,7 @@ class FileLayout:
     """The name on the Hugging Face hub of the same questions in parquet."""
     columns: tuple[str, ...] = ("index", "question", "answer")
     """Without these a file is refused."""
-    from_hub: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
+    from_hub: Callable[[Row], Row] | None = None
     """A row of the hub's parquet in the TSV's columns; None where they are the same."""
     prepare: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     """The TSV's columns in their usual form, where the release has another."""
@@ -260,7 +261,7 @@ class OpenedBenchmark:
     release: Release | None
     """The release whose hash the file has; None for a file that is no known one."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Rows that are not asked, counted by why."""
+    """Rows that are not asked, counted by why, before the last one that is."""
 
     @property
     def tasks(self) -> tuple[Task, ...]:

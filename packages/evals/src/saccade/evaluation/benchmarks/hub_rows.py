@@ -2,9 +2,10 @@
 
 import ast
 import re
-from collections.abc import Mapping
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS
+from saccade.tasks.datasets.dataset import options_after
+from saccade.tasks.rows.fields import Row, RowValue
 
 PADDING = "nan"
 """What pandas made of an empty cell, and of the word None, before some sets were put on the hub."""
@@ -17,7 +18,7 @@ MAX_STARTS = 16
 """So many places at which a text's options might begin are tried, the last ones."""
 
 
-def with_choices(row: Mapping[str, object], choices: object, **columns: object) -> dict[str, object]:
+def with_choices(row: Row, choices: RowValue, **columns: RowValue) -> dict[str, RowValue]:
     """The row with its options under their letters, none where they are no list, and columns set or renamed.
 
     Nulls at the end of the list fill it up and are no options.
@@ -33,7 +34,7 @@ def told(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[str, object]:
+def lettered(text: str, row: Row, **columns: RowValue) -> dict[str, RowValue]:
     """The row of a text with its options as ``(A) ... (B) ...``, lines ``A. ...``, or ``Options: A: ..., B: ...``.
 
     The letters follow one another, all marked alike; a letter marked otherwise inside a text begins no option. An
@@ -42,29 +43,19 @@ def lettered(text: str, row: Mapping[str, object], **columns: object) -> dict[st
     question, mark, rest = text.partition("Options:")
     first = _FIRST_IN_A_LINE.match(rest) if mark else None
     if first:
-        choices = _options_from(rest, first, in_a_line=True)
+        choices = options_after(first, r"(?:,\s|\n)[ \t]*")
     else:
         starts = [match for form in _FIRST_OPTIONS for match in [*form.finditer(text)][-MAX_STARTS:]]
-        found = [(match, options) for match in starts if len(options := _options_from(text, match)) > 1]
+        found = [(match, options) for match in starts if len(options := _options_to_line_end(match)) > 1]
         # Where the question names options too, the last list of the longest is theirs.
         first, choices = max(found, key=lambda one: (len(one[1]), one[0].start()), default=(None, []))
         question = text[: first.start()] if first else text
     return with_choices(row, _without_padding(choices, told(row.get("answer"))), question=question.strip(), **columns)
 
 
-def _options_from(text: str, first: re.Match[str], *, in_a_line: bool = False) -> list[str]:
-    """The texts behind the marks of A, B, C, ... as long as one follows the other; the last one's to its line's end."""
-    opening, closing = re.escape(first["open"]), re.escape(first["close"])
-    before = "(?:,\\s|\\n)[ \\t]*" if in_a_line else "" if opening else "\\n[ \\t]*"
-    options, place = [], first.end()
-    for letter in LETTERS[1:]:
-        mark = re.compile(f"{before}{opening}{letter}{closing}\\s*").search(text, place)
-        if mark is None:
-            break
-        options.append(text[place : mark.start()].strip())
-        place = mark.end()
-    last = text[place:] if in_a_line else text[place:].partition("\n")[0]
-    return [*options, last.strip()]
+def _options_to_line_end(first: re.Match[str]) -> list[str]:
+    *options, last = options_after(first, "" if first["open"] else r"\n[ \t]*")
+    return [*options, last.partition("\n")[0].strip()]
 
 
 def _without_padding(choices: list[str], answer: str) -> list[str]:

@@ -2,23 +2,24 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, OpenedBenchmark
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.table import benchmark_named
-from saccade.evaluation.benchmarks.tsv import FileSpan, TsvFile, TsvRow, listed_paths
+from saccade.evaluation.benchmarks.tsv import FileSpan, TsvFile, TsvRow
 from saccade.media.decode import MediaError
 from saccade.media.store import MediaStore
 from saccade.plain_files import open_plain
 from saccade.tasks.datasets.reading import read_data_set
-from saccade.tasks.rows.fields import RowError, RowValue
+from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, texts
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.tables import parquet_rows
+from saccade.tasks.sources import is_from_hub
 from saccade.types import ImageRef
 
 NO_IMAGE = "no image"
@@ -38,29 +39,31 @@ class Readiness:
         return self.file is not None
 
 
+@dataclass(frozen=True, slots=True)
+class _FileRow:
+    """A row of any layout in the TSV's columns."""
+
+    place: str
+    fields: Mapping[str, str]
+    pictures: Callable[[], tuple[ImageRef, ...]] | None
+    """Reads them, with ``RowError``; None where the row has none."""
+
+
 def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     """Looks for the benchmark in a file or a folder: a TSV by its name, or a folder of parquet files by its own."""
     layout = benchmark.layout
-    if layout.data_set:
-        release_folder = where / layout.data_set if where.is_dir() else where
-        wanted = f"the release of {benchmark.title} in {where / layout.data_set}/ (docs/datasets.md lists its files)"
-        there = release_folder if release_folder.exists() else None
-        return Readiness(benchmark=benchmark, file=there, wanted=wanted)
-    if layout.folder:
-        found = next((place for place in (where / layout.folder, where) if _has_release(benchmark, place)), None)
-        wanted = f"the release of {benchmark.title} in {where / layout.folder}/ (docs/benchmarks.md lists its files)"
-        return Readiness(benchmark=benchmark, file=found, wanted=wanted)
-    files = [str(where / release.file) for release in layout.releases[:1]]
-    wanted = " or ".join(files + [f"the parquet files of {layout.hub} in {where}/"] * bool(layout.hub))
-    if where.is_file():
-        return Readiness(benchmark=benchmark, file=where, wanted=wanted)
-    for release in layout.releases:
-        if (where / release.file).is_file():
-            return Readiness(benchmark=benchmark, file=where / release.file, wanted=wanted)
-    for folder in dict.fromkeys((layout.hub.rpartition("/")[2], layout.hub, benchmark.name)):
-        if folder and _parquet_files(where / folder, layout.split):
-            return Readiness(benchmark=benchmark, file=where / folder, wanted=wanted)
-    return Readiness(benchmark=benchmark, file=None, wanted=wanted)
+    if own := layout.data_set or layout.folder:
+        page = "datasets" if layout.data_set else "benchmarks"
+        wanted = f"the release of {benchmark.title} in {where / own}/ (docs/{page}.md lists its files)"
+        places = [where] if layout.data_set and not where.is_dir() else [where / own, *[where] * bool(layout.folder)]
+        found = [place for place in places if place.exists() and _has_release(benchmark, place)]
+        return Readiness(benchmark=benchmark, file=next(iter(found), None), wanted=wanted)
+    files = [where / release.file for release in layout.releases]
+    wanted = " or ".join([*map(str, files[:1]), *[f"the parquet files of {layout.hub} in {where}/"] * bool(layout.hub)])
+    names = dict.fromkeys((layout.hub.rpartition("/")[2], layout.hub, benchmark.name))
+    folders = [where / name for name in names if name and _parquet_files(where / name, "")]
+    there = [where] if where.is_file() else [*filter(Path.is_file, files), *folders]
+    return Readiness(benchmark=benchmark, file=next(iter(there), None), wanted=wanted)
 
 
 def benchmark_file(benchmark: Benchmark, where: Path) -> Path:
@@ -84,117 +87,54 @@ def open_benchmark(
     file = benchmark_file(benchmark, where)
     if benchmark.layout.data_set:
         return _from_data_set(benchmark, file, media, take)
+    if file.is_file() and file.suffix != ".parquet":
+        tsv = TsvFile(file)
+        opened = _opened(benchmark, file, _tsv_rows(benchmark, tsv, media), take, lambda: tsv.md5)
+        if known_files_only and opened.release is None:
+            raise UserError(f"{file}: {opened.describe()}")
+        return opened
     if benchmark.layout.release_rows:
-        return _from_release(benchmark, file, benchmark.layout.release_rows, media, take)
-    if file.is_dir() or file.suffix == ".parquet":
-        return _from_parquet(benchmark, file, media, take)
-    opened = _from_tsv(benchmark, file, media, take)
-    if known_files_only and opened.release is None:
-        raise UserError(f"{file}: {opened.describe()}")
-    return opened
+        return _opened(benchmark, file, _release_rows(benchmark, file, media), take)
+    files = _parquet_files(file, benchmark.layout.split) if file.is_dir() else [file]
+    rows = _parquet_rows(benchmark, files, _images(file, media))
+    return _opened(benchmark, file, rows, take, lambda: _md5(files[0]) if len(files) == 1 else "")
 
 
-def _from_tsv(benchmark: Benchmark, path: Path, media: MediaStore, take: int | None) -> OpenedBenchmark:
-    file = TsvFile(path)
-    read: list[TsvRow] = []
-    spans: dict[str, tuple[FileSpan, ...]] = {}
-    for one in file.rows():
-        if not read:
-            _check_columns(benchmark, file.header, path)
-        index = one.fields.get("index", "")
-        if not index or (read and index in spans):
-            raise UserError(f"{path}, line {one.line}, column 'index': {index!r} is empty or the index of another row")
-        spans[index] = one.spans
-        read.append(one)
-    left_out: Counter[str] = Counter()
+def _opened(
+    benchmark: Benchmark,
+    file: Path,
+    found: Iterable[_FileRow],
+    take: int | None,
+    md5: Callable[[], str] = str,
+) -> OpenedBenchmark:
+    """The rows that are asked, the first ``take`` of them; ``md5`` is that of the file once they were read."""
     rows: list[BenchmarkRow] = []
-    images = ImageReader(path.parent, media)
-    for one in read:
-        fields = benchmark.layout.prepare(one.fields) if benchmark.layout.prepare else one.fields
-        if not _is_asked(benchmark, fields):
+    left_out: Counter[str] = Counter()
+    for one in found:
+        keep = benchmark.layout.keep
+        if keep and not keep(one.fields):
             left_out[NOT_ASKED] += 1
-        elif not (shown := _pictures(one, spans, path)) and "image_path" not in one.fields:
+        elif one.pictures is None:
             left_out[NO_IMAGE] += 1
-        elif take is None or len(rows) < take:
-            refs = _refs(one, shown, path, media, images)
-            rows.append(_row(benchmark, fields, refs, f"{path}, line {one.line}"))
-    return _opened(benchmark, rows, path.name, file.md5, left_out)
-
-
-def _pictures(row: TsvRow, spans: Mapping[str, tuple[FileSpan, ...]], path: Path) -> tuple[FileSpan, ...]:
-    if not row.same_as:
-        return row.spans
-    shared = spans.get(row.same_as, ())
-    if not shared:
-        raise UserError(
-            f"{path}, line {row.line}, column 'image': {row.same_as!r} is neither a picture nor the index of a row "
-            "that has one"
-        )
-    return shared
-
-
-def _refs(
-    row: TsvRow, spans: tuple[FileSpan, ...], path: Path, media: MediaStore, images: ImageReader
-) -> tuple[ImageRef, ...]:
-    try:
-        if spans:
-            return tuple(media.add_base64_in(path, span.start, span.length) for span in spans)
-        named = listed_paths(row.fields["image_path"])
-        return tuple(images.read(one, "image_path", f"{path}, line {row.line}") for one in named)
-    except MediaError as error:
-        raise UserError(f"{path}, line {row.line}, column 'image': {error}") from error
-    except (RowError, ValueError, SyntaxError) as error:
-        raise UserError(f"{path}, line {row.line}, column 'image_path': {error}") from error
-
-
-def _from_parquet(benchmark: Benchmark, where: Path, media: MediaStore, take: int | None) -> OpenedBenchmark:
-    layout = benchmark.layout
-    files = [where] if where.is_file() else _parquet_files(where, layout.split)
-    images = ImageReader(where if where.is_dir() else where.parent, media)
-    left_out: Counter[str] = Counter()
-    rows: list[BenchmarkRow] = []
-    for file in files:
-        for numbered in parquet_rows(file):
-            if take is not None and len(rows) >= take:
+        else:
+            try:
+                rows.append(row_of(benchmark, one.fields, one.pictures()))
+            except RowError as error:
+                raise UserError(f"{one.place}, column {error.key!r}: {error.why}") from error
+            if len(rows) == take:
                 break
-            place = f"{file}, row {numbered.number}"
-            if isinstance(numbered.row, RowError):
-                raise UserError(f"{place}, column {numbered.row.key!r}: {numbered.row.why}")
-            columns = layout.from_hub(numbered.row) if layout.from_hub else numbered.row
-            fields = {name: text for name, value in columns.items() if (text := _as_text(value, name))}
-            fields.setdefault("index", str(sum(left_out.values()) + len(rows)))
-            if not rows:
-                _check_columns(benchmark, (*columns, "index"), file)
-            if not _is_asked(benchmark, fields):
-                left_out[NOT_ASKED] += 1
-                continue
-            rows.append(_row(benchmark, fields, _hub_images(columns, images, place), place))
-    return _opened(benchmark, rows, where.name, _md5(files[0]) if len(files) == 1 else "", left_out)
+    return _with_rows(benchmark, file, rows, left_out, md5())
 
 
-def _hub_images(columns: Mapping[str, object], images: ImageReader, place: str) -> tuple[ImageRef, ...]:
-    found: list[ImageRef] = []
-    for value in _pictures_of(columns):
-        try:
-            found.append(images.read(value, "image", place))
-        except RowError as error:
-            raise UserError(f"{place}, column {error.key!r}: {error.why}") from error
-    return tuple(found)
-
-
-def _pictures_of(columns: Mapping[str, object]) -> Iterator[RowValue]:
-    """Pictures under ``image``, ``images`` or ``image_1``, ...: bytes, objects with bytes, or base64 text."""
-    held = [columns[name] for name in columns if name in ("image", "images") or name.startswith("image_")]
-    for value in held:
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, str) and one.startswith(_BASE64_PICTURES):
-                yield f"data:image/png;base64,{one}"
-            elif isinstance(one, bytes | str | dict):
-                yield one
-
-
-_BASE64_PICTURES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
-"""How base64 of PNG, JPEG, GIF and WebP begins; anything else is a path."""
+def _with_rows(
+    benchmark: Benchmark, file: Path, rows: Sequence[BenchmarkRow], left_out: Mapping[str, int], md5: str = ""
+) -> OpenedBenchmark:
+    if not rows:
+        raise UserError(f"{file.name}: holds no question of {benchmark.title} that can be asked ({dict(left_out)})")
+    release = next((one for one in benchmark.layout.releases if one.md5 and md5.startswith(one.md5)), None)
+    return OpenedBenchmark(
+        benchmark=benchmark, rows=tuple(rows), file=file.name, md5=md5, release=release, left_out=dict(left_out)
+    )
 
 
 def _from_data_set(benchmark: Benchmark, where: Path, media: MediaStore, take: int | None) -> OpenedBenchmark:
@@ -203,50 +143,100 @@ def _from_data_set(benchmark: Benchmark, where: Path, media: MediaStore, take: i
         BenchmarkRow(task=task, fields={"index": task.id, "question": task.question, "answer": task.answer})
         for task in read.tasks[:take]
     ]
-    return _opened(benchmark, rows, where.name, "", Counter(read.left_out))
+    return _with_rows(benchmark, where, rows, read.left_out)
 
 
-def _from_release(
-    benchmark: Benchmark,
-    where: Path,
-    rows: Callable[[Path], Iterator[Mapping[str, str]]],
-    media: MediaStore,
-    take: int | None,
-) -> OpenedBenchmark:
-    images = ImageReader(where, media)
-    read: list[BenchmarkRow] = []
-    for fields in islice(rows(where), take):
-        place = f"{where}, question {fields['index']}"
+def _tsv_rows(benchmark: Benchmark, file: TsvFile, media: MediaStore) -> Iterator[_FileRow]:
+    read: list[TsvRow] = []
+    spans: dict[str, tuple[FileSpan, ...]] = {}
+    for one in file.rows():
+        if not read:
+            _check_columns(benchmark, file.header, file.path)
+        index = one.fields.get("index", "")
+        if not index or index in spans:
+            raise UserError(
+                f"{file.path}, line {one.line}, column 'index': {index!r} is empty or the index of another row"
+            )
+        spans[index] = one.spans
+        read.append(one)
+    images = _images(file.path, media)
+    for one in read:
+        place = f"{file.path}, line {one.line}"
+        fields = benchmark.layout.prepare(one.fields) if benchmark.layout.prepare else one.fields
+        pictures = None
+        if one.spans or one.same_as:
+            pictures = partial(_pictures_inside, file.path, one, spans, media)
+        elif "image_path" in one.fields:
+            pictures = partial(_pictures, {"image_path": one.fields["image_path"]}, images, place)
+        yield _FileRow(place, fields, pictures)
+
+
+def _pictures_inside(
+    path: Path, row: TsvRow, spans: Mapping[str, tuple[FileSpan, ...]], media: MediaStore
+) -> tuple[ImageRef, ...]:
+    shown = spans.get(row.same_as, ()) if row.same_as else row.spans
+    if not shown:
+        raise RowError("image", f"{row.same_as!r} is neither a picture nor the index of a row that has one")
+    try:
+        return tuple(media.add_base64_in(path, span.start, span.length) for span in shown)
+    except MediaError as error:
+        raise RowError("image", str(error)) from error
+
+
+def _images(where: Path, media: MediaStore) -> ImageReader:
+    return ImageReader(where if where.is_dir() else where.parent, media, from_hub=is_from_hub(where))
+
+
+def _pictures(columns: Row, images: ImageReader, place: str) -> tuple[ImageRef, ...]:
+    """Under ``image``, ``images``, ``image_1``, ...: bytes, objects with them, base64, paths, or a list as text."""
+    found: list[ImageRef] = []
+    for name in filter(_holds_pictures, columns):
+        value = columns[name]
+        is_text_of_list = isinstance(value, str) and value.startswith("[")
+        held = texts(literal(value, name), name) if is_text_of_list else listed(value, name)
+        found += [images.read(one, name, place) for one in held if isinstance(one, bytes | str | dict)]
+    return tuple(found)
+
+
+def _parquet_rows(benchmark: Benchmark, files: Sequence[Path], images: ImageReader) -> Iterator[_FileRow]:
+    rows = ((file, numbered) for file in files for numbered in parquet_rows(file))
+    for index, (file, numbered) in enumerate(rows):
+        place = f"{file}, row {numbered.number}"
         try:
-            picture = images.read(fields["image_path"], "image_path", place)
+            columns = _columns_of(benchmark, numbered.row)
         except RowError as error:
-            raise UserError(f"{place}, column 'image_path': {error.why}") from error
-        read.append(_row(benchmark, fields, (picture,), place))
-    return _opened(benchmark, read, where.name, "", Counter())
+            raise UserError(f"{place}, column {error.key!r}: {error.why}") from error
+        if not index:
+            _check_columns(benchmark, (*columns, "index"), file)
+        said = {name: value for name, value in columns.items() if value is not None and not _holds_pictures(name)}
+        fields = {name: str(value) for name, value in said.items() if value != "" and not isinstance(value, bytes)}
+        fields.setdefault("index", str(index))
+        yield _FileRow(place, fields, partial(_pictures, columns, images, place))
+
+
+class _HubRow(dict[str, RowValue]):
+    def __missing__(self, name: str) -> RowValue:
+        raise RowError(name, "is missing")
+
+
+def _columns_of(benchmark: Benchmark, row: Row | RowError) -> Row:
+    """The row of a parquet file in the TSV's columns; ``RowError`` names one that is missing."""
+    if isinstance(row, RowError):
+        raise row
+    return benchmark.layout.from_hub(_HubRow(row)) if benchmark.layout.from_hub else row
+
+
+def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore) -> Iterator[_FileRow]:
+    images = _images(folder, media)
+    for fields in benchmark.layout.release_rows(folder) if benchmark.layout.release_rows else ():
+        place = f"{folder}, question {fields['index']}"
+        yield _FileRow(place, fields, partial(_pictures, {"image_path": fields["image_path"]}, images, place))
 
 
 def _has_release(benchmark: Benchmark, folder: Path) -> bool:
-    """Whether the folder holds a question of the release."""
+    """Whether the place holds a question of the release, or may: what a data set's holds its reader says."""
     rows = benchmark.layout.release_rows
-    return rows is not None and folder.is_dir() and next(rows(folder), None) is not None
-
-
-def _row(benchmark: Benchmark, fields: Mapping[str, str], images: tuple[ImageRef, ...], place: str) -> BenchmarkRow:
-    try:
-        return row_of(benchmark, fields, images)
-    except RowError as error:
-        raise UserError(f"{place}, column {error.key!r}: {error.why}") from error
-
-
-def _opened(
-    benchmark: Benchmark, rows: list[BenchmarkRow], file: str, md5: str, left_out: Counter[str]
-) -> OpenedBenchmark:
-    if not rows:
-        raise UserError(f"{file}: holds no question of {benchmark.title} that can be asked ({dict(left_out)})")
-    release = next((one for one in benchmark.layout.releases if one.md5 and md5.startswith(one.md5)), None)
-    return OpenedBenchmark(
-        benchmark=benchmark, rows=tuple(rows), file=file, md5=md5, release=release, left_out=dict(left_out)
-    )
+    return folder.exists() if rows is None else folder.is_dir() and next(rows(folder), None) is not None
 
 
 def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) -> None:
@@ -259,14 +249,14 @@ def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) ->
         )
 
 
-def _is_asked(benchmark: Benchmark, fields: Mapping[str, str]) -> bool:
-    return benchmark.layout.keep is None or benchmark.layout.keep(fields)
-
-
 def _parquet_files(folder: Path, split: str) -> list[Path]:
     """The split's files; all of them where none is named by a split."""
     files = sorted(folder.rglob("*.parquet")) if folder.is_dir() else []
-    return [file for file in files if file.name.startswith(split)] or files
+    # The split ``test`` lies beside ``testmini``.
+    for start in ((f"{split}-", f"{split}."), split, ""):
+        if named := [file for file in files if file.name.startswith(start)]:
+            return named
+    return []
 
 
 def _md5(path: Path) -> str:
@@ -274,8 +264,5 @@ def _md5(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _as_text(value: object, name: str) -> str:
-    """Text of a column that holds no picture."""
-    if value is None or isinstance(value, bytes) or name in ("image", "images") or name.startswith("image_"):
-        return ""
-    return value if isinstance(value, str) else str(value)
+def _holds_pictures(name: str) -> bool:
+    return name in ("image", "images") or name.startswith("image_")

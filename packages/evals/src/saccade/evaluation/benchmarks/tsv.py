@@ -4,7 +4,6 @@ A field of a picture is base64, the text of a Python list of base64, or the inde
 whose pictures it shares. Files reach gigabytes: no picture is held, and the file is read once, with its MD5.
 """
 
-import ast
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -209,13 +208,3 @@ def _spans(record: _Record, start: int, end: int, path: Path) -> tuple[FileSpan,
             raise UserError(f"{path}, line {record.line}, column 'image': the list of pictures is damaged")
         spans.append(FileSpan(record.offset + opening + len(mark), closing - opening - len(mark)))
         place = closing + len(mark)
-
-
-def listed_paths(text: str) -> tuple[str, ...]:
-    """Paths of ``image_path``: one, or the text of a Python list of them, read without running it."""
-    if not text.startswith("["):
-        return (text,)
-    found = ast.literal_eval(text)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise ValueError("is no list of paths")
-    return tuple(found)

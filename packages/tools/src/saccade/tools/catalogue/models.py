@@ -101,7 +101,6 @@ def local_vision_model(options: Options) -> Callable[[], VisionModel]:
 
 def server_vision_model(options: Options, *, example: str) -> Callable[[], VisionModel]:
     """A model of a server that speaks OpenAI's chat completions."""
-    options.need_package("openai", extra="http")
     url = options.text("url", example=SERVER)
     if not url.startswith(("http://", "https://")):
         raise options.error(f"url={url!r} is no address of a server; it looks like {SERVER}")

@@ -1,9 +1,7 @@
 """Benchmarks of charts and diagrams."""
 
-from collections.abc import Mapping
-
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout, Release
+from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import told, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt, short_answer_prompt
@@ -13,19 +11,21 @@ from saccade.evaluation.benchmarks.rules.lmms_options import LMMS_AI2D
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import OPTIONS
 from saccade.evaluation.benchmarks.sets.fine_details import TWO_OPTIONS
+from saccade.tasks.datasets.dataset import letter_of
+from saccade.tasks.rows.fields import Row, listed
 
 
-def _chartqa_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _chartqa_from_hub(row: Row) -> Row:
     return {**row, "split": "test_human" if row.get("type") == "human_test" else "test_augmented"}
 
 
-def _ai2d_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _ai2d_from_hub(row: Row) -> Row:
     """``answer`` is the option's number, counted from 0."""
-    number = told(row["answer"])
-    return with_choices(row, row["options"], answer=number and LETTERS[int(number)])
+    options, number = listed(row["options"], "options"), row.get("answer")
+    return with_choices(row, options, answer=told(number) and letter_of(number, options, "answer"))
 
 
-def _charxiv_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _charxiv_from_hub(row: Row) -> Row:
     return {
         **row,
         "index": row.get("figure_path"),

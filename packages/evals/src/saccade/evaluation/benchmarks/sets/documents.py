@@ -14,6 +14,8 @@ from saccade.evaluation.benchmarks.rules.documents import (
     SLIDES_WHOLE,
 )
 from saccade.evaluation.benchmarks.rules.strict import STRICT
+from saccade.tasks.datasets.documents import slides_of
+from saccade.tasks.rows.fields import Row
 
 
 def _unanswerable(fields: Mapping[str, str]) -> Mapping[str, str]:
@@ -21,11 +23,9 @@ def _unanswerable(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {**fields, "answer": fields.get("answer", NOT_ANSWERABLE)}
 
 
-def _slides_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    """``page_1`` to ``page_20`` are the deck."""
-    pages = [row[f"page_{number}"] for number in range(1, 21) if row.get(f"page_{number}") is not None]
+def _slides_from_hub(row: Row) -> Row:
     rest = {name: value for name, value in row.items() if not name.startswith("page_")}
-    return {**rest, "index": row.get("qa_id"), "images": pages}
+    return {**rest, "index": row.get("qa_id"), "images": list(slides_of(row).values())}
 
 
 SLIDEVQA = Benchmark(

@@ -15,16 +15,17 @@ from saccade.evaluation.benchmarks.prompts import (
 from saccade.evaluation.benchmarks.rules.lmms_options import CV_BENCH, LMMS_HRBENCH, MCQ, REAL_WORLD_QA, VSTAR
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FIRST_OF_FIVE, OPTIONS
+from saccade.tasks.rows.fields import Row
 
 TWO_OPTIONS = ("index", "question", "answer", "A", "B")
 
 
-def _vstar_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _vstar_from_hub(row: Row) -> Row:
     """``text`` holds question and options, ``label`` the letter."""
     return lettered(str(row["text"]), row, index=row.get("question_id"), answer=row["label"])
 
 
-def _question_with_options(row: Mapping[str, object]) -> Mapping[str, object]:
+def _question_with_options(row: Row) -> Row:
     return lettered(str(row["question"]), row)
 
 
@@ -34,8 +35,8 @@ def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {**fields, **dict(zip(LETTERS, texts))}
 
 
-def _cv_bench_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    answer, groups = told(row["answer"]).strip("()"), {"split": row.get("type"), "category": row["task"]}
+def _cv_bench_from_hub(row: Row) -> Row:
+    answer, groups = told(row.get("answer")).strip("()"), {"split": row.get("type"), "category": row["task"]}
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, **groups)
 
 
@@ -69,7 +70,7 @@ def _hrbench(size: str, md5: str) -> Benchmark:
             ),
             hub="DreamMr/HR-Bench",
             columns=(*TWO_OPTIONS, "category", "cycle_category"),
-            split=f"hrbench_{size.lower()}",
+            split=f"hr_bench_{size.lower()}",
         ),
         size=800,
         prompt=options_prompt,

@@ -17,9 +17,11 @@ from saccade.evaluation.benchmarks.rules.vlmevalkit_math import MATHVISTA as MAT
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import MMMU_OPTIONS, WEMATH_OPTIONS
 from saccade.evaluation.benchmarks.sets.fine_details import TWO_OPTIONS
 from saccade.evaluation.benchmarks.wemath import four_dimensions
+from saccade.tasks.datasets.mathematics import picture_key
+from saccade.tasks.rows.fields import Row
 
 
-def _mmmu_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _mmmu_from_hub(row: Row) -> Row:
     """``options`` is the text of a list, empty for an open question."""
     return with_choices(row, list_of(str(row["options"])), index=row["id"], split="validation")
 
@@ -32,20 +34,19 @@ VISTA_GROUPS = ("task", "category", "context", "grade", "source", "language", "q
 """MathVista's groups beside its skills; VLMEvalKit reports tasks and skills, lmms-eval all of them."""
 
 
-def _with_letter(row: Mapping[str, object]) -> Mapping[str, object]:
+def _with_letter(row: Row) -> Row:
     """MathVista's hub has the option's text; its letter stands in ``answer_option`` of VLMEvalKit's file."""
     choices = row.get("choices")
     listed = [str(one) for one in choices] if isinstance(choices, list) else []
-    answer = told(row["answer"])
+    answer = told(row.get("answer"))
     letter = LETTERS[listed.index(answer)] if answer in listed else ""
     question = row.get("query") or row["question"]
-    shown = {"image": row.get("decoded_image")}
     data = row.get("metadata")
     groups = {name: data[name] for name in (*VISTA_GROUPS, "skills") if name in data} if isinstance(data, dict) else {}
     return {
         **row,
         **groups,
-        **shown,
+        "image": row.get(picture_key(row)),
         "index": row["pid"],
         "question": question,
         "choices": listed,
@@ -53,9 +54,9 @@ def _with_letter(row: Mapping[str, object]) -> Mapping[str, object]:
     }
 
 
-def _vision_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    shown = {"image": row.get("decoded_image") or row.get("image")}
-    return {**row, **shown, "index": row["id"], "choices": row.get("options"), "category": row.get("subject")}
+def _vision_from_hub(row: Row) -> Row:
+    image, choices = row.get(picture_key(row)), row.get("options")
+    return {**row, "image": image, "index": row["id"], "choices": choices, "category": row.get("subject")}
 
 
 WEMATH = Benchmark(

@@ -3,7 +3,6 @@
 Their code puts the right caption first or second at random; ours draws the order by the question's name.
 """
 
-import csv
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,10 +13,13 @@ from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.prompts import letter_prompt
 from saccade.evaluation.benchmarks.rules.strict import STRICT
-from saccade.plain_files import open_plain_text, plain_lines, plain_text
+from saccade.plain_files import plain_text
 from saccade.seeding import seed_for
+from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.text_files import comma_separated
 
 _QUESTION = "Which of the following captions best describes the image?"
+_PAIR = ("captions", "neg_captions", "images", "neg_images")
 
 
 def _asked(index: str, category: str, image: str, right: str, wrong: str) -> Mapping[str, str]:
@@ -58,17 +60,15 @@ def counter_curate_rows(folder: Path) -> Iterator[Mapping[str, str]]:
     """``clip_sample_data/test_*.csv`` for positions, ``vg_dict.json`` with ``visual_genome/`` for counts."""
     for path in sorted(folder.glob("clip_sample_data/test_*.csv")):
         kind = path.stem.removeprefix("test_").strip("_") or "position"
-        with open_plain_text(path, encoding="utf-8", newline="") as file:
-            for number, row in enumerate(csv.DictReader(plain_lines(file), delimiter="\t")):
-                try:
-                    right, wrong = row["captions"], row["neg_captions"]
-                    images = row["images"], row["neg_images"]
-                except KeyError as error:
-                    raise UserError(
-                        f"{path}: has no column {error}; captions, images and their neg_ are read"
-                    ) from error
-                yield _asked(f"{kind}/{number}", kind, images[0], right, wrong)
-                yield _asked(f"{kind}/{number}/negative", kind, images[1], wrong, right)
+        for number, one in enumerate(comma_separated(path, "\t")):
+            cells = [] if isinstance(one.row, RowError) else [one.row.get(name) for name in _PAIR]
+            if not cells or None in cells:
+                raise UserError(
+                    f"{path}, line {one.number}: must have the columns {', '.join(_PAIR)}, none of them empty"
+                )
+            right, wrong, image, other = map(str, cells)
+            yield _asked(f"{kind}/{number}", kind, image, right, wrong)
+            yield _asked(f"{kind}/{number}/negative", kind, other, wrong, right)
     counts = folder / "vg_dict.json"
     for name, items in _json_object(counts).items() if counts.is_file() else ():
         for place, item in enumerate(items if isinstance(items, list) else []):

@@ -13,14 +13,15 @@ from saccade.evaluation.benchmarks.rules.mindcube import MINDCUBE_OFFICIAL, MIND
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import OPTIONS
 from saccade.evaluation.benchmarks.sets.fine_details import TWO_OPTIONS
+from saccade.tasks.rows.fields import Row
 
 
-def _blink_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    answer = told(row["answer"]).strip("()")
+def _blink_from_hub(row: Row) -> Row:
+    answer = told(row.get("answer")).strip("()")
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, category=row.get("sub_task"))
 
 
-def _mindcube_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _mindcube_from_hub(row: Row) -> Row:
     kind = str(row["id"]).partition("_")[0]
     category = "around" if kind in ("around", "aroundnew") else kind
     question = row.get("question") or row["input_prompt"]
@@ -32,7 +33,7 @@ def _with_question(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {**fields, "question": fields.get("question") or fields.get("input_prompt", "")}
 
 
-def _counted(row: Mapping[str, object]) -> Mapping[str, object]:
+def _counted(row: Row) -> Row:
     return {**row, "answer": row.get("number", row.get("answer"))}
 
 

@@ -10,17 +10,18 @@ from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_HALLUSION
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.yes_no import LMMS_WHOLE, VLMEVALKIT_WORD
+from saccade.tasks.rows.fields import Row
 
 
-def _pope_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
-    return {**row, "index": row.get("id", row.get("question_id")), "answer": told(row["answer"]).capitalize()}
+def _pope_from_hub(row: Row) -> Row:
+    return {**row, "index": row.get("id", row.get("question_id")), "answer": told(row.get("answer")).capitalize()}
 
 
-def _hallusion_from_hub(row: Mapping[str, object]) -> Mapping[str, object]:
+def _hallusion_from_hub(row: Row) -> Row:
     """The parts of VLMEvalKit's index: set, figure and question are its fourth, fifth and sixth."""
     names = ("category", "subcategory", "set_id", "figure_id", "question_id")
     index = "_".join(["hub", *(str(row[name]) for name in names)])
-    answer = {"1": "Yes", "0": "No"}.get(told(row["gt_answer"]), "")
+    answer = {"1": "Yes", "0": "No"}.get(told(row.get("gt_answer")), "")
     return {**row, "index": index, "answer": answer, "l2-category": row["subcategory"]}
 
 
