@@ -73,27 +73,10 @@ class Solution:
     words: Mapping[str, str]
 
     @property
-    def thought(self) -> str:
-        return self._filled(self.method.thought)
-
-    @property
-    def find(self) -> str:
-        return self._filled(self.method.find)
-
-    @property
-    def report(self) -> str:
-        return self._filled(self.method.report)
-
-    @property
-    def broken(self) -> str:
-        return self._filled(self.method.broken)
-
-    @property
-    def show(self) -> str:
-        return self._filled(self.method.show)
-
-    def _filled(self, text: str) -> str:
-        return Template(text).substitute(self.words)
+    def filled(self) -> Method:
+        """The method, whose texts have these words."""
+        texts = {name: getattr(self.method, name) for name in ("thought", "find", "report", "broken", "show")}
+        return replace(self.method, **{name: Template(text).substitute(self.words) for name, text in texts.items()})
 
 
 _SHOW = "from PIL import Image\nImage.fromarray(mask * 255)"
@@ -275,8 +258,8 @@ def gave_up(example: Example, *, other: Example) -> Example:
     return replace(example, turns=(*slip(example.task.question), answer))
 
 
-def _solution(question: str) -> Solution:
+def _solution(question: str) -> Method:
     solution = solution_of(question)
     if solution is None:
         raise UserError(f"no expert writes code for the question {question!r}; saccade.gym.code_experts lists them")
-    return solution
+    return solution.filled
