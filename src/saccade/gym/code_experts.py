@@ -5,13 +5,14 @@ style is a function of the question too, but for those that answer, which get wh
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 
 from saccade.errors import UserError
-from saccade.tasks.drawing import COLOURS, INK
-from saccade.types import Answer, Example, ExpertTurn, ToolCall
+from saccade.tasks.drawing import COLOURS, INK, Canvas
+from saccade.tasks.scene import Scene, SceneQuestion
+from saccade.types import Answer, AnswerKind, Example, ExpertTurn, Target, ToolCall
 
 PRELUDE = (
     "import cv2\n"
@@ -205,6 +206,21 @@ def one_run(question: str) -> tuple[ExpertTurn, ...]:
     """Everything at once."""
     solution = _solution(question)
     return (code_turn(solution.thought, f"{solution.find}\n{solution.report}"),)
+
+
+def coded_scene(
+    canvas: Canvas, question: str, answer: object, targets: Sequence[Target], kind: AnswerKind = "integer"
+) -> Scene:
+    """What was drawn, with a question that the expert answers by one run of code."""
+    asked = SceneQuestion(
+        question=question,
+        answer=str(answer),
+        answer_kind=kind,
+        targets=tuple(targets),
+        looks=one_run(question),
+        conclusion="",
+    )
+    return Scene(images=(canvas.image,), asked=asked)
 
 
 def two_runs(question: str) -> tuple[ExpertTurn, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.gym.code_experts import DIFFERENCE, SUM_OF_BARS, VALUE, one_run
+from saccade.gym.code_experts import DIFFERENCE, SUM_OF_BARS, VALUE, coded_scene
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, FAINT, INK, ITEMS, Canvas
 from saccade.tasks.scene import (
     Scene,
@@ -215,12 +215,4 @@ def draw_colour_bars(rng: Generator, difficulty: float) -> Scene:
     else:
         (one, colour, _), (two, other, _) = chosen
         answer, question = one + two, SUM_OF_BARS.asked(colour=colour, other=other)
-    asked = SceneQuestion(
-        question=question,
-        answer=str(answer),
-        answer_kind="integer",
-        targets=tuple(target for _, _, target in chosen),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    return coded_scene(canvas, question, answer, [target for _, _, target in chosen])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.gym.code_experts import AREA, LENGTH, one_run
+from saccade.gym.code_experts import AREA, LENGTH, coded_scene
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, INK, Canvas, Coverage
 from saccade.tasks.scene import (
     SIZE_PX,
@@ -146,15 +146,7 @@ def draw_scale_bar(rng: Generator, difficulty: float) -> Scene:
             method = LENGTH if is_line else AREA
             answer, question, target = str(units), method.asked(colour=colour, units=str(bar_units)), drawn
     assert target is not None
-    asked = SceneQuestion(
-        question=question,
-        answer=answer,
-        answer_kind="integer",
-        targets=(target,),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    return coded_scene(canvas, question, answer, [target])
 
 
 def _line(
