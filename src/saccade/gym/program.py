@@ -100,16 +100,17 @@ class Program:
 
 def program(
     *wordings: str,
+    name: str = "",
     solve: Solve | None = None,
     falsify: Ask | None = None,
     axes: tuple[str, ...] = (),
     experts: tuple[ExpertKind, ...] = ("crop", "points", "boxes"),
 ) -> Callable[[Ask], Program]:
-    """Makes the program of the function that asks, under its name, so that the words stand beside it."""
+    """Makes the program of the function that asks, under its own name or another: the words stand beside it."""
 
     def asked_by(ask: Ask) -> Program:
         return Program(
-            name=ask.__name__.lstrip("_"),
+            name=name or ask.__name__.lstrip("_"),
             wordings=wordings,
             ask=ask,
             solve=solve,
