@@ -25,6 +25,15 @@ def _of_line(
 ) -> Program:
     """A program on a line's digits; ``answers`` are asked for equally often where they are named."""
 
+    def solve(state: SceneState, words: Words) -> str:
+        return str(value(digits_of(line_of(state, axis, int(words["number"]) - 1))))
+
+    @program(
+        "What is the {what} of the digits in {axis} {number}?",
+        "Read the digits in {axis} {number}, from the top left. What is their {what}?",
+        name=name,
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         board = board_of(asking.state)
         number = int(asking.rng.integers(board.rows if axis == "row" else board.columns))
@@ -35,18 +44,7 @@ def _of_line(
         said = " ".join(one.get("digit") for one in cells)
         return count_of(value(digits_of(cells)), words, cells, said, wrong=[sum(digits_of(cells)), digits_of(cells)[0]])
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(value(digits_of(line_of(state, axis, int(words["number"]) - 1))))
-
-    return Program(
-        name=name,
-        wordings=(
-            "What is the {what} of the digits in {axis} {number}?",
-            "Read the digits in {axis} {number}, from the top left. What is their {what}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _solve_cell(state: SceneState, words: Words) -> str:
