@@ -150,7 +150,7 @@ def tiny(context: RecipeContext) -> Plan:
     def training() -> Sequence[Task]:
         return [asked(number).task for number in range(settings.rl_questions)]
 
-    def in_epochs(number: int) -> Task:
+    def reinforced_by(number: int) -> Task:
         return asked(in_epochs(number, settings.rl_questions, context.seed)).task
 
     def lesson(index: int, progress: float) -> StreamExample:
@@ -177,7 +177,7 @@ def tiny(context: RecipeContext) -> Plan:
             seed=seed_for(context.seed, "weights"),
         ),
         style="brief",
-        questions=lambda: InOrder(in_epochs),
+        questions=lambda: InOrder(reinforced_by),
         held_out={
             "": held_out(reinforced, settings.evaluation_tasks),
             "other": held_out(other, settings.evaluation_tasks),

@@ -100,7 +100,7 @@ def collect(paths: RunPaths) -> Evidence:
     """Read a run, finished or not. Raises UserError when there is no run at all."""
     info = read_info(paths)
     notes: list[str] = []
-    settings = _read(lambda: read_json_object(paths.settings), {}, notes)
+    settings: Mapping[str, Json] = _read(lambda: read_json_object(paths.settings), {}, notes)
     curves, wall_s = _curves(paths, notes)
     asked = _read(lambda: read_asked(paths.asked), AskedRecord(), notes)
     evaluations = _evaluations(paths, list(curves), asked, notes)
