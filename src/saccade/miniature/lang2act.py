@@ -15,7 +15,7 @@ from saccade.curation.linguistic_tools import ToolCuration
 from saccade.gym.drawn.pages import PageQuestion
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
 from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, in_tools, read_by
-from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, in_small_batches
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, in_epochs, in_small_batches
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols import ChainCall, LinguisticToolbox
 from saccade.protocols.tool_tags import written_tool

@@ -151,7 +151,7 @@ def figure_of(statements: Sequence[Call], what: str = "the text") -> Figure:
     if len(given) > MAX_GIVEN:
         raise LanguageError(f"{what} says {len(given)} things about the figure; at most {MAX_GIVEN} can be solved")
     _check_arcs(resolved, members, what)
-    symbols = _symbols(resolved, goals)
+    symbols = _symbols(resolved)
     return Figure(
         given=tuple(given), goals=goals, points=points, members=members, symbols=symbols, size=_size(given, symbols)
     )
@@ -246,7 +246,7 @@ def _check_arcs(statements: Sequence[Call], members: Mapping[str, tuple[str, ...
                 )
 
 
-def _symbols(statements: Sequence[Call], goals: Sequence[Node]) -> dict[str, Dimension | None]:
+def _symbols(statements: Sequence[Call]) -> dict[str, Dimension | None]:
     names: dict[str, Dimension | None] = {}
     for statement in statements:
         if statement.name in ("Equals", "Find"):
