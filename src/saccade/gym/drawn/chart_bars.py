@@ -42,14 +42,10 @@ LINE = 50
 VALUES = range(5, 96)
 
 
-def value_step(difficulty: float) -> int:
-    """All values of a chart are multiples of this: 20 (on the grid lines) below 0.25, 10 below 0.75, then 5."""
-    return 20 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
-
-
 def values_for(difficulty: float) -> range:
     """The values that a chart of this difficulty may show."""
-    step = value_step(difficulty)
+    # On the grid lines below 0.25.
+    step = 20 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
     return range(step, 100, step)
 
 

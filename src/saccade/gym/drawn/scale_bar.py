@@ -66,15 +66,10 @@ class _Line:
     covered: Coverage
 
 
-def length_step(difficulty: float) -> int:
-    """All lengths are multiples of this many centimetres."""
-    return 10 if difficulty < 0.25 else 5 if difficulty < 0.75 else 2
-
-
 def draw_geometry_length(rng: Generator, difficulty: float) -> Scene:
     """Coloured lines in bands from top to bottom, and a scale bar of 10 cm."""
     count = whole_knob(difficulty, 1, 2, 4)
-    step = length_step(difficulty)
+    step = 10 if difficulty < 0.25 else 5 if difficulty < 0.75 else 2
     bar_px = int(rng.integers(40, 61))
     canvas = Canvas()
     _draw_scale_bar(canvas, bar_px)

@@ -69,13 +69,9 @@ def _read(readings: Readings) -> Program:
         value = value_of(one)
         wrong = tuple(str(value + step) for step in (-minor, minor, round(one.numbers.get("major", 5))))
         question = count_of(value, {"it": one.name, "value": readings.value}, [one], str(value))
-        return _with_near(question, wrong)
+        return replace(question, near=tuple(dict.fromkeys(text for text in wrong if text != question.answer)))
 
     return read
-
-
-def _with_near(question: ProgramQuestion, wrong: Sequence[str]) -> ProgramQuestion:
-    return replace(question, near=tuple(dict.fromkeys(text for text in wrong if text != question.answer)))
 
 
 def _extreme(readings: Readings, *, is_most: bool) -> Program:
