@@ -43,7 +43,7 @@ class Kept(Protocol):
     def as_json(self) -> Mapping[str, Json]: ...
 
 
-class Report(Protocol):
+class WrittenReport(Protocol):
     """Counts over the outcomes of a curation."""
 
     def describe(self) -> str: ...
@@ -117,7 +117,7 @@ class Journal(Generic[Outcome]):
         write_text_atomic(path, text)
         return path
 
-    def write_report(self, report: Report) -> None:
+    def write_report(self, report: WrittenReport) -> None:
         """Writes a report as JSON and as text."""
         self.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
         self.write("report.txt", report.describe())
