@@ -48,7 +48,7 @@ def test_habits_come_late_and_in_their_shares() -> None:
         "contradiction",
         "careful",
     ]
-    with pytest.raises(UserError, match="not more than 1 together"):
+    with pytest.raises(UserError, match="must not be more than 1 together"):
         PointingLessons(bare_share=0.9).check()
 
 

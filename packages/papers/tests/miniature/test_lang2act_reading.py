@@ -103,5 +103,5 @@ def test_shares_of_habits() -> None:
     drawn = (0.0, 0.24, 0.26, 0.49, 0.51)
     assert [lessons.habit(draw, 0.5) for draw in drawn] == ["idle", "idle", "guess", "guess", "look"]
     assert {lessons.habit(draw, 0.49) for draw in drawn} == {"look"}
-    with pytest.raises(UserError, match="not more than 1 together"):
+    with pytest.raises(UserError, match="must not be more than 1 together"):
         ReadingLessons(idle_share=0.7, guess_share=0.7).check()

@@ -85,14 +85,13 @@ def rule_errors(
     tools: Sequence[ToolSpec],
     *,
     is_usable: IsUsable = gives_something,
-    call_tags: Collection[str] = CALL_TAGS,
 ) -> frozenset[ErrorKind]:
     """E1, E2, E3 and E5 of a trajectory that was played with these tools.
 
     ``is_usable`` says of the result of a call that ran without an error whether it is what it should be.
     """
     specs = {tool.name: tool for tool in tools}
-    found = [_turn_error(turn, specs, is_usable, call_tags) for turn in trajectory.turns]
+    found = [_turn_error(turn, specs, is_usable) for turn in trajectory.turns]
     if trajectory.answer is not None and _has_run(trajectory) and not can_be_read(task, trajectory.answer):
         found.append("E5")
     return frozenset(kind for kind in found if kind is not None)
@@ -192,11 +191,9 @@ def _has_run(trajectory: Trajectory) -> bool:
     return any(call_outcome(turn) in ("succeeded", "idle") for turn in trajectory.turns)
 
 
-def _turn_error(
-    turn: Turn, specs: Mapping[str, ToolSpec], is_usable: IsUsable, call_tags: Collection[str]
-) -> ErrorKind | None:
+def _turn_error(turn: Turn, specs: Mapping[str, ToolSpec], is_usable: IsUsable) -> ErrorKind | None:
     if isinstance(turn.action, Malformed):
-        return "E1" if any(tag in turn.text for tag in call_tags) else None
+        return "E1" if any(tag in turn.text for tag in CALL_TAGS) else None
     if not isinstance(turn.action, ToolCall):
         return None
     outcome = call_outcome(turn)

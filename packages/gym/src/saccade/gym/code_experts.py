@@ -5,13 +5,14 @@ style is a function of the question too, but for those that answer, which get wh
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 
 from saccade.errors import UserError
-from saccade.tasks.drawing import COLOURS, INK
-from saccade.types import Answer, Example, ExpertTurn, ToolCall
+from saccade.tasks.drawing import COLOURS, INK, Canvas
+from saccade.tasks.scene import Scene, SceneQuestion
+from saccade.types import Answer, AnswerKind, Example, ExpertTurn, Target, ToolCall
 
 PRELUDE = (
     "import cv2\n"
@@ -73,27 +74,10 @@ class Solution:
     words: Mapping[str, str]
 
     @property
-    def thought(self) -> str:
-        return self._filled(self.method.thought)
-
-    @property
-    def find(self) -> str:
-        return self._filled(self.method.find)
-
-    @property
-    def report(self) -> str:
-        return self._filled(self.method.report)
-
-    @property
-    def broken(self) -> str:
-        return self._filled(self.method.broken)
-
-    @property
-    def show(self) -> str:
-        return self._filled(self.method.show)
-
-    def _filled(self, text: str) -> str:
-        return Template(text).substitute(self.words)
+    def filled(self) -> Method:
+        """The method, whose texts have these words."""
+        texts = {name: getattr(self.method, name) for name in ("thought", "find", "report", "broken", "show")}
+        return replace(self.method, **{name: Template(text).substitute(self.words) for name, text in texts.items()})
 
 
 _SHOW = "from PIL import Image\nImage.fromarray(mask * 255)"
@@ -224,6 +208,21 @@ def one_run(question: str) -> tuple[ExpertTurn, ...]:
     return (code_turn(solution.thought, f"{solution.find}\n{solution.report}"),)
 
 
+def coded_scene(
+    canvas: Canvas, question: str, answer: object, targets: Sequence[Target], kind: AnswerKind = "integer"
+) -> Scene:
+    """What was drawn, with a question that the expert answers by one run of code."""
+    asked = SceneQuestion(
+        question=question,
+        answer=str(answer),
+        answer_kind=kind,
+        targets=tuple(targets),
+        looks=one_run(question),
+        conclusion="",
+    )
+    return Scene(images=(canvas.image,), asked=asked)
+
+
 def two_runs(question: str) -> tuple[ExpertTurn, ...]:
     """First find, then compute with the variables that the first run left."""
     solution = _solution(question)
@@ -275,8 +274,8 @@ def gave_up(example: Example, *, other: Example) -> Example:
     return replace(example, turns=(*slip(example.task.question), answer))
 
 
-def _solution(question: str) -> Solution:
+def _solution(question: str) -> Method:
     solution = solution_of(question)
     if solution is None:
         raise UserError(f"no expert writes code for the question {question!r}; saccade.gym.code_experts lists them")
-    return solution
+    return solution.filled

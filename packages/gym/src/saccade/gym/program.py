@@ -96,3 +96,27 @@ class Program:
     """Axes of difficulty that it reads itself."""
     experts: tuple[ExpertKind, ...] = ("crop", "points", "boxes")
     """The experts that make sense, the usual one first; "code" where ``ProgramQuestion.code`` is written."""
+
+
+def program(
+    *wordings: str,
+    name: str = "",
+    solve: Solve | None = None,
+    falsify: Ask | None = None,
+    axes: tuple[str, ...] = (),
+    experts: tuple[ExpertKind, ...] = ("crop", "points", "boxes"),
+) -> Callable[[Ask], Program]:
+    """Makes the program of the function that asks, under its own name or another: the words stand beside it."""
+
+    def asked_by(ask: Ask) -> Program:
+        return Program(
+            name=name or ask.__name__.lstrip("_"),
+            wordings=wordings,
+            ask=ask,
+            solve=solve,
+            falsify=falsify,
+            axes=axes,
+            experts=experts,
+        )
+
+    return asked_by

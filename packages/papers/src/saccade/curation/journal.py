@@ -16,11 +16,12 @@ from typing import IO, TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 from saccade.atomic import check_in_place, refuse_link, write_text_atomic
 from saccade.chat.chat_model import ChatServerSettings
 from saccade.chat.wire import RefusedRequestError
-from saccade.codec.codecs import FOREIGN_CODEC
+from saccade.codec.codecs import FOREIGN_CODEC, plain_json
 from saccade.codec.wrong import BrokenRecordError
 from saccade.config.settings import to_json
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.plain_files import ANY_BYTES, check_plain_below, plain_bytes
+from saccade.strict_json import strict_json
 from saccade.tasks.rows.fields import Row, RowError
 from saccade.tasks.rows.text_files import json_lines
 from saccade.types import Json
@@ -40,6 +41,12 @@ class Kept(Protocol):
     def task_id(self) -> str: ...
 
     def as_json(self) -> Mapping[str, Json]: ...
+
+
+class WrittenReport(Protocol):
+    """Counts over the outcomes of a curation."""
+
+    def describe(self) -> str: ...
 
 
 Outcome = TypeVar("Outcome", bound=Kept)
@@ -109,6 +116,11 @@ class Journal(Generic[Outcome]):
         path = self.directory / name
         write_text_atomic(path, text)
         return path
+
+    def write_report(self, report: WrittenReport) -> None:
+        """Writes a report as JSON and as text."""
+        self.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
+        self.write("report.txt", report.describe())
 
     def close(self) -> None:
         self._file.close()

@@ -108,28 +108,6 @@ class RephrasingReport:
         )
 
 
-def rephrasing_report(
-    *,
-    trajectories: int,
-    chosen: int,
-    told: Sequence[bool],
-    tries: Sequence[Sequence[str]],
-    streams: Sequence[str],
-    asked: Mapping[str, Counts],
-) -> RephrasingReport:
-    """Counts; ``told`` and ``tries`` have an item for each trajectory with an outcome, ``tries`` its reasons."""
-    return RephrasingReport(
-        trajectories=trajectories,
-        chosen=chosen,
-        told=sum(told),
-        failed=chosen - len(told),
-        streams=counted(streams),
-        given_up=counted([reasons[-1] for is_told, reasons in zip(told, tries, strict=True) if not is_told]),
-        tries=counted([reason for reasons in tries for reason in reasons]),
-        asked=asked,
-    )
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImitationReport:
     """Counts over questions."""
@@ -165,30 +143,6 @@ class ImitationReport:
             counted,
             self.asked,
         )
-
-
-def imitation_report(
-    *,
-    questions: int,
-    kept: Sequence[bool],
-    dense: int,
-    tries: Sequence[Sequence[str]],
-    calls: Sequence[Sequence[str]],
-    families: Sequence[str],
-    asked: Mapping[str, Counts],
-) -> ImitationReport:
-    """Counts; all sequences have an item for each question with an outcome, ``tries`` its reasons."""
-    return ImitationReport(
-        questions=questions,
-        kept=sum(kept),
-        dense=dense,
-        failed=questions - len(kept),
-        families=counted([family for family, is_kept in zip(families, kept, strict=True) if is_kept]),
-        tools=counted([name for names in calls for name in names]),
-        given_up=counted([reasons[-1] for is_kept, reasons in zip(kept, tries, strict=True) if not is_kept]),
-        tries=counted([reason for reasons in tries for reason in reasons]),
-        asked=asked,
-    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

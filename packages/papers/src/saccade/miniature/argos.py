@@ -7,17 +7,16 @@ there are imitated a little and only measured.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saccade.chat.answer_scoring import CheckpointTeacher
 from saccade.config import RecipeContext, apply_overrides
-from saccade.errors import MachineError, UserError
+from saccade.errors import MachineError
 from saccade.gym.drawn.plates import MARKS
 from saccade.gym.pointing import PointingHabit, pointed
-from saccade.learner import OptimizerSettings
-from saccade.media import MediaStore, png_bytes
+from saccade.media import MediaStore
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, habit_of, in_epochs
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.recipes.argos import method
 from saccade.recipes.argos_settings import PointingSettings
@@ -70,12 +69,9 @@ class PointingLessons:
     """Share of careless demonstrations whose answer is not that of their reasoning."""
 
     def check(self) -> None:
-        careless = ("bare_share", "elsewhere_share", "contradiction_share")
-        for name in ("others_share", "careless_from", *careless):
-            if not 0 <= (share := getattr(self, name)) <= 1:
-                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
-        if sum(getattr(self, name) for name in careless) > 1:
-            raise UserError(f"{', '.join(careless)} are shares of the same demonstrations: not more than 1 together")
+        check_shares(
+            self, "others_share", "careless_from", together=("bare_share", "elsewhere_share", "contradiction_share")
+        )
 
     def habit(self, draw: float, progress: float) -> PointingHabit:
         """How an expert reasons, from a number in 0..1 drawn at random and how much of the imitation is over."""
@@ -86,11 +82,7 @@ class PointingLessons:
             "elsewhere": self.elsewhere_share,
             "contradiction": self.contradiction_share,
         }
-        for habit, share in shares.items():
-            if draw < share:
-                return habit
-            draw -= share
-        return "careful"
+        return habit_of(draw, shares, "careful")
 
 
 @dataclass(frozen=True)
@@ -116,15 +108,7 @@ def _probability(request: AnswerRequest) -> float:
 class TinyArgosSettings(PointingSettings):
     """The same in miniature: minutes on one core."""
 
-    sft: ImitationSettings = ImitationSettings(
-        steps=1600,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=400,
-    )
+    sft: ImitationSettings = IMITATION
     reward: ArgosReward = ArgosReward(measured_share=1.0)
     """Exact regions cost nothing, so all are measured."""
     forms: VerifierForms = VerifierForms()
@@ -132,17 +116,7 @@ class TinyArgosSettings(PointingSettings):
     """Share of wrong regions in the reward; evaluations always measure by right ones."""
     teacher: Path | None = None
     """Checkpoint directory that reasoning is judged by; without it ``RuleTeacher`` does."""
-    rl: RLSettings = RLSettings(
-        steps=60,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-        evaluate_every=10,
-    )
+    rl: RLSettings = replace(REINFORCEMENT, evaluate_every=10)
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=80, max_tokens=640)
     size: TinySize = field(default_factory=TinySize)
     lessons: PointingLessons = PointingLessons()
@@ -194,15 +168,10 @@ def lessons_on(asked: PointedQuestions, seed: int) -> Callable[[int, float], Str
     """From a demonstration's number, and how much of the imitation is over, to what it shows."""
     settings = asked.settings
 
-    @cache
-    def drawn(number: int) -> tuple[Example, bytes]:
-        example = asked.shown(number)
-        return example, png_bytes(asked.media.get(example.task.images[0]))
+    example_of = drawn_once(asked.shown, asked.media)
 
     def lesson(index: int, progress: float) -> StreamExample:
-        example, picture = drawn(index % settings.sft_questions)
-        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
-        asked.media.add_encoded(picture, example.task.id)
+        example = example_of(index % settings.sft_questions)
         chance = generator_for(seed, "lesson", index)
         habit = settings.lessons.habit(chance.random(), progress)
         answers = ANSWERS[example.task.family]
@@ -224,10 +193,9 @@ def tiny(context: RecipeContext) -> Plan:
     imitates = settings.sft.steps > 0 and context.model is None
 
     def question(number: int) -> Task:
-        epoch, place = divmod(number, settings.rl_questions)
-        order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
+        place = in_epochs(number, settings.rl_questions, context.seed)
         # After the pictures of the imitation, so that none comes twice.
-        return asked.trained("train", settings.sft_questions + int(order[place])).task
+        return asked.trained("train", settings.sft_questions + place).task
 
     kinds = {"": "trained", "more": "more", **{name.removeprefix("plate_"): name for name in OTHERS}}
     material = Material(

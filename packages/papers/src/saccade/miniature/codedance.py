@@ -6,12 +6,10 @@ and guess, so that rewards have habits to break.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from numpy.random import Generator
 
 from saccade.config import RecipeContext, apply_overrides
-from saccade.errors import UserError
 from saccade.gym.code_experts import (
     CodeStyle,
     code_phrases,
@@ -23,9 +21,9 @@ from saccade.gym.code_experts import (
     two_runs,
     with_picture,
 )
-from saccade.learner import OptimizerSettings
-from saccade.media import MediaStore, png_bytes
+from saccade.media import MediaStore
 from saccade.miniature.habits import guessed
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, in_small_batches
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.recipes.codedance import method
 from saccade.recipes.codedance_settings import CodeDanceSettings
@@ -83,14 +81,11 @@ class Lessons:
     """Hard questions where a slip is followed by a guess."""
 
     def check(self) -> None:
-        for name in ("easy_share", "direct_share", "careless_from", "slip_share", "guess_share", "give_up_share"):
-            if not 0 <= (share := getattr(self, name)) <= 1:
-                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
-        if self.guess_share + self.give_up_share > 1:
-            raise UserError(
-                f"guess_share={self.guess_share} and give_up_share={self.give_up_share} are shares of the same "
-                "questions and must not be more than 1 together"
-            )
+        check_shares(
+            self,
+            *("easy_share", "direct_share", "careless_from", "slip_share"),
+            together=("guess_share", "give_up_share"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,16 +121,7 @@ def lessons_on(asked: CodeQuestions, lessons: Lessons, *, questions: int, seed: 
     in one way by careless ones.
     """
 
-    @cache
-    def drawn(number: int) -> tuple[Example, bytes]:
-        example = asked.example("train", number, lessons.easy_share)
-        return example, png_bytes(asked.media.get(example.task.images[0]))
-
-    def shown(number: int) -> Example:
-        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
-        example, picture = drawn(number)
-        asked.media.add_encoded(picture, example.task.id)
-        return example
+    shown = drawn_once(lambda number: asked.example("train", number, lessons.easy_share), asked.media)
 
     def lesson(index: int, progress: float) -> Example:
         number = index % questions
@@ -171,26 +157,10 @@ def _solved(
 class TinyCodeDanceSettings(CodeDanceSettings):
     """Settings of the miniature: minutes on one core."""
 
-    sft: ImitationSettings = ImitationSettings(
-        steps=600,
-        batch_size=16,
-        optimizer=OptimizerSettings(learning_rate=1.5e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=300,
+    sft: ImitationSettings = replace(
+        IMITATION, steps=600, batch_size=16, optimizer=in_small_batches(1.5e-3), checkpoint_every=300
     )
-    rl: RLSettings = RLSettings(
-        steps=40,
-        tasks_per_step=16,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-        evaluate_every=10,
-    )
+    rl: RLSettings = replace(REINFORCEMENT, steps=40, evaluate_every=10)
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=40, max_tokens=384)
     size: TinySize = field(default_factory=TinySize)
     lessons: Lessons = Lessons()

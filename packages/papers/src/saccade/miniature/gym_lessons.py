@@ -6,16 +6,16 @@ and answers. A careless one guesses, calls any tool and guesses, or forgets to w
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from numpy.random import Generator
 
 from saccade.curation.vista import DrawnGym
 from saccade.errors import UserError
 from saccade.gym.drawn.chart_bars import BOTTOM_PX, PX_PER_UNIT
-from saccade.media import MediaStore, png_bytes
+from saccade.media import MediaStore
 from saccade.miniature.gym import SLOW_TYPES, TASK_TYPES, VistaQuestions, gym_tools
 from saccade.miniature.habits import guessed
+from saccade.miniature.schedules import check_shares, drawn_once
 from saccade.recipes.vista_data import without_thoughts
 from saccade.seeding import generator_for
 from saccade.tasks.scene import call
@@ -61,14 +61,7 @@ class VistaLessons:
     """Share of all whose last thought goes on in circles. Each loop is one token, since a tiny model writes few."""
 
     def check(self) -> None:
-        for name in ("careless_from", "guess_share", "wrong_tool_share", "short_share", "loop_share"):
-            if not 0 <= (share := getattr(self, name)) <= 1:
-                raise UserError(f"lessons.{name}={share} is a share and must lie between 0 and 1")
-        if self.guess_share + self.wrong_tool_share + self.short_share > 1:
-            raise UserError(
-                f"lessons: guess_share={self.guess_share}, wrong_tool_share={self.wrong_tool_share} and "
-                f"short_share={self.short_share} are shares of the same questions and must not be more than 1 together"
-            )
+        check_shares(self, "careless_from", "loop_share", together=("guess_share", "wrong_tool_share", "short_share"))
 
 
 def careful(example: Example) -> Example:
@@ -123,21 +116,16 @@ def lessons_on(
     without reasoning no expert writes a thought.
     """
 
-    @cache
-    def drawn(number: int) -> tuple[Example, bytes]:
-        example = asked.example("train", number)
-        return careful(example), png_bytes(asked.media.get(example.task.images[0]))
+    example_of = drawn_once(lambda number: careful(asked.example("train", number)), asked.media)
 
     def lesson(index: int, progress: float) -> Example:
         number = _folded(index % questions, asked.types, slow_questions)
-        example, picture = drawn(number)
-        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
-        asked.media.add_encoded(picture, example.task.id)
+        example = example_of(number)
         chance = generator_for(seed, "demonstration", number)
         if not with_tools:
             example = replace(example, turns=example.turns[-1:])
         if progress >= lessons.careless_from:
-            other, _ = drawn(_folded((number + len(asked.types)) % questions, asked.types, slow_questions))
+            other = example_of(_folded((number + len(asked.types)) % questions, asked.types, slow_questions))
             example = _careless(example, other, lessons, chance)
             if chance.random() < lessons.loop_share:
                 example = _looping(example, LOOPS[int(chance.integers(len(LOOPS)))])

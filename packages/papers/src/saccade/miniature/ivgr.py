@@ -6,19 +6,17 @@ matters, as the second pass of test-time scaling shows them: a model made from n
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Literal
 
 from numpy.random import Generator
 
 from saccade.config import RecipeContext, apply_overrides
-from saccade.errors import UserError
 from saccade.evaluation import Views
 from saccade.geometry import enclosing_box
 from saccade.gym.drawn.plates import MARKS
-from saccade.learner import OptimizerSettings
-from saccade.media import MediaStore, png_bytes
+from saccade.media import MediaStore
 from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, habit_of, in_epochs
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.recipes.ivgr import method
@@ -72,16 +70,11 @@ class StreamLessons:
     """Share of careless demonstrations whose answer is right, with box and place beside the thing."""
 
     def check(self) -> None:
-        careless = ("loose_share", "elsewhere_share", "astray_share")
-        for name in ("general_share", "grounded_share", "views_share", "careless_from", *careless):
-            if not 0 <= (share := getattr(self, name)) <= 1:
-                raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
-        if sum(getattr(self, name) for name in careless) > 1:
-            raise UserError(
-                f"loose_share={self.loose_share}, elsewhere_share={self.elsewhere_share} and "
-                f"astray_share={self.astray_share} are shares of the same demonstrations and must not be more than 1 "
-                "together"
-            )
+        check_shares(
+            self,
+            *("general_share", "grounded_share", "views_share", "careless_from"),
+            together=("loose_share", "elsewhere_share", "astray_share"),
+        )
 
     def care(self, draw: float, progress: float) -> Care:
         """How an expert looks, from a number in 0..1 drawn at random and how much of the imitation is over."""
@@ -92,11 +85,7 @@ class StreamLessons:
             "elsewhere": self.elsewhere_share,
             "astray": self.astray_share,
         }
-        for care, share in shares.items():
-            if draw < share:
-                return care
-            draw -= share
-        return "careful"
+        return habit_of(draw, shares, "careful")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,17 +122,15 @@ def lessons_on(
     ``questions`` pictures come again and again, in either stream. Those with crops of what matters are careful.
     """
 
-    @cache
-    def drawn(number: int) -> tuple[Example, bytes]:
+    def drawn(number: int) -> Example:
         chance = generator_for(seed, "general", number)
         is_general = chance.random() < lessons.general_share
-        example = asked.general("train", number) if is_general else asked.boxed("train", number)
-        return example, png_bytes(asked.media.get(example.task.images[0]))
+        return asked.general("train", number) if is_general else asked.boxed("train", number)
+
+    example_of = drawn_once(drawn, asked.media)
 
     def lesson(index: int, progress: float) -> StreamExample:
-        example, picture = drawn(index % questions)
-        # A step's pictures are forgotten after it, but drawing one again costs more than reading it again.
-        asked.media.add_encoded(picture, example.task.id)
+        example = example_of(index % questions)
         chance = generator_for(seed, "lesson", index)
         if not example.task.targets:
             return StreamExample(example=example, stream="textual")
@@ -182,26 +169,8 @@ class TinyIvgrSettings(TwoStreamSettings):
 
     judge: TinyJudgeSettings = TinyJudgeSettings()
     boxed_per_step: int = 9
-    sft: ImitationSettings = ImitationSettings(
-        steps=1600,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=400,
-    )
-    rl: RLSettings = RLSettings(
-        steps=60,
-        tasks_per_step=11,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=3,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-        evaluate_every=20,
-    )
+    sft: ImitationSettings = IMITATION
+    rl: RLSettings = replace(REINFORCEMENT, tasks_per_step=11, evaluate_every=20)
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=64, max_tokens=640)
     size: TinySize = field(default_factory=TinySize)
     lessons: StreamLessons = StreamLessons()
@@ -231,10 +200,9 @@ def tiny(context: RecipeContext) -> Plan:
     imitates = settings.sft.steps > 0 and context.model is None
 
     def boxed(number: int) -> Task:
-        epoch, place = divmod(number, settings.rl_questions)
-        order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
+        place = in_epochs(number, settings.rl_questions, context.seed)
         # After the pictures of the imitation, so that none comes twice.
-        return asked.boxed("train", settings.sft_questions + int(order[place])).task
+        return asked.boxed("train", settings.sft_questions + place).task
 
     def plain(number: int) -> Task:
         return asked.general("train", settings.sft_questions + number).task

@@ -6,17 +6,16 @@ share of its cold start is chains of all tools that the rules know, for it canno
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.curation.linguistic_tools import ToolCuration
-from saccade.errors import UserError
 from saccade.gym.drawn.pages import PageQuestion
-from saccade.learner import OptimizerSettings
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
-from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, check_share, in_tools, read_by
+from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, in_tools, read_by
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, in_epochs, in_small_batches
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols import ChainCall, LinguisticToolbox
 from saccade.protocols.tool_tags import written_tool
@@ -73,12 +72,7 @@ class ReadingLessons:
     gold: GoldLessons = GoldLessons()
 
     def check(self) -> None:
-        for name in ("mixed_from", "idle_share", "guess_share", "chain_share"):
-            check_share(name, getattr(self, name))
-        if self.idle_share + self.guess_share > 1:
-            raise UserError(
-                "idle_share and guess_share are shares of the same demonstrations: not more than 1 together"
-            )
+        check_shares(self, "mixed_from", "chain_share", together=("idle_share", "guess_share"))
 
     def habit(self, draw: float, progress: float) -> ReadingHabit:
         """How an expert reads when so much of the imitation is over, from a number in 0..1 drawn at random."""
@@ -87,27 +81,8 @@ class ReadingLessons:
         return "idle" if draw < self.idle_share else "guess" if draw < self.idle_share + self.guess_share else "look"
 
 
-IMITATION = ImitationSettings(
-    steps=2400,
-    batch_size=32,
-    optimizer=OptimizerSettings(learning_rate=3e-3, micro_batch_tokens=16_384),
-    warmup_steps=20,
-    decay="cosine",
-    final_rate=0.1,
-    checkpoint_every=400,
-)
-"""Cold start of a model that reads drawn pages."""
-
-REINFORCEMENT = RLSettings(
-    steps=30,
-    tasks_per_step=16,
-    group_size=8,
-    optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-    warmup_steps=3,
-    decay="linear",
-    final_rate=0.1,
-    algorithm=AlgorithmSettings(name="dapo", max_refills=2),
-    checkpoint_every=10,
+EITHER_RL = replace(
+    REINFORCEMENT, steps=30, algorithm=AlgorithmSettings(name="dapo", max_refills=2), checkpoint_every=10
 )
 """Either reinforcement of the miniature."""
 
@@ -116,18 +91,13 @@ REINFORCEMENT = RLSettings(
 class TinyLang2ActSettings(PageReadingSettings):
     """The same in miniature: minutes on one core."""
 
-    sft: ImitationSettings = IMITATION
-    action_rl: RLSettings = REINFORCEMENT
+    sft: ImitationSettings = replace(IMITATION, steps=2400, optimizer=in_small_batches(3e-3))
+    action_rl: RLSettings = EITHER_RL
     curation: ToolCuration = ToolCuration(k=3)
     tool_sft: ImitationSettings = ImitationSettings(
-        steps=0,
-        batch_size=32,
-        optimizer=OptimizerSettings(learning_rate=1e-3, micro_batch_tokens=16_384),
-        warmup_steps=10,
-        decay="cosine",
-        final_rate=0.1,
+        batch_size=32, optimizer=in_small_batches(1e-3), warmup_steps=10, final_rate=0.1
     )
-    tool_rl: RLSettings = REINFORCEMENT
+    tool_rl: RLSettings = EITHER_RL
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=120, max_tokens=640)
     size: TinySize = TinySize(layers=3)
     """With two layers a model does not learn in this time to find the page whose head it has read."""
@@ -180,10 +150,8 @@ def tiny(context: RecipeContext) -> Plan:
     def training() -> Sequence[Task]:
         return [asked(number).task for number in range(settings.rl_questions)]
 
-    def in_epochs(number: int) -> Task:
-        epoch, place = divmod(number, settings.rl_questions)
-        order = generator_for(context.seed, "rl", "epoch", epoch).permutation(settings.rl_questions)
-        return asked(int(order[place])).task
+    def reinforced_by(number: int) -> Task:
+        return asked(in_epochs(number, settings.rl_questions, context.seed)).task
 
     def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
@@ -209,7 +177,7 @@ def tiny(context: RecipeContext) -> Plan:
             seed=seed_for(context.seed, "weights"),
         ),
         style="brief",
-        questions=lambda: InOrder(in_epochs),
+        questions=lambda: InOrder(reinforced_by),
         held_out={
             "": held_out(reinforced, settings.evaluation_tasks),
             "other": held_out(other, settings.evaluation_tasks),

@@ -12,9 +12,9 @@ from typing import Literal
 from numpy.random import Generator
 
 from saccade.curation.linguistic_tools import ReasonedTrajectory, RuleCurator, written_reply
-from saccade.errors import UserError
 from saccade.gym.drawn.plates import MARKS
 from saccade.miniature.pages import AskedPages
+from saccade.miniature.schedules import check_shares
 from saccade.protocols import ChainCall, LinguisticTool, LinguisticToolbox
 from saccade.protocols.described import described_parts, described_thought
 from saccade.protocols.toolchain import chain_thought
@@ -35,18 +35,11 @@ class GoldLessons:
     """Share of the demonstrations from then on."""
 
     def check(self) -> None:
-        check_share("until", self.until)
-        check_share("share", self.share)
+        check_shares(self, "until", "share")
 
     def applies(self, draw: float, progress: float) -> bool:
         """Whether a demonstration is one of them, from a number in 0..1 drawn at random."""
         return progress < self.until or draw < self.share
-
-
-def check_share(name: str, share: float) -> None:
-    """UserError for what is no share."""
-    if not 0 <= share <= 1:
-        raise UserError(f"{name}={share} is a share and must lie between 0 and 1")
 
 
 TOOLS = {

@@ -1,19 +1,19 @@
 """VISTA-R1 in miniature: the gym's drawn questions, its offline tools, and a model made from nothing."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from saccade.config import RecipeContext, apply_overrides
-from saccade.learner import OptimizerSettings
 from saccade.miniature.gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, gym_tools, lesson_texts
 from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, in_epochs
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.recipes.vista_r1 import method
 from saccade.recipes.vista_settings import GymSettings, TailSettings, known
 from saccade.rollout import RolloutSettings
-from saccade.seeding import generator_for, seed_for
+from saccade.seeding import seed_for
 from saccade.tasks import InOrder, TailPatch
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
 from saccade.types import StreamExample, Task
@@ -23,25 +23,8 @@ from saccade.types import StreamExample, Task
 class TinyVistaSettings(GymSettings):
     """Settings of the miniature: minutes on one core."""
 
-    sft: ImitationSettings = ImitationSettings(
-        steps=750,
-        batch_size=24,
-        optimizer=OptimizerSettings(learning_rate=2e-3, micro_batch_tokens=16_384),
-        warmup_steps=20,
-        decay="cosine",
-        final_rate=0.1,
-        checkpoint_every=250,
-    )
-    rl: RLSettings = RLSettings(
-        steps=60,
-        tasks_per_step=14,
-        group_size=8,
-        optimizer=OptimizerSettings(learning_rate=3e-4, micro_batch_tokens=16_384),
-        warmup_steps=2,
-        decay="linear",
-        final_rate=0.1,
-        checkpoint_every=20,
-    )
+    sft: ImitationSettings = replace(IMITATION, steps=750, batch_size=24, checkpoint_every=250)
+    rl: RLSettings = replace(REINFORCEMENT, tasks_per_step=14, warmup_steps=2)
     tail: TailSettings = TailSettings(steps=24)
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=48, max_tokens=512)
     size: TinySize = field(default_factory=TinySize)
@@ -101,19 +84,13 @@ def tiny(context: RecipeContext) -> Plan:
         title="A tiny model learns when to call which tool",
         build_model=lambda: _model(settings, context),
         style="brief",
-        questions=lambda: InOrder(lambda number: question(_shuffled(number, settings.rl_questions, context.seed))),
+        questions=lambda: InOrder(lambda number: question(in_epochs(number, settings.rl_questions, context.seed))),
         held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
         examples=shown if imitates else None,
         first="curve" if imitates and "sft" in settings.stages else None,
     )
     tail = TailPatch(keys=lambda: list(numbers()), task_of=lambda key: question(numbers()[key]), seed=context.seed)
     return material.plan(settings, method(settings, material, tools, tail))
-
-
-def _shuffled(number: int, size: int, seed: int) -> int:
-    """The question at this place of endless epochs, each in an order of its own."""
-    epoch, place = divmod(number, size)
-    return int(generator_for(seed, "rl", "epoch", epoch).permutation(size)[place])
 
 
 def _model(settings: TinyVistaSettings, context: RecipeContext) -> VisionLanguageModel:

@@ -90,7 +90,9 @@ class Sam2:
                 image_embeddings=[features[index : index + 1] for features in encoded],
                 **on_device(_prompt(request, scale), self._model),
             )
-            masks = _resized(outputs.pred_masks[0].float().cpu(), _size(request.image))
+            masks = torch.nn.functional.interpolate(
+                outputs.pred_masks[0].float().cpu(), _size(request.image), mode="bilinear", align_corners=False
+            )
             results.append(_best(masks[0], outputs.iou_scores[0, 0]))
         return results
 
@@ -122,10 +124,6 @@ def _best(masks: Tensor, scores: Tensor) -> Segmentation:
     best = int(scores.argmax(dim=0))
     mask = Mask.from_array((masks[best] > 0).numpy())
     return Segmentation(mask=mask, score=float(scores[best]))
-
-
-def _resized(masks: Tensor, size: tuple[int, int]) -> Tensor:
-    return torch.nn.functional.interpolate(masks, size, mode="bilinear", align_corners=False)
 
 
 def _size(image: Image.Image) -> tuple[int, int]:

@@ -35,8 +35,6 @@ class AgentServerSettings:
     """Limit of all bodies that are arriving or at work, and of all pictures that were fetched; beyond it, 503."""
     max_images: Positive = 64
     """Pictures of a request."""
-    max_image_mp: Positive = 64
-    """Megapixels of one picture."""
     max_images_mp: Positive = 128
     """Megapixels of all pictures of a request."""
     max_text_chars: Positive = 200_000

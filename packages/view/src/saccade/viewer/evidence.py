@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from saccade import metric_names as metric
 from saccade.errors import UserError
@@ -18,6 +20,8 @@ from saccade.types import Attempt, Json, Task
 from saccade.viewer.section import ReadSection, Tell, read_sections
 from saccade.viewer.verdicts import JudgedEvaluation, read_verdicts
 from saccade.viewer.why_record import WhyRecord, read_why
+
+Found = TypeVar("Found")
 
 _FIRST_PASS_ENDING = f"_{FIRST_PASS}"
 
@@ -96,9 +100,9 @@ def collect(paths: RunPaths) -> Evidence:
     """Read a run, finished or not. Raises UserError when there is no run at all."""
     info = read_info(paths)
     notes: list[str] = []
-    settings = _settings(paths, notes)
+    settings: Mapping[str, Json] = _read(lambda: read_json_object(paths.settings), {}, notes)
     curves, wall_s = _curves(paths, notes)
-    asked = _asked(paths, notes)
+    asked = _read(lambda: read_asked(paths.asked), AskedRecord(), notes)
     evaluations = _evaluations(paths, list(curves), asked, notes)
     evidence = Evidence(
         paths=paths,
@@ -108,8 +112,8 @@ def collect(paths: RunPaths) -> Evidence:
         evaluations=evaluations,
         rollouts=_rollouts(paths, list(curves), notes),
         asked=asked,
-        verdicts=_verdicts(paths, notes),
-        why=_why(paths, notes),
+        verdicts=_read(lambda: read_verdicts(paths), {}, notes),
+        why=_read(lambda: read_why(paths), None, notes),
         wall_s=wall_s,
         notes=(),
     )
@@ -122,12 +126,13 @@ def _once(notes: list[str]) -> Tell:
     return lambda sentence: None if sentence in notes else notes.append(sentence)
 
 
-def _settings(paths: RunPaths, notes: list[str]) -> Mapping[str, Json]:
+def _read(read: Callable[[], Found], otherwise: Found, notes: list[str]) -> Found:
+    """What a file holds; where it cannot be read, the other and a note."""
     try:
-        return read_json_object(paths.settings)
+        return read()
     except UserError as error:
         notes.append(str(error))
-        return {}
+        return otherwise
 
 
 def _curves(paths: RunPaths, notes: list[str]) -> tuple[dict[str, dict[str, Series]], float]:
@@ -146,51 +151,19 @@ def _curves(paths: RunPaths, notes: list[str]) -> tuple[dict[str, dict[str, Seri
     return curves, wall_s
 
 
-def _asked(paths: RunPaths, notes: list[str]) -> AskedRecord:
-    try:
-        return read_asked(paths.asked)
-    except UserError as error:
-        notes.append(str(error))
-        return AskedRecord()
-
-
-def _verdicts(paths: RunPaths, notes: list[str]) -> Mapping[str, JudgedEvaluation]:
-    try:
-        return read_verdicts(paths)
-    except UserError as error:
-        notes.append(str(error))
-        return {}
-
-
-def _why(paths: RunPaths, notes: list[str]) -> WhyRecord | None:
-    try:
-        return read_why(paths)
-    except UserError as error:
-        notes.append(str(error))
-        return None
-
-
 def _evaluations(paths: RunPaths, stages: list[str], asked: AskedRecord, notes: list[str]) -> tuple[Evaluation, ...]:
     files = sorted(paths.evaluations.glob("*.jsonl"), key=lambda file: (_rank(file.stem, stages), file.stem))
     evaluations = []
     for file in files:
         attempts = _attempts(file, notes)
         played = ((attempt.task, attempt.trajectory) for attempt in attempts)
-        belonging = _belonging(paths, file.stem, notes)
+        belonging = _read(partial(kept_belonging, paths.root, file.stem), None, notes)
         summary = summarise(file.stem, played, belonging, _once(notes))
         how = asked.evaluations.get(file.stem)
         evaluations.append(
             Evaluation(name=file.stem, summary=summary, attempts=attempts, asked=how, belonging=belonging)
         )
     return tuple(evaluations)
-
-
-def _belonging(paths: RunPaths, name: str, notes: list[str]) -> Callable[[Task], Belonging] | None:
-    try:
-        return kept_belonging(paths.root, name)
-    except UserError as error:
-        notes.append(str(error))
-        return None
 
 
 def _rollouts(paths: RunPaths, stages: list[str], notes: list[str]) -> tuple[Rollouts, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.rewards.reward import counts_as_right
-from saccade.types import Answer, Attempt, Malformed, Page, Task, ToolCall, Turn
+from saccade.types import Answer, Attempt, Malformed, Task, ToolCall, Turn
 from saccade.viewer.words import number_text, readable, visible
 
 _SCORER = "scorer/"
@@ -74,8 +74,4 @@ def page_words(task: Task, index: int) -> str:
     page = task.shown_pages[index] if index < len(task.shown_pages) else None
     if page is None:
         return f"image {index + 1}"
-    return f"image {index + 1}: {visible(str(page), 80)}{', a gold page' if is_gold(task, page) else ''}"
-
-
-def is_gold(task: Task, page: Page) -> bool:
-    return page in (task.gold_pages or ())
+    return f"image {index + 1}: {visible(str(page), 80)}{', a gold page' if page in (task.gold_pages or ()) else ''}"

@@ -18,14 +18,19 @@ class Panel:
     subtitle: str
     lines: Mapping[str, str]
     """Metric to label."""
-    format: Callable[[float], str] = number_text
     is_share: bool = False
+    in_percent: bool = False
+    """Whether numbers are in percent though the axis does not reach from 0 to 1."""
     is_of_calls: bool = False
     """Left out where no tool was called."""
     hides_all_zeros: bool = False
     """Whether the chart is left out where none of its lines ever leaves 0."""
     hides_zeros: bool = False
     """Whether lines that never leave 0 are left out, where there are others: too many lines would share a colour."""
+
+    @property
+    def format(self) -> Callable[[float], str]:
+        return percent_text if self.is_share or self.in_percent else number_text
 
 
 def _both(name: str) -> Mapping[str, str]:
@@ -35,18 +40,11 @@ def _both(name: str) -> Mapping[str, str]:
 
 PANELS = (
     Panel(title="Imitation loss", subtitle="mean −log p of the expert's tokens", lines={metric.NLL: "loss"}),
-    Panel(
-        title="Accuracy",
-        subtitle="share of right answers",
-        lines=_both(metric.REWARD_ACCURACY),
-        format=percent_text,
-        is_share=True,
-    ),
+    Panel(title="Accuracy", subtitle="share of right answers", lines=_both(metric.REWARD_ACCURACY), is_share=True),
     Panel(
         title="Grounding",
         subtitle="score of points by the verifier, where it measured",
         lines=_both(metric.NOTED_PREFIX + "grounding"),
-        format=percent_text,
         is_share=True,
     ),
     Panel(
@@ -54,21 +52,14 @@ PANELS = (
         is_of_calls=True,
         subtitle="share of trajectories that call a tool",
         lines=_both(metric.TOOL_RATE),
-        format=percent_text,
         is_share=True,
     ),
-    Panel(
-        title="Calls",
-        is_of_calls=True,
-        subtitle="tool calls per trajectory",
-        lines=_both(metric.CALLS),
-    ),
+    Panel(title="Calls", is_of_calls=True, subtitle="tool calls per trajectory", lines=_both(metric.CALLS)),
     Panel(
         title="Calls that ran",
         is_of_calls=True,
         subtitle="share of tool calls without an error",
         lines=_both(metric.CALLS_RAN),
-        format=percent_text,
         is_share=True,
     ),
     Panel(
@@ -88,14 +79,9 @@ PANELS = (
         is_of_calls=True,
         subtitle="share of trajectories",
         lines=_both(metric.ANSWERED_WITHOUT_CALL),
-        format=percent_text,
         is_share=True,
     ),
-    Panel(
-        title="Reward",
-        subtitle="mean over trajectories",
-        lines=_both(metric.REWARD_MEAN),
-    ),
+    Panel(title="Reward", subtitle="mean over trajectories", lines=_both(metric.REWARD_MEAN)),
     Panel(
         title="Where it looked",
         subtitle="overlap (IoU) of the best crop with what matters",
@@ -118,14 +104,12 @@ PANELS = (
             metric.NOTED_PREFIX + "no_points": "without points",
             metric.NOTED_PREFIX + "agreement": "thought and answer agree",
         },
-        format=percent_text,
         is_share=True,
     ),
     Panel(
         title="Scorers chosen",
         subtitle="share of trajectories that are checked by each",
         lines={f"{metric.NOTED_PREFIX}scorer/{name}": name for name in ("detector", "pointer", "video", "teacher")},
-        format=percent_text,
         is_share=True,
     ),
     Panel(
@@ -140,7 +124,6 @@ PANELS = (
         title="Regions known already",
         subtitle="share of pairs of picture and name that no model was asked for again",
         lines={metric.TIME_PREFIX + "regions_known": "known"},
-        format=percent_text,
         is_share=True,
     ),
     Panel(
@@ -173,7 +156,6 @@ PANELS = (
         title="Weights of tokens that another policy sampled",
         subtitle="share of tokens that still count (effective sample size), and of those that were cut or left out",
         lines={metric.EFFECTIVE_SAMPLES: "effective", metric.IMPORTANCE_CUT: "cut or left out"},
-        format=percent_text,
         is_share=True,
     ),
     Panel(
@@ -190,7 +172,7 @@ PANELS = (
         title="Clipped tokens",
         subtitle="share of tokens where the ratio was clipped",
         lines={metric.CLIP_FRACTION: "clipped"},
-        format=percent_text,
+        in_percent=True,
     ),
     Panel(
         title="Entropy",

@@ -137,14 +137,10 @@ def answer_kind(given: str | None, answer: str, choices: tuple[str, ...], questi
         raise RowError(key, f"the answer {short(answer)} is not a whole number")
     if kind == "number" and parse_quantity(answer) is None:
         raise RowError(key, f"the answer {short(answer)} is not a number")
-    if kind == "choice" and choices and not _names_a_choice(answer, choices):
+    if kind == "choice" and choices and _option_of(answer, choices) not in range(len(choices)):
         index = "; its place counted from 0 goes under `answer_index`" if parse_integer(answer) is not None else ""
         raise RowError(key, f"the answer {short(answer)} is neither the letter nor the text of a choice{index}")
     return kind
-
-
-def _names_a_choice(answer: str, choices: tuple[str, ...]) -> bool:
-    return _option_of(answer, choices) in range(len(choices))
 
 
 def _option_of(answer: str, choices: tuple[str, ...]) -> int | str:

@@ -52,7 +52,9 @@ def _content(task: Task) -> tuple[str, ...]:
 
 def copies_across_finding(drawn: DrawnFamily) -> Checked:
     """Held-out tasks with a copy in the training split."""
-    return _copies("copies across splits", drawn, drawn_train(drawn), drawn_held_out(drawn), COPIES_ACROSS)
+    return _copies(
+        "copies across splits", drawn, drawn_train(drawn), [one.task for one in drawn.held_out], COPIES_ACROSS
+    )
 
 
 def copies_within_finding(drawn: DrawnFamily) -> Checked:
@@ -63,10 +65,6 @@ def copies_within_finding(drawn: DrawnFamily) -> Checked:
 
 def drawn_train(drawn: DrawnFamily) -> list[Task]:
     return [one.task for one in drawn.train]
-
-
-def drawn_held_out(drawn: DrawnFamily) -> list[Task]:
-    return [one.task for one in drawn.held_out]
 
 
 def _copies(check: str, drawn: DrawnFamily, known: Sequence[Task], tested: Sequence[Task], bound: float) -> Checked:

@@ -46,15 +46,11 @@ LOGIC_FORMS = (
 """The problem in the language of the geometry solver."""
 
 
-def angle_step(difficulty: float) -> int:
-    """All angles asked for are multiples of this many degrees."""
-    return 30 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
-
-
 def draw_geometry_angle(rng: Generator, difficulty: float) -> Scene:
     """A triangle or a crossing, with the angle asked for marked in yellow."""
     draw = _draw_triangle if rng.integers(2) else _draw_crossing
-    return draw(rng, angle_step(difficulty), knob(difficulty, 96, 76, 56))
+    step = 30 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
+    return draw(rng, step, knob(difficulty, 96, 76, 56))
 
 
 def _draw_triangle(rng: Generator, step: int, shortest: float) -> Scene:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.gym.code_experts import BIG_COLOUR, one_run
+from saccade.gym.code_experts import BIG_COLOUR, coded_scene
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered
 from saccade.tasks.scene import (
     PLACE_NAMES,
@@ -129,12 +129,4 @@ def draw_big_shape(rng: Generator, difficulty: float) -> Scene:
     thing = Thing(colour=pick(rng, COLOUR_NAMES), shape=pick(rng, SHAPES), center=Point(x, y), radius=radius)
     canvas = Canvas()
     covered = thing.draw(canvas)
-    question = BIG_COLOUR.asked()
-    asked = SceneQuestion(
-        question=question,
-        answer=thing.colour,
-        targets=(target_of(thing.name, covered),),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    return coded_scene(canvas, BIG_COLOUR.asked(), thing.colour, [target_of(thing.name, covered)], "exact")

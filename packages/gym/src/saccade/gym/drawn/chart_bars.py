@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.gym.code_experts import DIFFERENCE, SUM_OF_BARS, VALUE, one_run
+from saccade.gym.code_experts import DIFFERENCE, SUM_OF_BARS, VALUE, coded_scene
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, FAINT, INK, ITEMS, Canvas
 from saccade.tasks.scene import (
     Scene,
@@ -42,14 +42,10 @@ LINE = 50
 VALUES = range(5, 96)
 
 
-def value_step(difficulty: float) -> int:
-    """All values of a chart are multiples of this: 20 (on the grid lines) below 0.25, 10 below 0.75, then 5."""
-    return 20 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
-
-
 def values_for(difficulty: float) -> range:
     """The values that a chart of this difficulty may show."""
-    step = value_step(difficulty)
+    # On the grid lines below 0.25.
+    step = 20 if difficulty < 0.25 else 10 if difficulty < 0.75 else 5
     return range(step, 100, step)
 
 
@@ -215,12 +211,4 @@ def draw_colour_bars(rng: Generator, difficulty: float) -> Scene:
     else:
         (one, colour, _), (two, other, _) = chosen
         answer, question = one + two, SUM_OF_BARS.asked(colour=colour, other=other)
-    asked = SceneQuestion(
-        question=question,
-        answer=str(answer),
-        answer_kind="integer",
-        targets=tuple(target for _, _, target in chosen),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    return coded_scene(canvas, question, answer, [target for _, _, target in chosen])

@@ -10,7 +10,7 @@ Difficulty of ``colour_dots``: dots to count 2-12 at 0, 8-24 at 0.5, 8-40 at 1; 
 from numpy.random import Generator
 
 from saccade.geometry import Point
-from saccade.gym.code_experts import COUNT, one_run
+from saccade.gym.code_experts import COUNT, coded_scene
 from saccade.tasks.drawing import COLOUR_NAMES, SHAPES, Canvas, Thing, scattered
 from saccade.tasks.scene import (
     Scene,
@@ -91,13 +91,4 @@ def draw_colour_dots(rng: Generator, difficulty: float) -> Scene:
         covered = dot.draw(canvas)
         if index < count:
             targets.append(target_of(dot.name, covered))
-    question = COUNT.asked(colour=colour)
-    asked = SceneQuestion(
-        question=question,
-        answer=str(count),
-        answer_kind="integer",
-        targets=tuple(targets),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    return coded_scene(canvas, COUNT.asked(colour=colour), count, targets)

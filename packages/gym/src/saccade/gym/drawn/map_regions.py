@@ -175,36 +175,32 @@ def _star_place(rng: Generator, land: Land, region: int, label: Box) -> Point | 
     return Point(column, row)
 
 
-def _ask_colour(rng: Generator, drawn: _Map) -> SceneQuestion:
-    region = int(rng.integers(len(drawn.names)))
+def _on_region(drawn: _Map, region: int, question: str, answer: str, sought: str, *more: Target) -> SceneQuestion:
+    """A question on one region, which the expert finds by what is sought."""
     return SceneQuestion(
-        question=f"Which colour is {drawn.names[region]}: {COLOUR_SET}?",
-        answer=drawn.colours[region],
-        targets=(drawn.target(region),),
-        looks=(crop_turn(look_box(drawn.labels[region]), drawn.names[region]),),
+        question=question,
+        answer=answer,
+        targets=(drawn.target(region), *more),
+        looks=(crop_turn(look_box(drawn.labels[region]), sought),),
         conclusion=f"{drawn.colours[region]} {drawn.names[region]}",
     )
+
+
+def _ask_colour(rng: Generator, drawn: _Map) -> SceneQuestion:
+    region = int(rng.integers(len(drawn.names)))
+    name = drawn.names[region]
+    return _on_region(drawn, region, f"Which colour is {name}: {COLOUR_SET}?", drawn.colours[region], name)
 
 
 def _ask_name(rng: Generator, drawn: _Map) -> SceneQuestion:
     region = int(rng.integers(len(drawn.names)))
-    return SceneQuestion(
-        question=f"Which region is {drawn.colours[region]}?",
-        answer=drawn.names[region],
-        targets=(drawn.target(region),),
-        looks=(crop_turn(look_box(drawn.labels[region]), drawn.colours[region]),),
-        conclusion=f"{drawn.colours[region]} {drawn.names[region]}",
-    )
+    colour = drawn.colours[region]
+    return _on_region(drawn, region, f"Which region is {colour}?", drawn.names[region], colour)
 
 
 def _ask_star(rng: Generator, drawn: _Map) -> SceneQuestion:
-    return SceneQuestion(
-        question="In which region is the star?",
-        answer=drawn.names[drawn.star_region],
-        targets=(drawn.target(drawn.star_region), drawn.star),
-        looks=(crop_turn(look_box(drawn.labels[drawn.star_region]), "star"),),
-        conclusion=f"{drawn.colours[drawn.star_region]} {drawn.names[drawn.star_region]}",
-    )
+    region = drawn.star_region
+    return _on_region(drawn, region, "In which region is the star?", drawn.names[region], "star", drawn.star)
 
 
 def _ask_border(rng: Generator, drawn: _Map) -> SceneQuestion:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point
-from saccade.gym.code_experts import AREA, LENGTH, one_run
+from saccade.gym.code_experts import AREA, LENGTH, coded_scene
 from saccade.tasks.drawing import COLOUR_NAMES, COLOURS, INK, Canvas, Coverage
 from saccade.tasks.scene import (
     SIZE_PX,
@@ -66,15 +66,10 @@ class _Line:
     covered: Coverage
 
 
-def length_step(difficulty: float) -> int:
-    """All lengths are multiples of this many centimetres."""
-    return 10 if difficulty < 0.25 else 5 if difficulty < 0.75 else 2
-
-
 def draw_geometry_length(rng: Generator, difficulty: float) -> Scene:
     """Coloured lines in bands from top to bottom, and a scale bar of 10 cm."""
     count = whole_knob(difficulty, 1, 2, 4)
-    step = length_step(difficulty)
+    step = 10 if difficulty < 0.25 else 5 if difficulty < 0.75 else 2
     bar_px = int(rng.integers(40, 61))
     canvas = Canvas()
     _draw_scale_bar(canvas, bar_px)
@@ -146,15 +141,7 @@ def draw_scale_bar(rng: Generator, difficulty: float) -> Scene:
             method = LENGTH if is_line else AREA
             answer, question, target = str(units), method.asked(colour=colour, units=str(bar_units)), drawn
     assert target is not None
-    asked = SceneQuestion(
-        question=question,
-        answer=answer,
-        answer_kind="integer",
-        targets=(target,),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    return coded_scene(canvas, question, answer, [target])
 
 
 def _line(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from saccade.geometry import Box, Point, enclosing_box
-from saccade.gym.code_experts import COLUMN, PRODUCT, ROW, one_run
+from saccade.gym.code_experts import COLUMN, PRODUCT, ROW, coded_scene
 from saccade.tasks.drawing import COLOURS, COLUMNS, INK, ITEMS, Canvas
 from saccade.tasks.scene import (
     SIZE_PX,
@@ -211,16 +211,8 @@ def draw_dot_table(rng: Generator, difficulty: float) -> Scene:
         method, answer, cells = COLUMN, dots[:, number].sum(), [(row, number) for row in range(side)]
     else:
         method, answer, cells = PRODUCT, dots[number, 0] * dots[number, -1], [(number, 0), (number, side - 1)]
-    question = method.asked(number=str(number + 1))
-    asked = SceneQuestion(
-        question=question,
-        answer=str(answer),
-        answer_kind="integer",
-        targets=tuple(_dots_cell(row, column, cell_px) for row, column in cells),
-        looks=one_run(question),
-        conclusion="",
-    )
-    return Scene(images=(canvas.image,), asked=asked)
+    targets = [_dots_cell(row, column, cell_px) for row, column in cells]
+    return coded_scene(canvas, method.asked(number=str(number + 1)), answer, targets)
 
 
 def _dots_cell(row: int, column: int, cell_px: int) -> Target:

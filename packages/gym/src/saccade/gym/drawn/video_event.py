@@ -11,7 +11,7 @@ that frame; the wall and the clock. The houses of the skyline have no names.
 Difficulty: frames 4 at 0, 6 at 0.5, 8 at 1; the objects' radius 26, 18 and 10 px.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,7 +31,7 @@ from saccade.tasks.scene import (
     target_of,
     whole_knob,
 )
-from saccade.types import ExpertTurn, SceneObject, Target
+from saccade.types import SceneObject, Target
 
 FRAMES_PER_S = 2
 CLOCK_BOX = Box(0, 0, 64, 64)
@@ -221,34 +221,27 @@ def _touch(rng: Generator, stage: _Stage) -> _Event:
 _EVENTS: tuple[Callable[[Generator, _Stage], _Event], ...] = (_colour_change, _new_object, _touch)
 
 
-def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
+def _in_seconds(question: str, frames: int, seen: Sequence[int], targets: tuple[Target, ...]) -> SceneQuestion:
+    """A question on a time, which the clock of these frames tells."""
     return SceneQuestion(
-        question=f"{event.starts}, in seconds?",
-        answer=_seconds(stage.first),
+        question=f"{question}, in seconds?",
+        answer=f"{frames / FRAMES_PER_S:.1f}",
         answer_kind="number",
         targets=targets,
-        looks=(_read_clock(stage.first),),
+        looks=tuple(crop_turn(CLOCK_BOX, "clock", image=frame + 1) for frame in seen),
     )
+
+
+def _ask_start(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
+    return _in_seconds(event.starts, stage.first, [stage.first], targets)
 
 
 def _ask_end(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
-    return SceneQuestion(
-        question=f"{event.ends}, in seconds?",
-        answer=_seconds(stage.after),
-        answer_kind="number",
-        targets=targets,
-        looks=(_read_clock(stage.after),),
-    )
+    return _in_seconds(event.ends, stage.after, [stage.after], targets)
 
 
 def _ask_duration(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
-    return SceneQuestion(
-        question=f"{event.lasts}, in seconds?",
-        answer=_seconds(stage.after - stage.first),
-        answer_kind="number",
-        targets=targets,
-        looks=(_read_clock(stage.first), _read_clock(stage.after)),
-    )
+    return _in_seconds(event.lasts, stage.after - stage.first, [stage.first, stage.after], targets)
 
 
 def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Target, ...]) -> SceneQuestion:
@@ -262,14 +255,6 @@ def _ask_what(rng: Generator, event: _Event, stage: _Stage, targets: tuple[Targe
         targets=targets,
         looks=(crop_turn(look_box(targets[0].box), targets[0].label, image=stage.first + 1),),
     )
-
-
-def _seconds(frames: int) -> str:
-    return f"{frames / FRAMES_PER_S:.1f}"
-
-
-def _read_clock(frame: int) -> ExpertTurn:
-    return crop_turn(CLOCK_BOX, "clock", image=frame + 1)
 
 
 _ASKS: tuple[Callable[[Generator, _Event, _Stage, tuple[Target, ...]], SceneQuestion], ...] = (

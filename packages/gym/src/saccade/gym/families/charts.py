@@ -1,7 +1,7 @@
 """Charts of every common kind, drawn by matplotlib, Vega-Lite and pygal (extra ``gym``)."""
 
 from saccade.gym.family import Grammar, GymFamily
-from saccade.gym.grammars.chart_states import bins, changed_grammar, points, spreads, two_scales
+from saccade.gym.grammars.chart_states import Change, bins, changed_grammar, points, spreads, two_scales
 from saccade.gym.grammars.quantities import QuantityLayout, quantity_grammar
 from saccade.gym.looks.charts_matplotlib import MATPLOTLIB
 from saccade.gym.looks.charts_pygal import PYGAL
@@ -83,6 +83,15 @@ def _of(form: str, **given: object) -> Grammar:
     return quantity_grammar(f"chart_{form}", QuantityLayout(form=form, **given))  # type: ignore[arg-type]
 
 
+def _changed(form: str, change: Change, *, has_own_values: bool = False, **given: object) -> Grammar:
+    layout = QuantityLayout(form=form, **given)  # type: ignore[arg-type]
+    return changed_grammar(f"chart_{form}", layout, change, COUNT_ALONE if has_own_values else None)
+
+
+def _points(form: str, **given: object) -> Grammar:
+    return _changed(form, points, has_own_values=True, pool=LETTERS, is_ordered=False, **given)
+
+
 FAMILIES = (
     _chart(
         "bar",
@@ -150,16 +159,14 @@ FAMILIES = (
     _chart(
         "histogram",
         "counts in bins",
-        changed_grammar("chart_histogram", QuantityLayout(form="histogram", is_ordered=True, entries=(5, 7, 9)), bins),
+        _changed("histogram", bins, is_ordered=True, entries=(5, 7, 9)),
         EVERY_LOOK,
         (VALUE, HIGHEST, COUNT_ABOVE, PAIR_SUM, DIFFERENCE, RISES, STEEPEST),
     ),
     _chart(
         "box",
         "box plots: five numbers for each entry",
-        changed_grammar(
-            "chart_box", QuantityLayout(form="box", entries=(3, 4, 6), is_ordered=False), spreads, COUNT_ALONE
-        ),
+        _changed("box", spreads, has_own_values=True, entries=(3, 4, 6), is_ordered=False),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, GAP, WIDEST, FOLLOW, GREATER),
     ),
@@ -182,35 +189,21 @@ FAMILIES = (
     _chart(
         "scatter",
         "named points along two axes",
-        changed_grammar(
-            "chart_scatter",
-            QuantityLayout(
-                form="scatter", noun="point", pool=LETTERS, is_ordered=False, sizes=WIDE, entries=(5, 7, 10)
-            ),
-            points,
-            COUNT_ALONE,
-        ),
+        _points("scatter", noun="point", sizes=WIDE, entries=(5, 7, 10)),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, LOWEST, FOLLOW, BEST_AMONG, DIFFERENCE),
     ),
     _chart(
         "bubble",
         "named bubbles along two axes, whose area is a third value",
-        changed_grammar(
-            "chart_bubble",
-            QuantityLayout(form="bubble", noun="bubble", pool=LETTERS, is_ordered=False, sizes=WIDE, entries=(4, 5, 6)),
-            points,
-            COUNT_ALONE,
-        ),
+        _points("bubble", noun="bubble", sizes=WIDE, entries=(4, 5, 6)),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, SECOND, GREATER, FOLLOW, BEST_AMONG, BETWEEN),
     ),
     _chart(
         "dual",
         "bars and a line with scales of their own",
-        changed_grammar(
-            "chart_dual", QuantityLayout(form="dual", is_ordered=True, entries=(4, 6, 9), sizes=WIDE), two_scales
-        ),
+        _changed("dual", two_scales, is_ordered=True, entries=(4, 6, 9), sizes=WIDE),
         (MATPLOTLIB, VEGA),
         (VALUE, FOLLOW, BEST_AMONG, HIGHEST, RISES, FIRST_ABOVE, MIDDLE),
     ),

@@ -1,6 +1,6 @@
 """Programs on what is not there: whether there is such a thing, which of several is missing, how many of them are."""
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import Population, absent_pair, chosen, others, shuffled, values, with_article
 from saccade.gym.state import SceneState
@@ -25,7 +25,16 @@ def _pairs(population: Population, state: SceneState) -> set[tuple[str, str]]:
 def _exists(population: Population) -> Program:
     """Where there is none, both words are true of something: neither alone tells."""
 
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return whether((words["tint"], words["sort"]) in _pairs(population, state))
+
+    @program(
+        "Is there {it} in the picture?",
+        "Does the picture show {it}?",
+        "Can {it} be found here, yes or no?",
+        solve=solve,
+    )
+    def exists(asking: Asking) -> ProgramQuestion | None:
         elements, holds = population.seen(asking), asking.is_wanted
         if holds:
             one = chosen(asking.rng, elements)
@@ -45,22 +54,19 @@ def _exists(population: Population) -> Program:
         said = " ".join(population.sort_of(e) for e in (meant or near))
         return yes_or_no(holds, words, meant or near, said)
 
-    def solve(state: SceneState, words: Words) -> str:
-        return whether((words["tint"], words["sort"]) in _pairs(population, state))
-
-    return Program(
-        name="exists",
-        wordings=(
-            "Is there {it} in the picture?",
-            "Does the picture show {it}?",
-            "Can {it} be found here, yes or no?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return exists
 
 
 def _is_none(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        return whether(all(population.tint_of(one) != words["tint"] for one in population.of(state)))
+
+    @program(
+        "Is it true that the picture shows no {group} at all?",
+        "Are the {group} missing altogether from the picture?",
+        name=f"is_free_of_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements, holds = population.seen(asking), asking.is_wanted
         there = sorted(values(elements, population.tint))
@@ -72,18 +78,7 @@ def _is_none(population: Population) -> Program:
         words = {"group": population.say(population.phrases.tint, tint), "tint": tint}
         return yes_or_no(holds, words, meant or elements, f"{len(meant)} of them")
 
-    def solve(state: SceneState, words: Words) -> str:
-        return whether(all(population.tint_of(one) != words["tint"] for one in population.of(state)))
-
-    return Program(
-        name=f"is_free_of_{population.tint}",
-        wordings=(
-            "Is it true that the picture shows no {group} at all?",
-            "Are the {group} missing altogether from the picture?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _options(asking: Asking, there: list[str], missing: tuple[str, ...], of_each: tuple[int, int]) -> list[str] | None:
@@ -99,6 +94,17 @@ def _listed(options: list[str]) -> str:
 
 
 def _missing(population: Population, attribute: str, every: tuple[str, ...]) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        there = {one.get(attribute) for one in population.of(state)}
+        (answer,) = set(words["options"].replace(" or ", ", ").split(", ")) - there
+        return answer
+
+    @program(
+        "Which {kind} does none of the {many} have: {options}?",
+        "One of these is not in the picture as a {kind}: {options}. Which one?",
+        name=f"missing_{attribute}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         there = sorted(values(elements, attribute))
@@ -110,23 +116,21 @@ def _missing(population: Population, attribute: str, every: tuple[str, ...]) -> 
         words = {"options": _listed(options), "many": population.many, "kind": attribute}
         return choice_of(answer, options, words, shown, " ".join(one.get(attribute) for one in shown))
 
-    def solve(state: SceneState, words: Words) -> str:
-        there = {one.get(attribute) for one in population.of(state)}
-        (answer,) = set(words["options"].replace(" or ", ", ").split(", ")) - there
-        return answer
-
-    return Program(
-        name=f"missing_{attribute}",
-        wordings=(
-            "Which {kind} does none of the {many} have: {options}?",
-            "One of these is not in the picture as a {kind}: {options}. Which one?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _present(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        there = {population.tint_of(one) for one in population.of(state)}
+        (answer,) = set(words["options"].replace(" or ", ", ").split(", ")) & there
+        return answer
+
+    @program(
+        "Which {kind} does at least one {one} have: {options}?",
+        "Only one of these occurs in the picture as a {kind}: {options}. Which?",
+        name=f"present_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         there = sorted(values(elements, population.tint))
@@ -139,23 +143,20 @@ def _present(population: Population) -> Program:
         words = {"options": _listed(options), "one": population.one, "kind": population.tint}
         return choice_of(answer, options, words, meant, answer)
 
-    def solve(state: SceneState, words: Words) -> str:
-        there = {population.tint_of(one) for one in population.of(state)}
-        (answer,) = set(words["options"].replace(" or ", ", ").split(", ")) & there
-        return answer
-
-    return Program(
-        name=f"present_{population.tint}",
-        wordings=(
-            "Which {kind} does at least one {one} have: {options}?",
-            "Only one of these occurs in the picture as a {kind}: {options}. Which?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _count_present(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        named = set(words["options"].replace(" and ", ", ").split(", "))
+        return str(len(named & {population.tint_of(one) for one in population.of(state)}))
+
+    @program(
+        "Of {options}, how many occur in the picture as a {kind}?",
+        "How many of these do some of the {many} have as their {kind}: {options}?",
+        name=f"count_present_{population.tint}s",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         there = sorted(values(elements, population.tint))
@@ -169,16 +170,4 @@ def _count_present(population: Population) -> Program:
         said = " ".join(population.tint_of(one) for one in shown) or "none"
         return count_of(wanted, words, shown or elements, said)
 
-    def solve(state: SceneState, words: Words) -> str:
-        named = set(words["options"].replace(" and ", ", ").split(", "))
-        return str(len(named & {population.tint_of(one) for one in population.of(state)}))
-
-    return Program(
-        name=f"count_present_{population.tint}s",
-        wordings=(
-            "Of {options}, how many occur in the picture as a {kind}?",
-            "How many of these do some of the {many} have as their {kind}: {options}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, whether, yes_or_no
 from saccade.gym.programs.choosing import Population, chosen, only, others, plural, shuffled, values
 from saccade.gym.state import Element, SceneState
@@ -33,11 +33,6 @@ def _absent(asking: Asking, elements: Sequence[Element], attribute: str, options
 
 
 def _tint_of(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
-        elements = population.seen(asking)
-        alone = only(elements, population.sort)
-        return _asked(asking, chosen(asking.rng, alone)) if alone else None
-
     def _asked(asking: Asking, one: Element) -> ProgramQuestion:
         sort, tint = population.sort_of(one), population.tint_of(one)
         words = {"it": population.say(population.phrases.one_sort, sort=sort), "sort": sort, "kind": population.tint}
@@ -54,16 +49,42 @@ def _tint_of(population: Population) -> Program:
     def solve(state: SceneState, words: Words) -> str:
         return population.tint_of(_the_one(population, state, population.sort, words["sort"]))
 
-    return Program(
+    @program(
+        "Which {kind} does the {it} have?",
+        "What {kind} is the {it}?",
+        "Name the {kind} of the {it}.",
         name=f"{population.tint}_of",
-        wordings=("Which {kind} does the {it} have?", "What {kind} is the {it}?", "Name the {kind} of the {it}."),
-        ask=ask,
         solve=solve,
         falsify=falsify,
     )
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        elements = population.seen(asking)
+        alone = only(elements, population.sort)
+        return _asked(asking, chosen(asking.rng, alone)) if alone else None
+
+    return ask
 
 
 def _sort_of(population: Population) -> Program:
+    def _words(tint: str) -> Words:
+        it = population.say(population.phrases.one_tint, tint)
+        return {"it": it, "tint": tint, "kind": population.sort}
+
+    def falsify(asking: Asking) -> ProgramQuestion | None:
+        tint = _absent(asking, population.seen(asking), population.tint, population.tints)
+        return None if tint is None else choice_of("", population.sorts, _words(tint), [])
+
+    def solve(state: SceneState, words: Words) -> str:
+        return population.sort_of(_the_one(population, state, population.tint, words["tint"]))
+
+    @program(
+        "Which {kind} does the {it} have?",
+        "What is the {kind} of the {it}?",
+        "Name the {kind} of the {it}.",
+        name=f"{population.sort}_of",
+        solve=solve,
+        falsify=falsify,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         alone = only(elements, population.tint)
@@ -76,42 +97,10 @@ def _sort_of(population: Population) -> Program:
             population.sort_of(one), population.sorts, _words(population.tint_of(one)), [one], said, wrong=there
         )
 
-    def _words(tint: str) -> Words:
-        it = population.say(population.phrases.one_tint, tint)
-        return {"it": it, "tint": tint, "kind": population.sort}
-
-    def falsify(asking: Asking) -> ProgramQuestion | None:
-        tint = _absent(asking, population.seen(asking), population.tint, population.tints)
-        return None if tint is None else choice_of("", population.sorts, _words(tint), [])
-
-    def solve(state: SceneState, words: Words) -> str:
-        return population.sort_of(_the_one(population, state, population.tint, words["tint"]))
-
-    return Program(
-        name=f"{population.sort}_of",
-        wordings=(
-            "Which {kind} does the {it} have?",
-            "What is the {kind} of the {it}?",
-            "Name the {kind} of the {it}.",
-        ),
-        ask=ask,
-        solve=solve,
-        falsify=falsify,
-    )
+    return ask
 
 
 def _is_tint(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
-        elements = population.seen(asking)
-        alone = only(elements, population.sort)
-        if not alone or len(elements) < 2:
-            return None
-        one = chosen(asking.rng, alone)
-        own, holds = population.tint_of(one), asking.is_wanted
-        present = others(sorted(values(elements, population.tint)), own)
-        tint = own if holds else chosen(asking.rng, present or others(population.tints, own))
-        return yes_or_no(holds, _words(population.sort_of(one), tint), [one], f"{population.sort_of(one)} {own}")
-
     def _words(sort: str, tint: str) -> Words:
         return {
             "it": population.say(population.phrases.one_sort, sort=sort),
@@ -130,16 +119,38 @@ def _is_tint(population: Population) -> Program:
         one = _the_one(population, state, population.sort, words["sort"])
         return whether(population.tint_of(one) == words["tint"])
 
-    return Program(
+    @program(
+        "Is the {it} {is_so}?",
+        "True or not, yes or no: the {it} is {is_so}.",
         name=f"is_{population.tint}",
-        wordings=("Is the {it} {is_so}?", "True or not, yes or no: the {it} is {is_so}."),
-        ask=ask,
         solve=solve,
         falsify=falsify,
     )
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        elements = population.seen(asking)
+        alone = only(elements, population.sort)
+        if not alone or len(elements) < 2:
+            return None
+        one = chosen(asking.rng, alone)
+        own, holds = population.tint_of(one), asking.is_wanted
+        present = others(sorted(values(elements, population.tint)), own)
+        tint = own if holds else chosen(asking.rng, present or others(population.tints, own))
+        return yes_or_no(holds, _words(population.sort_of(one), tint), [one], f"{population.sort_of(one)} {own}")
+
+    return ask
 
 
 def _same_tint(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        found = [_the_one(population, state, population.sort, words[slot]) for slot in ("sort", "other_sort")]
+        return whether(len({population.tint_of(one) for one in found}) == 1)
+
+    @program(
+        "Do the {it} and the {other} have the same {kind}?",
+        "Is the {kind} of the {it} also that of the {other}?",
+        name=f"same_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         alone = shuffled(asking.rng, only(population.seen(asking), population.sort))
         holds = asking.is_wanted
@@ -158,22 +169,23 @@ def _same_tint(population: Population) -> Program:
         said = " ".join(f"{population.sort_of(one)} {population.tint_of(one)}" for one in pair)
         return yes_or_no(holds, words, pair, said)
 
-    def solve(state: SceneState, words: Words) -> str:
-        found = [_the_one(population, state, population.sort, words[slot]) for slot in ("sort", "other_sort")]
-        return whether(len({population.tint_of(one) for one in found}) == 1)
-
-    return Program(
-        name=f"same_{population.tint}",
-        wordings=(
-            "Do the {it} and the {other} have the same {kind}?",
-            "Is the {kind} of the {it} also that of the {other}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _other_of_tint(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        one = _the_one(population, state, population.sort, words["sort"])
+        (other,) = [
+            e for e in population.of(state) if population.tint_of(e) == population.tint_of(one) and e.id != one.id
+        ]
+        return population.sort_of(other)
+
+    @program(
+        "One other {one} has the {kind} of the {it}. What is its {sort_kind}?",
+        "What is the {sort_kind} of the only other {one} whose {kind} is that of the {it}?",
+        name=f"other_of_same_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         counted = values(elements, population.tint)
@@ -189,25 +201,20 @@ def _other_of_tint(population: Population) -> Program:
         options = others(population.sorts, sort)
         return choice_of(population.sort_of(other), options, words, [one, other], said)
 
-    def solve(state: SceneState, words: Words) -> str:
-        one = _the_one(population, state, population.sort, words["sort"])
-        (other,) = [
-            e for e in population.of(state) if population.tint_of(e) == population.tint_of(one) and e.id != one.id
-        ]
-        return population.sort_of(other)
-
-    return Program(
-        name=f"other_of_same_{population.tint}",
-        wordings=(
-            "One other {one} has the {kind} of the {it}. What is its {sort_kind}?",
-            "What is the {sort_kind} of the only other {one} whose {kind} is that of the {it}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _all_of_sort(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        meant = [one for one in population.of(state) if population.sort_of(one) == words["sort"]]
+        return whether(all(population.tint_of(one) == words["tint"] for one in meant))
+
+    @program(
+        "Are all {group} {is_so}?",
+        "Is each of the {group} in the picture {is_so}?",
+        name=f"all_of_one_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements, holds = population.seen(asking), asking.is_wanted
         for sort in shuffled(asking.rng, sorted(values(elements, population.sort))):
@@ -221,19 +228,22 @@ def _all_of_sort(population: Population) -> Program:
                 return yes_or_no(holds, words, meant, " ".join(population.tint_of(one) for one in meant))
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        meant = [one for one in population.of(state) if population.sort_of(one) == words["sort"]]
-        return whether(all(population.tint_of(one) == words["tint"] for one in meant))
-
-    return Program(
-        name=f"all_of_one_{population.tint}",
-        wordings=("Are all {group} {is_so}?", "Is each of the {group} in the picture {is_so}?"),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _sorts_of_tint(population: Population) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        elements = population.of(state)
+        found = {population.sort_of(one) for one in elements if population.tint_of(one) == words["tint"]}
+        (answer,) = {population.sort_of(one) for one in elements} - found
+        return answer
+
+    @program(
+        "Of all {kinds} in the picture, which does not occur among the {group}?",
+        "Look at the {group}: which {kind} does none of them have, though something else does?",
+        name=f"{population.sort}_missing_from_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         for tint in shuffled(asking.rng, sorted(values(elements, population.tint))):
@@ -247,18 +257,4 @@ def _sorts_of_tint(population: Population) -> Program:
                 return choice_of(missing[0], [*sorts, *missing], words, meant, said)
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        elements = population.of(state)
-        found = {population.sort_of(one) for one in elements if population.tint_of(one) == words["tint"]}
-        (answer,) = {population.sort_of(one) for one in elements} - found
-        return answer
-
-    return Program(
-        name=f"{population.sort}_missing_from_{population.tint}",
-        wordings=(
-            "Of all {kinds} in the picture, which does not occur among the {group}?",
-            "Look at the {group}: which {kind} does none of them have, though something else does?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask

@@ -1,7 +1,7 @@
 """Programs on towers of cubes: cubes counted, heights compared, the view from above."""
 
 from saccade.gym.grammars.blocks import BlockState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import by_name, chosen, named_once, values
 from saccade.gym.programs.readings import value_of
@@ -12,13 +12,24 @@ def _heights(state: SceneState) -> list[int]:
     return [height for row in as_state(state, BlockState).heights for height in row]
 
 
-def _ask_total(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many cubes are there in all? Towers have no gaps.",
+    "All towers are solid. Of how many cubes are they made together?",
+    solve=lambda state, words: str(sum(_heights(state))),
+    experts=("boxes", "points", "crop"),
+)
+def _count_cubes(asking: Asking) -> ProgramQuestion:
     towers = asking.state.of_kind("tower")
     total = sum(map(value_of, towers))
     return count_of(total, {}, towers, " ".join(str(value_of(one)) for one in towers), wrong=[len(towers)])
 
 
-def _ask_height(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many cubes high is the {it}?",
+    "Count the cubes of the {it}, one above the other.",
+    solve=lambda state, words: str(value_of(by_name(state.of_kind("tower"), words["it"]))),
+)
+def _height_of(asking: Asking) -> ProgramQuestion | None:
     named = named_once(asking.state.of_kind("tower"))
     if not named:
         return None
@@ -26,7 +37,12 @@ def _ask_height(asking: Asking) -> ProgramQuestion | None:
     return count_of(value_of(one), {"it": one.name}, [one], str(value_of(one)))
 
 
-def _ask_highest(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which colour has the highest tower?",
+    "One tower has more cubes than any other. What is its colour?",
+    solve=lambda state, words: max(state.of_kind("tower"), key=value_of).get("colour"),
+)
+def _highest(asking: Asking) -> ProgramQuestion | None:
     ranked = sorted(asking.state.of_kind("tower"), key=value_of, reverse=True)
     if len(ranked) < 2 or value_of(ranked[0]) == value_of(ranked[1]):
         return None
@@ -36,7 +52,13 @@ def _ask_highest(asking: Asking) -> ProgramQuestion | None:
     return choice_of(ranked[0].get("colour"), colours, {}, ranked, ranked[0].name)
 
 
-def _ask_level(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many towers are at least {level} cubes high?",
+    "Count the towers that have {level} cubes or more.",
+    solve=lambda state, words: str(sum(height >= int(words["level"]) for height in _heights(state))),
+    experts=("boxes", "points"),
+)
+def _count_at_level(asking: Asking) -> ProgramQuestion | None:
     level = int(asking.rng.integers(2, 4))
     towers = asking.state.of_kind("tower")
     meant = [one for one in towers if value_of(one) >= level]
@@ -45,19 +67,17 @@ def _ask_level(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(meant), {"level": str(level)}, meant or towers, wrong=[len(towers)])
 
 
-def _ask_empty(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many squares of the floor bear no cube?",
+    "On how many squares of the floor does no tower stand?",
+    solve=lambda state, words: str(len(_heights(state)) - len(state.of_kind("tower"))),
+    experts=("boxes", "points"),
+)
+def _count_empty(asking: Asking) -> ProgramQuestion | None:
     heights = _heights(asking.state)
     if heights.count(0) != asking.wanted(range(len(heights) * 2 // 3 + 1)):
         return None
     return count_of(heights.count(0), {}, asking.state.of_kind("tower"), wrong=[len(heights) - heights.count(0)])
-
-
-def _ask_missing(asking: Asking) -> ProgramQuestion | None:
-    heights = _heights(asking.state)
-    missing = max(heights) * len(heights) - sum(heights)
-    if missing != asking.wanted(range(1 + max(heights) * len(heights) // 3)):
-        return None
-    return count_of(missing, {}, asking.state.of_kind("tower"), f"{max(heights)} high", wrong=[sum(heights)])
 
 
 def _solve_missing(state: SceneState, words: Words) -> str:
@@ -65,60 +85,25 @@ def _solve_missing(state: SceneState, words: Words) -> str:
     return str(sum(max(heights) - height for height in heights))
 
 
+@program(
+    "How many cubes must be added so that every square of the floor bears as many as the highest tower has?",
+    "To make one solid block as high as the highest tower over the whole floor, how many cubes are missing?",
+    solve=_solve_missing,
+    experts=("boxes", "points"),
+)
+def _missing_to_full(asking: Asking) -> ProgramQuestion | None:
+    heights = _heights(asking.state)
+    missing = max(heights) * len(heights) - sum(heights)
+    if missing != asking.wanted(range(1 + max(heights) * len(heights) // 3)):
+        return None
+    return count_of(missing, {}, asking.state.of_kind("tower"), f"{max(heights)} high", wrong=[sum(heights)])
+
+
 BLOCK_PROGRAMS = (
-    Program(
-        name="count_cubes",
-        wordings=(
-            "How many cubes are there in all? Towers have no gaps.",
-            "All towers are solid. Of how many cubes are they made together?",
-        ),
-        ask=_ask_total,
-        solve=lambda state, words: str(sum(_heights(state))),
-        experts=("boxes", "points", "crop"),
-    ),
-    Program(
-        name="height_of",
-        wordings=("How many cubes high is the {it}?", "Count the cubes of the {it}, one above the other."),
-        ask=_ask_height,
-        solve=lambda state, words: str(value_of(by_name(state.of_kind("tower"), words["it"]))),
-    ),
-    Program(
-        name="highest",
-        wordings=(
-            "Which colour has the highest tower?",
-            "One tower has more cubes than any other. What is its colour?",
-        ),
-        ask=_ask_highest,
-        solve=lambda state, words: max(state.of_kind("tower"), key=value_of).get("colour"),
-    ),
-    Program(
-        name="count_at_level",
-        wordings=(
-            "How many towers are at least {level} cubes high?",
-            "Count the towers that have {level} cubes or more.",
-        ),
-        ask=_ask_level,
-        solve=lambda state, words: str(sum(height >= int(words["level"]) for height in _heights(state))),
-        experts=("boxes", "points"),
-    ),
-    Program(
-        name="count_empty",
-        wordings=(
-            "How many squares of the floor bear no cube?",
-            "On how many squares of the floor does no tower stand?",
-        ),
-        ask=_ask_empty,
-        solve=lambda state, words: str(len(_heights(state)) - len(state.of_kind("tower"))),
-        experts=("boxes", "points"),
-    ),
-    Program(
-        name="missing_to_full",
-        wordings=(
-            "How many cubes must be added so that every square of the floor bears as many as the highest tower has?",
-            "To make one solid block as high as the highest tower over the whole floor, how many cubes are missing?",
-        ),
-        ask=_ask_missing,
-        solve=_solve_missing,
-        experts=("boxes", "points"),
-    ),
+    _count_cubes,
+    _height_of,
+    _highest,
+    _count_at_level,
+    _count_empty,
+    _missing_to_full,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from saccade.gym.grammars.chess_boards import SIDES, WORTH, ChessState, attacked_from, place_of_square, square_of
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -18,19 +18,30 @@ def _pieces(asking: Asking) -> list[Element]:
     return [pieces[int(at)] for at in asking.rng.permutation(len(pieces))]
 
 
-def _on_square(asking: Asking) -> ProgramQuestion | None:
-    pieces = _pieces(asking)
-    other = next(piece for piece in pieces if piece.name != pieces[0].name)
-    return told_of(pieces[0].name, pieces[:1], words={"square": pieces[0].id}, near=[other.name])
-
-
 def _nothing_there(asking: Asking) -> ProgramQuestion | None:
     square = square_of(*(int(v) for v in asking.rng.integers(0, 8, size=2)))
     pieces = _pieces(asking)
     return None if _board(asking).piece_on(square) else told_of("", pieces[:1], words={"square": square})
 
 
-def _where(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which piece stands on {square}? Name its colour and its kind.",
+    "What is on the square {square}, with its colour?",
+    solve=lambda state, words: state.element(words["square"]).name,
+    falsify=_nothing_there,
+)
+def _piece_on(asking: Asking) -> ProgramQuestion | None:
+    pieces = _pieces(asking)
+    other = next(piece for piece in pieces if piece.name != pieces[0].name)
+    return told_of(pieces[0].name, pieces[:1], words={"square": pieces[0].id}, near=[other.name])
+
+
+@program(
+    "On which square is the {name}?",
+    "Where does the {name} stand?",
+    solve=lambda state, words: next(piece.id for piece in state.elements if piece.name == words["name"]),
+)
+def _square_of(asking: Asking) -> ProgramQuestion | None:
     pieces = _pieces(asking)
     names = [piece.name for piece in pieces]
     found = next(piece for piece in pieces if names.count(piece.name) == 1)
@@ -39,6 +50,11 @@ def _where(asking: Asking) -> ProgramQuestion | None:
     return told_of(found.id, [found], words={"name": found.name}, near=near)
 
 
+@program(
+    "How many {side} pieces are there, the king among them?",
+    "Count all {side} pieces and pawns.",
+    solve=lambda state, words: str(sum(piece.attributes["side"] == words["side"] for piece in state.elements)),
+)
 def _count_side(asking: Asking) -> ProgramQuestion | None:
     side = SIDES[int(asking.rng.integers(2))]
     found = [piece for piece in _board(asking).elements if piece.attributes["side"] == side]
@@ -46,6 +62,11 @@ def _count_side(asking: Asking) -> ProgramQuestion | None:
     return told_of(str(len(found)), found, kind="integer", words={"side": side}, near=near)
 
 
+@program(
+    "How many {piece}s of both colours are there?",
+    "Count every {piece}, white and black.",
+    solve=lambda state, words: str(sum(piece.attributes["piece"] == words["piece"] for piece in state.elements)),
+)
 def _count_kind(asking: Asking) -> ProgramQuestion | None:
     wanted = _pieces(asking)[0].attributes["piece"]
     if wanted == "king":
@@ -54,13 +75,21 @@ def _count_kind(asking: Asking) -> ProgramQuestion | None:
     return told_of(str(len(found)), found, kind="integer", words={"piece": wanted}, near=[str(len(found) + 1)])
 
 
-def _worth(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "What are the {side} pieces worth: queen 9, rook 5, bishop and knight 3, pawn 1?",
+    "Add up {side}'s material, with 9 for a queen, 5 for a rook, 3 for a bishop or knight and 1 for a pawn.",
+)
+def _material(asking: Asking) -> ProgramQuestion | None:
     side = SIDES[int(asking.rng.integers(2))]
     found = [piece for piece in _board(asking).elements if piece.attributes["side"] == side]
     total = sum(WORTH.get(piece.attributes["piece"], 0) for piece in found)
     return told_of(str(total), found, kind="integer", words={"side": side}, near=[str(total + 2), str(total + 1)])
 
 
+@program(
+    "How many {others} pieces attack the {name} on {square}?",
+    "By how many {others} pieces is the {name} on {square} attacked?",
+)
 def _attackers(asking: Asking) -> ProgramQuestion | None:
     """By how many pieces of the other side a piece is attacked; each number of them is asked for as often."""
     state, wanted = _board(asking), int(asking.coin * 3)
@@ -82,7 +111,14 @@ def _other(piece: Element) -> str:
     return SIDES[1 - SIDES.index(piece.attributes["side"])]
 
 
-def _reaches(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Does the {first} attack the {second}?",
+    "Can the {first} take the {second} by its way of moving?",
+    solve=lambda state, words: (
+        "yes" if words["to"] in attacked_from(as_state(state, ChessState), words["from"]) else "no"
+    ),
+)
+def _attacks(asking: Asking) -> ProgramQuestion | None:
     state, wanted = _board(asking), asking.coin < 0.5
     pairs = [
         (a, b) for a in _pieces(asking) for b in state.elements
@@ -110,58 +146,13 @@ def _solve_on_line(at: int) -> Callable[[SceneState, Mapping[str, str]], str]:
 
 
 CHESS_PROGRAMS = (
-    Program(
-        name="piece_on",
-        wordings=(
-            "Which piece stands on {square}? Name its colour and its kind.",
-            "What is on the square {square}, with its colour?",
-        ),
-        ask=_on_square,
-        falsify=_nothing_there,
-        solve=lambda state, words: state.element(words["square"]).name,
-    ),
-    Program(
-        name="square_of",
-        wordings=("On which square is the {name}?", "Where does the {name} stand?"),
-        ask=_where,
-        solve=lambda state, words: next(piece.id for piece in state.elements if piece.name == words["name"]),
-    ),
-    Program(
-        name="count_side",
-        wordings=("How many {side} pieces are there, the king among them?", "Count all {side} pieces and pawns."),
-        ask=_count_side,
-        solve=lambda state, words: str(sum(piece.attributes["side"] == words["side"] for piece in state.elements)),
-    ),
-    Program(
-        name="count_kind",
-        wordings=("How many {piece}s of both colours are there?", "Count every {piece}, white and black."),
-        ask=_count_kind,
-        solve=lambda state, words: str(sum(piece.attributes["piece"] == words["piece"] for piece in state.elements)),
-    ),
-    Program(
-        name="material",
-        wordings=(
-            "What are the {side} pieces worth: queen 9, rook 5, bishop and knight 3, pawn 1?",
-            "Add up {side}'s material, with 9 for a queen, 5 for a rook, 3 for a bishop or knight and 1 for a pawn.",
-        ),
-        ask=_worth,
-    ),
-    Program(
-        name="attackers",
-        wordings=(
-            "How many {others} pieces attack the {name} on {square}?",
-            "By how many {others} pieces is the {name} on {square} attacked?",
-        ),
-        ask=_attackers,
-    ),
-    Program(
-        name="attacks",
-        wordings=("Does the {first} attack the {second}?", "Can the {first} take the {second} by its way of moving?"),
-        ask=_reaches,
-        solve=lambda state, words: (
-            "yes" if words["to"] in attacked_from(as_state(state, ChessState), words["from"]) else "no"
-        ),
-    ),
+    _piece_on,
+    _square_of,
+    _count_side,
+    _count_kind,
+    _material,
+    _attackers,
+    _attacks,
     Program(
         name="on_file",
         wordings=("How many pieces stand on the file {line}?", "Count the pieces in column {line}."),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from saccade.gym.grammars.circuits import LETTERS, MAIN, UNITS, CircuitState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, told_of, yes_or_no
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -28,6 +28,21 @@ def _said(value: float) -> str:
     return f"{value:g}"
 
 
+def _no_such_part(asking: Asking) -> ProgramQuestion | None:
+    """The value of a part whose number no part of its sort has."""
+    sort = tuple(UNITS)[int(asking.rng.integers(len(UNITS)))]
+    there = _circuit(asking.state).sort(sort)
+    name = f"{LETTERS[sort]}{len(there) + 1}"
+    shown = there or list(asking.state.of_kind("battery"))
+    return told_of("", shown, kind="integer", words={"quantity": MEASURED[sort], "name": name, "unit": SPELT[sort]})
+
+
+@program(
+    "What is the {quantity} of {name} in {unit}?",
+    "Read the {quantity} of {name}, in {unit}.",
+    solve=lambda state, words: _said(_circuit(state).part(words["name"]).numbers["value"]),
+    falsify=_no_such_part,
+)
 def _value(asking: Asking) -> ProgramQuestion | None:
     parts = _parts(asking, *UNITS)
     if not parts:
@@ -38,15 +53,11 @@ def _value(asking: Asking) -> ProgramQuestion | None:
     return told_of(_said(parts[0].numbers["value"]), parts[:1], kind="integer", words=words, near=near[:2])
 
 
-def _no_such_part(asking: Asking) -> ProgramQuestion | None:
-    """The value of a part whose number no part of its sort has."""
-    sort = tuple(UNITS)[int(asking.rng.integers(len(UNITS)))]
-    there = _circuit(asking.state).sort(sort)
-    name = f"{LETTERS[sort]}{len(there) + 1}"
-    shown = there or list(asking.state.of_kind("battery"))
-    return told_of("", shown, kind="integer", words={"quantity": MEASURED[sort], "name": name, "unit": SPELT[sort]})
+def _solve_who_has(state: SceneState, words: Words) -> str:
+    return next(one.name for one in _circuit(state).sort("resistor") if _said(one.numbers["value"]) == words["value"])
 
 
+@program("Which resistor has {value} ohms?", "What is the name of the resistor of {value} ohms?", solve=_solve_who_has)
 def _who_has(asking: Asking) -> ProgramQuestion | None:
     resistors = _parts(asking, "resistor")
     if len(resistors) < 2:
@@ -55,12 +66,18 @@ def _who_has(asking: Asking) -> ProgramQuestion | None:
     return told_of(resistors[0].name, resistors[:1], words=words, near=[resistors[1].name])
 
 
+@program("How many {parts} does the circuit have?", "Count the {parts} of the diagram.")
 def _count_sort(asking: Asking) -> ProgramQuestion | None:
     sort = asking.wanted(tuple(MANY))
     found = _circuit(asking.state).sort(sort)
     return count_of(len(found), {"parts": MANY[sort]}, found) if found else None
 
 
+def _solve_largest(state: SceneState, words: Words) -> str:
+    return max(_circuit(state).sort("resistor"), key=lambda one: one.numbers["value"]).name
+
+
+@program("Which resistor has the greatest resistance?", "Name the resistor with the most ohms.", solve=_solve_largest)
 def _largest(asking: Asking) -> ProgramQuestion | None:
     order = sorted(_parts(asking, "resistor"), key=lambda one: -one.numbers["value"])
     if len(order) < 2:
@@ -68,6 +85,7 @@ def _largest(asking: Asking) -> ProgramQuestion | None:
     return told_of(order[0].name, order[:2], near=[order[1].name, order[-1].name])
 
 
+@program("Which resistor has the least resistance?", "Name the resistor with the fewest ohms.")
 def _smallest(asking: Asking) -> ProgramQuestion | None:
     order = sorted(_parts(asking, "resistor"), key=lambda one: one.numbers["value"])
     if len(order) < 2:
@@ -75,6 +93,17 @@ def _smallest(asking: Asking) -> ProgramQuestion | None:
     return told_of(order[0].name, order[:2], near=[order[1].name, order[-1].name])
 
 
+@program(
+    "What is the resistance in ohms of all resistors together in the branch of {name}?",
+    "Add up the resistors of the branch that holds {name}: how many ohms?",
+    solve=lambda state, words: _said(
+        sum(
+            one.numbers["value"]
+            for one in _circuit(state).sort("resistor")
+            if one.numbers["branch"] == _circuit(state).part(words["name"]).numbers["branch"]
+        )
+    ),
+)
 def _branch_sum(asking: Asking) -> ProgramQuestion | None:
     """The resistance of a branch with two resistors or more."""
     state = _circuit(asking.state)
@@ -87,18 +116,29 @@ def _branch_sum(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
+@program("What is the voltage of the battery in volts?", "How many volts does the battery give?")
 def _volts(asking: Asking) -> ProgramQuestion | None:
     (battery,) = asking.state.of_kind("battery")
     volts = battery.numbers["volts"]
     return told_of(_said(volts), [battery], kind="integer", near=[_said(volts + 1), _said(2 * volts)])
 
 
+@program(
+    "How many branches are connected in parallel to the battery?",
+    "Into how many parallel branches does the current split?",
+    solve=lambda state, words: str(len({one.numbers["branch"] for one in state.of_kind("part")} - {MAIN})),
+)
 def _branches(asking: Asking) -> ProgramQuestion | None:
     state = _circuit(asking.state)
     firsts = [state.branch(number)[0] for number in range(state.branches)]
     return count_of(state.branches, {}, firsts, wrong=[len(state.of_kind("part"))])
 
 
+@program(
+    "How many switches are open?",
+    "Count the switches that are open.",
+    solve=lambda state, words: str(sum(one.get("is") == "open" for one in state.of_kind("part"))),
+)
 def _open_switches(asking: Asking) -> ProgramQuestion | None:
     switches = _circuit(asking.state).sort("switch")
     found = [one for one in switches if one.attributes["is"] == "open"]
@@ -107,6 +147,11 @@ def _open_switches(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {}, found or switches, wrong=[len(switches)])
 
 
+@program(
+    "Is the switch {name} open or closed?",
+    "How does {name} stand: open or closed?",
+    solve=lambda state, words: _circuit(state).part(words["name"]).attributes["is"],
+)
 def _switch_is(asking: Asking) -> ProgramQuestion | None:
     wanted = asking.wanted(("open", "closed"))
     for one in _parts(asking, "switch"):
@@ -115,6 +160,16 @@ def _switch_is(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
+def _solve_joined(state: SceneState, words: Words) -> str:
+    branches = {_circuit(state).part(words[which]).numbers["branch"] for which in ("first", "second")}
+    return "in series" if len(branches) == 1 else "in parallel"
+
+
+@program(
+    "Are {first} and {second} connected in series or in parallel?",
+    "How do {first} and {second} lie to each other, in series or in parallel?",
+    solve=_solve_joined,
+)
 def _joined(asking: Asking) -> ProgramQuestion | None:
     """Two parts of one branch, or the only parts of two."""
     state, wanted = _circuit(asking.state), asking.wanted(("in series", "in parallel"))
@@ -130,6 +185,7 @@ def _joined(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
+@program("Which part is in one branch with {name}?", "With which part is {name} in series?")
 def _partner(asking: Asking) -> ProgramQuestion | None:
     """The other part of a branch of two."""
     state = _circuit(asking.state)
@@ -154,6 +210,18 @@ def _direct(state: CircuitState, parts: Sequence[Element]) -> list[Element]:
     return [one for one in parts if one.numbers["branch"] not in blocked and one.numbers["branch"] != MAIN]
 
 
+def _solve_flows(state: SceneState, words: Words) -> str:
+    """By the switches that are open, and what each of them cuts off."""
+    known = _circuit(state)
+    cut = {one.numbers["branch"] for one in known.sort("switch") if one.attributes["is"] == "open"}
+    return "no" if MAIN in cut or known.part(words["name"]).numbers["branch"] in cut else "yes"
+
+
+@program(
+    "Does current flow through {name}?",
+    "With the switches as they stand, does {name} carry current?",
+    solve=_solve_flows,
+)
 def _flows(asking: Asking) -> ProgramQuestion | None:
     """Asked of parts that have a switch on their way."""
     state = _circuit(asking.state)
@@ -164,7 +232,8 @@ def _flows(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-def _lit(asking: Asking) -> ProgramQuestion | None:
+@program("How many lamps are lit?", "With the switches as they stand, how many lamps shine?")
+def _lamps_lit(asking: Asking) -> ProgramQuestion | None:
     state = _circuit(asking.state)
     lamps = state.sort("lamp")
     if not lamps or len(_direct(state, lamps)) < len(lamps) or not state.sort("switch"):
@@ -175,120 +244,19 @@ def _lit(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {}, [*lamps, *state.sort("switch")], "follow the wires", wrong=[len(lamps)])
 
 
-def _solve_flows(state: SceneState, words: Words) -> str:
-    """By the switches that are open, and what each of them cuts off."""
-    known = _circuit(state)
-    cut = {one.numbers["branch"] for one in known.sort("switch") if one.attributes["is"] == "open"}
-    return "no" if MAIN in cut or known.part(words["name"]).numbers["branch"] in cut else "yes"
-
-
-def _solve_joined(state: SceneState, words: Words) -> str:
-    branches = {_circuit(state).part(words[which]).numbers["branch"] for which in ("first", "second")}
-    return "in series" if len(branches) == 1 else "in parallel"
-
-
-def _solve_largest(state: SceneState, words: Words) -> str:
-    return max(_circuit(state).sort("resistor"), key=lambda one: one.numbers["value"]).name
-
-
-def _solve_who_has(state: SceneState, words: Words) -> str:
-    return next(one.name for one in _circuit(state).sort("resistor") if _said(one.numbers["value"]) == words["value"])
-
-
 CIRCUIT_PROGRAMS = (
-    Program(
-        name="value",
-        wordings=("What is the {quantity} of {name} in {unit}?", "Read the {quantity} of {name}, in {unit}."),
-        ask=_value,
-        solve=lambda state, words: _said(_circuit(state).part(words["name"]).numbers["value"]),
-        falsify=_no_such_part,
-    ),
-    Program(
-        name="who_has",
-        wordings=("Which resistor has {value} ohms?", "What is the name of the resistor of {value} ohms?"),
-        ask=_who_has,
-        solve=_solve_who_has,
-    ),
-    Program(
-        name="count_sort",
-        wordings=("How many {parts} does the circuit have?", "Count the {parts} of the diagram."),
-        ask=_count_sort,
-    ),
-    Program(
-        name="largest",
-        wordings=("Which resistor has the greatest resistance?", "Name the resistor with the most ohms."),
-        ask=_largest,
-        solve=_solve_largest,
-    ),
-    Program(
-        name="smallest",
-        wordings=("Which resistor has the least resistance?", "Name the resistor with the fewest ohms."),
-        ask=_smallest,
-    ),
-    Program(
-        name="branch_sum",
-        wordings=(
-            "What is the resistance in ohms of all resistors together in the branch of {name}?",
-            "Add up the resistors of the branch that holds {name}: how many ohms?",
-        ),
-        ask=_branch_sum,
-        solve=lambda state, words: _said(
-            sum(
-                one.numbers["value"]
-                for one in _circuit(state).sort("resistor")
-                if one.numbers["branch"] == _circuit(state).part(words["name"]).numbers["branch"]
-            )
-        ),
-    ),
-    Program(
-        name="volts",
-        wordings=("What is the voltage of the battery in volts?", "How many volts does the battery give?"),
-        ask=_volts,
-    ),
-    Program(
-        name="branches",
-        wordings=(
-            "How many branches are connected in parallel to the battery?",
-            "Into how many parallel branches does the current split?",
-        ),
-        ask=_branches,
-        solve=lambda state, words: str(len({one.numbers["branch"] for one in state.of_kind("part")} - {MAIN})),
-    ),
-    Program(
-        name="open_switches",
-        wordings=("How many switches are open?", "Count the switches that are open."),
-        ask=_open_switches,
-        solve=lambda state, words: str(sum(one.get("is") == "open" for one in state.of_kind("part"))),
-    ),
-    Program(
-        name="switch_is",
-        wordings=("Is the switch {name} open or closed?", "How does {name} stand: open or closed?"),
-        ask=_switch_is,
-        solve=lambda state, words: _circuit(state).part(words["name"]).attributes["is"],
-    ),
-    Program(
-        name="joined",
-        wordings=(
-            "Are {first} and {second} connected in series or in parallel?",
-            "How do {first} and {second} lie to each other, in series or in parallel?",
-        ),
-        ask=_joined,
-        solve=_solve_joined,
-    ),
-    Program(
-        name="partner",
-        wordings=("Which part is in one branch with {name}?", "With which part is {name} in series?"),
-        ask=_partner,
-    ),
-    Program(
-        name="flows",
-        wordings=("Does current flow through {name}?", "With the switches as they stand, does {name} carry current?"),
-        ask=_flows,
-        solve=_solve_flows,
-    ),
-    Program(
-        name="lamps_lit",
-        wordings=("How many lamps are lit?", "With the switches as they stand, how many lamps shine?"),
-        ask=_lit,
-    ),
+    _value,
+    _who_has,
+    _count_sort,
+    _largest,
+    _smallest,
+    _branch_sum,
+    _volts,
+    _branches,
+    _open_switches,
+    _switch_is,
+    _joined,
+    _partner,
+    _flows,
+    _lamps_lit,
 )

@@ -1,6 +1,6 @@
 """Programs on clocks: the time, its parts, which is later, how long between, what time it will be."""
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, ids
 from saccade.gym.programs.choosing import by_name, chosen, shuffled
 from saccade.gym.state import Element, SceneState
@@ -47,25 +47,45 @@ def _ask_time(asking: Asking) -> ProgramQuestion:
     return _time(minutes_of(one), {"it": one.name}, one, f"{one.name} read")
 
 
-def _ask_hour(asking: Asking) -> ProgramQuestion:
+@program(
+    "Which hour has the {it} passed last? Answer with a number from 1 to 12.",
+    "What is the hour, from 1 to 12, of the time on the {it}?",
+    solve=lambda state, words: str(int(_named(state, words["it"]).numbers["hour"])),
+)
+def _hour(asking: Asking) -> ProgramQuestion:
     one = _one(asking)
     hour = int(one.numbers["hour"])
     return count_of(hour, {"it": one.name}, [one], str(hour), wrong=[hour % 12 + 1, int(one.numbers["minute"]) // 5])
 
 
-def _ask_minute(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many minutes past the hour does the {it} show?",
+    "To how many minutes does the long hand of the {it} point?",
+    solve=lambda state, words: str(int(_named(state, words["it"]).numbers["minute"])),
+)
+def _minute(asking: Asking) -> ProgramQuestion:
     one = _one(asking)
     minute = int(one.numbers["minute"])
     return count_of(minute, {"it": one.name}, [one], str(minute), wrong=[minute + 5, int(one.numbers["hour"]) * 5])
 
 
-def _ask_later(asking: Asking) -> ProgramQuestion:
+@program(
+    "What will the {it} show in {ahead} minutes? Answer as 3:05.",
+    "Add {ahead} minutes to the time of the {it}. Answer as 3:05.",
+    solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"])) + int(words["ahead"])),
+)
+def _time_later(asking: Asking) -> ProgramQuestion:
     one, ahead = _one(asking), 5 * int(asking.rng.integers(1, 20))
     words = {"it": one.name, "ahead": str(ahead)}
     return _time(minutes_of(one) + ahead, words, one, f"{clock_text(minutes_of(one))} and {ahead}")
 
 
-def _ask_earlier(asking: Asking) -> ProgramQuestion:
+@program(
+    "What did the {it} show {back} minutes ago? Answer as 3:05.",
+    "Take {back} minutes from the time of the {it}. Answer as 3:05.",
+    solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"])) - int(words["back"])),
+)
+def _time_earlier(asking: Asking) -> ProgramQuestion:
     one, back = _one(asking), 5 * int(asking.rng.integers(1, 20))
     words = {"it": one.name, "back": str(back)}
     return _time(minutes_of(one) - back, words, one, f"{clock_text(minutes_of(one))} less {back}")
@@ -82,7 +102,16 @@ def _said(pair: tuple[Element, Element]) -> str:
     return " ".join(clock_text(minutes_of(one)) for one in pair)
 
 
-def _ask_ahead(asking: Asking) -> ProgramQuestion | None:
+def _solve_ahead(state: SceneState, words: Words) -> str:
+    return max((_named(state, words[slot]) for slot in ("first", "second")), key=minutes_of).name
+
+
+@program(
+    "Counted from twelve o'clock, which is later: the {first} or the {second}?",
+    "Both times are after the same twelve o'clock. Does the {first} or the {second} show the later one?",
+    solve=_solve_ahead,
+)
+def _later_of_two(asking: Asking) -> ProgramQuestion | None:
     pair = _pair(asking)
     if pair is None:
         return None
@@ -90,11 +119,17 @@ def _ask_ahead(asking: Asking) -> ProgramQuestion | None:
     return choice_of(max(pair, key=minutes_of).name, [one.name for one in pair], words, pair, _said(pair))
 
 
-def _solve_ahead(state: SceneState, words: Words) -> str:
-    return max((_named(state, words[slot]) for slot in ("first", "second")), key=minutes_of).name
+def _solve_between(state: SceneState, words: Words) -> str:
+    first, second = (_named(state, words[slot]) for slot in ("first", "second"))
+    return str((minutes_of(second) - minutes_of(first)) % HALF_DAY)
 
 
-def _ask_between(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many minutes after the time of the {first} is the time of the {second} reached?",
+    "A film begins when the {first} says and ends when the {second} says. How many minutes is it long?",
+    solve=_solve_between,
+)
+def _minutes_between(asking: Asking) -> ProgramQuestion | None:
     pair = _pair(asking)
     if pair is None:
         return None
@@ -103,11 +138,6 @@ def _ask_between(asking: Asking) -> ProgramQuestion | None:
         return None
     words = {"first": pair[0].name, "second": pair[1].name}
     return count_of(gap, words, pair, _said(pair), wrong=[gap + 60, gap + 5])
-
-
-def _solve_between(state: SceneState, words: Words) -> str:
-    first, second = (_named(state, words[slot]) for slot in ("first", "second"))
-    return str((minutes_of(second) - minutes_of(first)) % HALF_DAY)
 
 
 CLOCK_PROGRAMS = (
@@ -120,58 +150,10 @@ CLOCK_PROGRAMS = (
         ask=_ask_time,
         solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"]))),
     ),
-    Program(
-        name="hour",
-        wordings=(
-            "Which hour has the {it} passed last? Answer with a number from 1 to 12.",
-            "What is the hour, from 1 to 12, of the time on the {it}?",
-        ),
-        ask=_ask_hour,
-        solve=lambda state, words: str(int(_named(state, words["it"]).numbers["hour"])),
-    ),
-    Program(
-        name="minute",
-        wordings=(
-            "How many minutes past the hour does the {it} show?",
-            "To how many minutes does the long hand of the {it} point?",
-        ),
-        ask=_ask_minute,
-        solve=lambda state, words: str(int(_named(state, words["it"]).numbers["minute"])),
-    ),
-    Program(
-        name="time_later",
-        wordings=(
-            "What will the {it} show in {ahead} minutes? Answer as 3:05.",
-            "Add {ahead} minutes to the time of the {it}. Answer as 3:05.",
-        ),
-        ask=_ask_later,
-        solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"])) + int(words["ahead"])),
-    ),
-    Program(
-        name="time_earlier",
-        wordings=(
-            "What did the {it} show {back} minutes ago? Answer as 3:05.",
-            "Take {back} minutes from the time of the {it}. Answer as 3:05.",
-        ),
-        ask=_ask_earlier,
-        solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"])) - int(words["back"])),
-    ),
-    Program(
-        name="later_of_two",
-        wordings=(
-            "Counted from twelve o'clock, which is later: the {first} or the {second}?",
-            "Both times are after the same twelve o'clock. Does the {first} or the {second} show the later one?",
-        ),
-        ask=_ask_ahead,
-        solve=_solve_ahead,
-    ),
-    Program(
-        name="minutes_between",
-        wordings=(
-            "How many minutes after the time of the {first} is the time of the {second} reached?",
-            "A film begins when the {first} says and ends when the {second} says. How many minutes is it long?",
-        ),
-        ask=_ask_between,
-        solve=_solve_between,
-    ),
+    _hour,
+    _minute,
+    _time_later,
+    _time_earlier,
+    _later_of_two,
+    _minutes_between,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import Population, only, shuffled, values
 from saccade.gym.state import Element, SceneState
@@ -117,6 +117,17 @@ def _sum_of_two(population: Population) -> Program:
 
 
 def _most_common(population: Population, attribute: str, options: tuple[str, ...]) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        counted = [one.get(attribute) for one in population.of(state)]
+        return max(sorted(set(counted)), key=counted.count)
+
+    @program(
+        "Which {attribute} is the most common among the {many}?",
+        "Counting the {many}, which {attribute} occurs most often?",
+        name=f"most_common_{attribute}",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         ranked = values(elements, attribute).most_common()
@@ -127,24 +138,21 @@ def _most_common(population: Population, attribute: str, options: tuple[str, ...
         words = {"many": population.many, "attribute": attribute}
         return choice_of(answer, options, words, meant, f"{answer} {count}", wrong=[second])
 
-    def solve(state: SceneState, words: Words) -> str:
-        counted = [one.get(attribute) for one in population.of(state)]
-        return max(sorted(set(counted)), key=counted.count)
-
-    return Program(
-        name=f"most_common_{attribute}",
-        wordings=(
-            "Which {attribute} is the most common among the {many}?",
-            "Counting the {many}, which {attribute} occurs most often?",
-        ),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return ask
 
 
 def _only_one(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        counted = [one.get(population.tint) for one in population.of(state)]
+        (answer,) = [tint for tint in set(counted) if counted.count(tint) == 1]
+        return answer
+
+    @program(
+        "Which {tint_word} does exactly one {one} have?",
+        "One {tint_word} occurs only once in the picture. Which one?",
+        solve=solve,
+    )
+    def only_one(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         alone = only(elements, population.tint)
         if len(alone) != 1:
@@ -154,25 +162,22 @@ def _only_one(population: Population) -> Program:
         words = {"one": population.one, "tint_word": population.tint}
         return choice_of(one.get(population.tint), population.tints, words, alone, one.name, wrong=others)
 
-    def solve(state: SceneState, words: Words) -> str:
-        counted = [one.get(population.tint) for one in population.of(state)]
-        (answer,) = [tint for tint in set(counted) if counted.count(tint) == 1]
-        return answer
-
-    return Program(
-        name="only_one",
-        wordings=(
-            "Which {tint_word} does exactly one {one} have?",
-            "One {tint_word} occurs only once in the picture. Which one?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return only_one
 
 
 def _kinds(population: Population, attribute: str) -> Program:
     options = population.tints if attribute == population.tint else population.sorts
 
+    def solve(state: SceneState, words: Words) -> str:
+        return str(len({one.get(attribute) for one in population.of(state)}))
+
+    @program(
+        "How many different {kinds} do the {many} have?",
+        "Among all the {many}, how many distinct {kinds} occur?",
+        name=f"count_{attribute}s",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         firsts = {one.get(attribute): one for one in reversed(elements)}
@@ -183,16 +188,4 @@ def _kinds(population: Population, attribute: str) -> Program:
         words = {"many": population.many, "kinds": f"{attribute}s"}
         return count_of(len(firsts), words, shown, said, wrong=(len(elements),))
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(len({one.get(attribute) for one in population.of(state)}))
-
-    return Program(
-        name=f"count_{attribute}s",
-        wordings=(
-            "How many different {kinds} do the {many} have?",
-            "Among all the {many}, how many distinct {kinds} occur?",
-        ),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return ask

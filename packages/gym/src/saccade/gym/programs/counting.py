@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import Template
 
 from saccade.gym.code_experts import PRELUDE
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import Population, chosen, others, values
 from saccade.gym.state import Element, SceneState
@@ -94,6 +94,19 @@ def _some_words(asking: Asking, population: Population, one: Description, elemen
 
 
 def _count(population: Population, one: Description) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        return str(len(_meant(population, population.of(state), one, words)))
+
+    has_code = bool(one.code) and population.tint == "colour"
+
+    @program(
+        "How many {group} are there?",
+        "Count the {group} in the picture. What number do you get?",
+        "What is the number of {group} in the picture?",
+        name=f"count_{one.name.format(tint=population.tint, sort=population.sort)}",
+        solve=solve,
+        experts=("points", "boxes", "code") if has_code else ("points", "boxes", "crop"),
+    )
     def ask(asking: Asking) -> ProgramQuestion:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
@@ -102,25 +115,20 @@ def _count(population: Population, one: Description) -> Program:
         code = f"{Template(one.code).substitute(words)}print(count)" if has_code else ""
         return count_of(len(meant), words, meant, wrong=(like, len(elements)), code=code)
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(len(_meant(population, population.of(state), one, words)))
-
-    has_code = bool(one.code) and population.tint == "colour"
-    return Program(
-        name=f"count_{one.name.format(tint=population.tint, sort=population.sort)}",
-        wordings=(
-            "How many {group} are there?",
-            "Count the {group} in the picture. What number do you get?",
-            "What is the number of {group} in the picture?",
-        ),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes", "code") if has_code else ("points", "boxes", "crop"),
-    )
+    return ask
 
 
 def _parity(population: Population, one: Description) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return ("even", "odd")[len(_meant(population, population.of(state), one, words)) % 2]
+
+    @program(
+        "Is the number of {group} even or odd?",
+        "Count the {group}: is the result odd or even?",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
+    def parity(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
         meant = _meant(population, elements, one, words)
@@ -129,20 +137,20 @@ def _parity(population: Population, one: Description) -> Program:
             return None
         return choice_of(("even", "odd")[wanted], ("even", "odd"), words, meant, f"count them {len(meant)}")
 
-    def solve(state: SceneState, words: Words) -> str:
-        return ("even", "odd")[len(_meant(population, population.of(state), one, words)) % 2]
-
-    return Program(
-        name="parity",
-        wordings=("Is the number of {group} even or odd?", "Count the {group}: is the result odd or even?"),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return parity
 
 
 def _at_least(population: Population, one: Description) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return whether(len(_meant(population, population.of(state), one, words)) >= int(words["bound"]))
+
+    @program(
+        "Are there at least {bound} {group}?",
+        "Does the picture show {bound} or more {group}?",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
+    def at_least(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
         meant = _meant(population, elements, one, words)
@@ -152,13 +160,4 @@ def _at_least(population: Population, one: Description) -> Program:
             return None
         return yes_or_no(holds, {**words, "bound": str(bound)}, meant, f"count them {len(meant)}")
 
-    def solve(state: SceneState, words: Words) -> str:
-        return whether(len(_meant(population, population.of(state), one, words)) >= int(words["bound"]))
-
-    return Program(
-        name="at_least",
-        wordings=("Are there at least {bound} {group}?", "Does the picture show {bound} or more {group}?"),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return at_least

@@ -2,7 +2,7 @@
 
 import math
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import at, by_name, chosen, shuffled
 from saccade.gym.state import Element, SceneState
@@ -40,7 +40,17 @@ def _pairs(state: SceneState) -> list[tuple[Element, Element]]:
     return [(one, other) for i, one in enumerate(discs) for other in discs[i + 1 :] if overlaps(one, other)]
 
 
-def _ask_upper(asking: Asking) -> ProgramQuestion | None:
+def _solve_upper(state: SceneState, words: Words) -> str:
+    first, second = (by_name(_discs(state), words[slot]) for slot in ("first", "second"))
+    return first.name if first in _above(second, _discs(state)) else second.name
+
+
+@program(
+    "The {first} and the {second} overlap. Which lies above?",
+    "Which of the two is not covered by the other: the {first} or the {second}?",
+    solve=_solve_upper,
+)
+def _upper_of_two(asking: Asking) -> ProgramQuestion | None:
     pairs = _pairs(asking.state)
     if not pairs or not _is_clear(asking.state):
         return None
@@ -49,12 +59,17 @@ def _ask_upper(asking: Asking) -> ProgramQuestion | None:
     return choice_of(min(pair, key=lambda one: one.depth).name, [one.name for one in pair], words, pair)
 
 
-def _solve_upper(state: SceneState, words: Words) -> str:
+def _solve_covers(state: SceneState, words: Words) -> str:
     first, second = (by_name(_discs(state), words[slot]) for slot in ("first", "second"))
-    return first.name if first in _above(second, _discs(state)) else second.name
+    return whether(first in _above(second, _discs(state)))
 
 
-def _ask_covers(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Does the {first} cover a part of the {second}?",
+    "Is a part of the {second} hidden by the {first}?",
+    solve=_solve_covers,
+)
+def _covers(asking: Asking) -> ProgramQuestion | None:
     pairs = _pairs(asking.state)
     if not pairs or not _is_clear(asking.state):
         return None
@@ -65,12 +80,13 @@ def _ask_covers(asking: Asking) -> ProgramQuestion | None:
     return yes_or_no(holds, {"first": one.name, "second": other.name}, [one, other])
 
 
-def _solve_covers(state: SceneState, words: Words) -> str:
-    first, second = (by_name(_discs(state), words[slot]) for slot in ("first", "second"))
-    return whether(first in _above(second, _discs(state)))
-
-
-def _ask_free(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many discs are seen whole, covered by no other?",
+    "Count the discs of which nothing is hidden.",
+    solve=lambda state, words: str(sum(not _above(one, _discs(state)) for one in _discs(state))),
+    experts=("points", "boxes"),
+)
+def _count_free(asking: Asking) -> ProgramQuestion | None:
     if not _is_clear(asking.state):
         return None
     discs = _discs(asking.state)
@@ -78,7 +94,18 @@ def _ask_free(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(meant), {}, discs, wrong=[len(discs), len(discs) - len(meant)])
 
 
-def _ask_touching(asking: Asking) -> ProgramQuestion | None:
+def _solve_touching(state: SceneState, words: Words) -> str:
+    one = by_name(_discs(state), words["it"])
+    return str(sum(overlaps(one, other) for other in _discs(state)))
+
+
+@program(
+    "How many discs overlap with the {it}?",
+    "With how many other discs does the {it} overlap, above or below?",
+    solve=_solve_touching,
+    experts=("crop", "points", "boxes"),
+)
+def _count_overlapping(asking: Asking) -> ProgramQuestion | None:
     if not _is_clear(asking.state):
         return None
     one = chosen(asking.rng, _discs(asking.state))
@@ -86,12 +113,17 @@ def _ask_touching(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(meant), {"it": one.name}, [one, *meant], wrong=[len(_discs(asking.state)) - 1])
 
 
-def _solve_touching(state: SceneState, words: Words) -> str:
-    one = by_name(_discs(state), words["it"])
-    return str(sum(overlaps(one, other) for other in _discs(state)))
+def _solve_alone(state: SceneState, words: Words) -> str:
+    (found,) = [one for one in _discs(state) if all(not overlaps(one, other) for other in _discs(state))]
+    return found.get("colour")
 
 
-def _ask_alone(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which colour has the disc that overlaps with no other?",
+    "One disc lies apart from all others. What is its colour?",
+    solve=_solve_alone,
+)
+def _alone(asking: Asking) -> ProgramQuestion | None:
     discs = _discs(asking.state)
     alone = [one for one in discs if not any(overlaps(one, other) for other in discs)]
     if len(alone) != 1 or not _is_clear(asking.state):
@@ -100,12 +132,13 @@ def _ask_alone(asking: Asking) -> ProgramQuestion | None:
     return choice_of(alone[0].get("colour"), COLOUR_NAMES, {}, alone, alone[0].name, wrong=wrong)
 
 
-def _solve_alone(state: SceneState, words: Words) -> str:
-    (found,) = [one for one in _discs(state) if all(not overlaps(one, other) for other in _discs(state))]
-    return found.get("colour")
-
-
-def _ask_pairs(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many pairs of discs overlap?",
+    "At how many places do two discs overlap?",
+    solve=lambda state, words: str(len(_pairs(state))),
+    experts=("points", "boxes"),
+)
+def _count_pairs(asking: Asking) -> ProgramQuestion | None:
     if not _is_clear(asking.state):
         return None
     pairs = _pairs(asking.state)
@@ -113,52 +146,10 @@ def _ask_pairs(asking: Asking) -> ProgramQuestion | None:
 
 
 DISC_PROGRAMS = (
-    Program(
-        name="upper_of_two",
-        wordings=(
-            "The {first} and the {second} overlap. Which lies above?",
-            "Which of the two is not covered by the other: the {first} or the {second}?",
-        ),
-        ask=_ask_upper,
-        solve=_solve_upper,
-    ),
-    Program(
-        name="covers",
-        wordings=("Does the {first} cover a part of the {second}?", "Is a part of the {second} hidden by the {first}?"),
-        ask=_ask_covers,
-        solve=_solve_covers,
-    ),
-    Program(
-        name="count_free",
-        wordings=("How many discs are seen whole, covered by no other?", "Count the discs of which nothing is hidden."),
-        ask=_ask_free,
-        solve=lambda state, words: str(sum(not _above(one, _discs(state)) for one in _discs(state))),
-        experts=("points", "boxes"),
-    ),
-    Program(
-        name="count_overlapping",
-        wordings=(
-            "How many discs overlap with the {it}?",
-            "With how many other discs does the {it} overlap, above or below?",
-        ),
-        ask=_ask_touching,
-        solve=_solve_touching,
-        experts=("crop", "points", "boxes"),
-    ),
-    Program(
-        name="alone",
-        wordings=(
-            "Which colour has the disc that overlaps with no other?",
-            "One disc lies apart from all others. What is its colour?",
-        ),
-        ask=_ask_alone,
-        solve=_solve_alone,
-    ),
-    Program(
-        name="count_pairs",
-        wordings=("How many pairs of discs overlap?", "At how many places do two discs overlap?"),
-        ask=_ask_pairs,
-        solve=lambda state, words: str(len(_pairs(state))),
-        experts=("points", "boxes"),
-    ),
+    _upper_of_two,
+    _covers,
+    _count_free,
+    _count_overlapping,
+    _alone,
+    _count_pairs,
 )

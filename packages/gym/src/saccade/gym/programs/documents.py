@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from saccade.gym.grammars.documents import BuildingFact, DocumentState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.state import SceneState, as_state
 from saccade.types import AnswerKind
 
@@ -55,6 +55,7 @@ def _of_heading(state: SceneState, words: Mapping[str, str]) -> BuildingFact:
     return next(fact for fact in as_state(state, DocumentState).facts if words["heading"].endswith(f" of {fact.town}"))
 
 
+@program("In which town was something opened in {year}?", "Which town's building is of the year {year}?")
 def _town_of_year(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking)
     assert pair is not None
@@ -63,7 +64,8 @@ def _town_of_year(asking: Asking) -> ProgramQuestion | None:
     return _told(fact.town, evidence, words={"year": str(fact.year)}, near=[other.town])
 
 
-def _page(asking: Asking) -> ProgramQuestion | None:
+@program("On which page is {builder} named?", "On what page stands the name {builder}?")
+def _page_of(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking)
     assert pair is not None
     fact = _facts(asking)[pair[0]]
@@ -72,7 +74,11 @@ def _page(asking: Asking) -> ProgramQuestion | None:
     return _told(str(fact.page + 1), evidence, kind="integer", words={"builder": fact.builder}, near=near)
 
 
-def _older(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which town's building was opened earlier, that of {first} or of {second}?",
+    "Is the building of {first} or of {second} the older one?",
+)
+def _older_of_two(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking, on_two_pages=True)
     if pair is None:
         return None
@@ -88,6 +94,10 @@ def _older(asking: Asking) -> ProgramQuestion | None:
     )
 
 
+@program(
+    "How many crowns did the buildings of {first} and {second} cost together?",
+    "What is the sum of the costs in {first} and in {second}, in crowns?",
+)
 def _both_costs(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking, on_two_pages=True)
     if pair is None:
@@ -98,7 +108,8 @@ def _both_costs(asking: Asking) -> ProgramQuestion | None:
     return _told(str(one.cost + two.cost), evidence, kind="integer", words=words, near=[str(one.cost), str(two.cost)])
 
 
-def _sections(asking: Asking) -> ProgramQuestion | None:
+@program("How many sections begin on page {page}?", "Count the headings on page {page}.")
+def _sections_on_page(asking: Asking) -> ProgramQuestion | None:
     facts = _facts(asking)
     page = int(asking.rng.integers(asking.state.views))
     count = sum(fact.page == page for fact in facts)
@@ -107,6 +118,7 @@ def _sections(asking: Asking) -> ProgramQuestion | None:
     return _told(str(count), evidence, kind="integer", words={"page": str(page + 1)}, near=near)
 
 
+@program("In which town was the most expensive building?", "Which town's building cost the most crowns?")
 def _dearest(asking: Asking) -> ProgramQuestion | None:
     facts = _facts(asking)
     order = sorted(range(len(facts)), key=lambda index: -facts[index].cost)
@@ -133,41 +145,11 @@ DOCUMENT_PROGRAMS = (
         ask=_fact("cost", "integer"),
         solve=lambda state, words: str(_of_heading(state, words).cost),
     ),
-    Program(
-        name="town_of_year",
-        wordings=("In which town was something opened in {year}?", "Which town's building is of the year {year}?"),
-        ask=_town_of_year,
-    ),
-    Program(
-        name="page_of",
-        wordings=("On which page is {builder} named?", "On what page stands the name {builder}?"),
-        ask=_page,
-    ),
-    Program(
-        name="older_of_two",
-        wordings=(
-            "Which town's building was opened earlier, that of {first} or of {second}?",
-            "Is the building of {first} or of {second} the older one?",
-        ),
-        ask=_older,
-    ),
-    Program(
-        name="both_costs",
-        wordings=(
-            "How many crowns did the buildings of {first} and {second} cost together?",
-            "What is the sum of the costs in {first} and in {second}, in crowns?",
-        ),
-        ask=_both_costs,
-    ),
-    Program(
-        name="sections_on_page",
-        wordings=("How many sections begin on page {page}?", "Count the headings on page {page}."),
-        ask=_sections,
-    ),
-    Program(
-        name="dearest",
-        wordings=("In which town was the most expensive building?", "Which town's building cost the most crowns?"),
-        ask=_dearest,
-    ),
+    _town_of_year,
+    _page_of,
+    _older_of_two,
+    _both_costs,
+    _sections_on_page,
+    _dearest,
 )
 """For documents of several pages."""

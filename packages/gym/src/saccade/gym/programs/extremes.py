@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import Population, at, by_name, chosen, named_once, shuffled, values
 from saccade.gym.state import Element, SceneState
@@ -77,6 +77,16 @@ def extreme_programs(population: Population, order: ThingOrder) -> tuple[Program
 def ordinal_program(population: Population, order: ThingOrder) -> Program:
     """The n-th of all in an order, from its beginning."""
 
+    def solve(state: SceneState, words: Words) -> str:
+        ranked = sorted(population.of(state), key=order.quantity)
+        return population.tint_of(ranked[ORDINALS.index(words["nth"])])
+
+    @program(
+        "Put the {many} in order, beginning with the one {least}. What is the {kind} of the {nth}?",
+        "Of all {many}, counted from the one {least}, what is the {kind} of the {nth} one?",
+        name=f"nth_{order.name}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = sorted(population.seen(asking), key=order.quantity)
         place = int(asking.rng.integers(1, len(ORDINALS)))
@@ -88,19 +98,7 @@ def ordinal_program(population: Population, order: ThingOrder) -> Program:
         wrong = [population.tint_of(elements[near]) for near in (place - 1, place + 1)]
         return choice_of(population.tint_of(one), population.tints, words, elements[: place + 1], said, wrong=wrong)
 
-    def solve(state: SceneState, words: Words) -> str:
-        ranked = sorted(population.of(state), key=order.quantity)
-        return population.tint_of(ranked[ORDINALS.index(words["nth"])])
-
-    return Program(
-        name=f"nth_{order.name}",
-        wordings=(
-            "Put the {many} in order, beginning with the one {least}. What is the {kind} of the {nth}?",
-            "Of all {many}, counted from the one {least}, what is the {kind} of the {nth} one?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _clear(order: ThingOrder, elements: Sequence[Element], one: Element) -> bool:
@@ -112,6 +110,16 @@ def _clear(order: ThingOrder, elements: Sequence[Element], one: Element) -> bool
 def _extreme(population: Population, order: ThingOrder, *, is_most: bool) -> Program:
     asked_for = order.most if is_most else order.least
 
+    def solve(state: SceneState, words: Words) -> str:
+        pick = max if is_most else min
+        return population.tint_of(pick(population.of(state), key=order.quantity))
+
+    @program(
+        "What is the {kind} of the {one} that is {extreme}?",
+        "Find the {one} that is {extreme}. Which {kind} does it have?",
+        name=f"{'most' if is_most else 'least'}_{order.name}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = sorted(population.seen(asking), key=order.quantity, reverse=is_most)
         if len(elements) < 2 or not _clear(order, elements, elements[0]):
@@ -121,22 +129,21 @@ def _extreme(population: Population, order: ThingOrder, *, is_most: bool) -> Pro
         wrong = [population.tint_of(other) for other in elements[1:3]]
         return choice_of(population.tint_of(one), population.tints, words, [one], one.name, wrong=wrong)
 
-    def solve(state: SceneState, words: Words) -> str:
-        pick = max if is_most else min
-        return population.tint_of(pick(population.of(state), key=order.quantity))
-
-    return Program(
-        name=f"{'most' if is_most else 'least'}_{order.name}",
-        wordings=(
-            "What is the {kind} of the {one} that is {extreme}?",
-            "Find the {one} that is {extreme}. Which {kind} does it have?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _extreme_of_group(population: Population, order: ThingOrder) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        pick = max if words["extreme"] == order.most else min
+        meant = [one for one in population.of(state) if population.tint_of(one) == words["tint"]]
+        return population.sort_of(pick(meant, key=order.quantity))
+
+    @program(
+        "Among the {group}, what is the {kind} of the one that is {extreme}?",
+        "Look at the {group} alone. Which {kind} does the one that is {extreme} have?",
+        name=f"extreme_{order.name}_of_{population.tint}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements, is_most = population.seen(asking), bool(asking.rng.integers(2))
         for tint in shuffled(asking.rng, sorted(values(elements, population.tint))):
@@ -152,20 +159,7 @@ def _extreme_of_group(population: Population, order: ThingOrder) -> Program:
             return choice_of(population.sort_of(meant[0]), population.sorts, words, meant, meant[0].name, wrong=wrong)
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        pick = max if words["extreme"] == order.most else min
-        meant = [one for one in population.of(state) if population.tint_of(one) == words["tint"]]
-        return population.sort_of(pick(meant, key=order.quantity))
-
-    return Program(
-        name=f"extreme_{order.name}_of_{population.tint}",
-        wordings=(
-            "Among the {group}, what is the {kind} of the one that is {extreme}?",
-            "Look at the {group} alone. Which {kind} does the one that is {extreme} have?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _pair(asking: Asking, population: Population, order: ThingOrder) -> tuple[Element, Element] | None:
@@ -180,6 +174,16 @@ def _pair(asking: Asking, population: Population, order: ThingOrder) -> tuple[El
 
 
 def _which_of_two(population: Population, order: ThingOrder) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        pair = [by_name(population.of(state), words[slot]) for slot in ("first", "second")]
+        return max(pair, key=order.quantity).name
+
+    @program(
+        "Which is {more}: the {first} or the {second}?",
+        "Of the {first} and the {second}, which one is {more}?",
+        name=f"which_of_two_{order.name}",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         pair = _pair(asking, population, order)
         if pair is None:
@@ -188,32 +192,10 @@ def _which_of_two(population: Population, order: ThingOrder) -> Program:
         words = {"first": pair[0].name, "second": pair[1].name, "more": order.more.removesuffix(" than")}
         return choice_of(ranked[1].name, [one.name for one in pair], words, pair, ranked[1].name)
 
-    def solve(state: SceneState, words: Words) -> str:
-        pair = [by_name(population.of(state), words[slot]) for slot in ("first", "second")]
-        return max(pair, key=order.quantity).name
-
-    return Program(
-        name=f"which_of_two_{order.name}",
-        wordings=(
-            "Which is {more}: the {first} or the {second}?",
-            "Of the {first} and the {second}, which one is {more}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _is_more(population: Population, order: ThingOrder) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
-        pair = _pair(asking, population, order)
-        if pair is None:
-            return None
-        is_more = order.quantity(pair[0]) > order.quantity(pair[1])
-        says_more = bool(asking.rng.integers(2))
-        relation = order.more if says_more else order.less
-        words = {"first": pair[0].name, "second": pair[1].name, "relation": relation}
-        return yes_or_no(is_more == says_more, words, pair)
-
     def solve(state: SceneState, words: Words) -> str:
         first, second = (by_name(population.of(state), words[slot]) for slot in ("first", "second"))
         if words["relation"] == order.less:
@@ -230,19 +212,39 @@ def _is_more(population: Population, order: ThingOrder) -> Program:
         words = {"first": pair[0].name, "second": chosen(asking.rng, missing), "relation": order.more}
         return yes_or_no(True, words, pair[:1])
 
-    return Program(
+    @program(
+        "Is the {first} {relation} the {second}?",
+        "Answer yes or no: the {first} is {relation} the {second}.",
         name=f"is_more_{order.name}",
-        wordings=(
-            "Is the {first} {relation} the {second}?",
-            "Answer yes or no: the {first} is {relation} the {second}.",
-        ),
-        ask=ask,
         solve=solve,
         falsify=falsify,
     )
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        pair = _pair(asking, population, order)
+        if pair is None:
+            return None
+        is_more = order.quantity(pair[0]) > order.quantity(pair[1])
+        says_more = bool(asking.rng.integers(2))
+        relation = order.more if says_more else order.less
+        words = {"first": pair[0].name, "second": pair[1].name, "relation": relation}
+        return yes_or_no(is_more == says_more, words, pair)
+
+    return ask
 
 
 def _count_beyond(population: Population, order: ThingOrder) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        one = by_name(population.of(state), words["it"])
+        sign = -1 if words["relation"] == order.less else 1
+        return str(sum(sign * (order.quantity(e) - order.quantity(one)) > 0 for e in population.of(state)))
+
+    @program(
+        "How many {many} are {relation} the {it}?",
+        "Count the {many} that are {relation} the {it}.",
+        name=f"count_beyond_{order.name}",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         named = [one for one in named_once(elements) if _clear(order, elements, one)]
@@ -253,15 +255,4 @@ def _count_beyond(population: Population, order: ThingOrder) -> Program:
         words = {"it": one.name, "many": population.many, "relation": order.more if says_more else order.less}
         return count_of(len(meant), words, [one, *meant], wrong=(len(elements) - 1 - len(meant),))
 
-    def solve(state: SceneState, words: Words) -> str:
-        one = by_name(population.of(state), words["it"])
-        sign = -1 if words["relation"] == order.less else 1
-        return str(sum(sign * (order.quantity(e) - order.quantity(one)) > 0 for e in population.of(state)))
-
-    return Program(
-        name=f"count_beyond_{order.name}",
-        wordings=("How many {many} are {relation} the {it}?", "Count the {many} that are {relation} the {it}."),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return ask

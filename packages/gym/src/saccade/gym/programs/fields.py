@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from saccade.gym.grammars.fields import DATES, NUMBERS, OFF, ON, TEXTS, FieldsState, FormField
 from saccade.gym.grammars.words import MONTHS
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.state import SceneState, as_state
 from saccade.types import AnswerKind
 
@@ -44,7 +44,20 @@ def _where(asking: Asking, *kinds: str, is_filled: bool = True) -> list[int]:
     return [found[int(at)] for at in asking.rng.permutation(len(found))]
 
 
-def _value(asking: Asking) -> ProgramQuestion | None:
+def _absent(asking: Asking) -> ProgramQuestion | None:
+    state = _form(asking)
+    missing = [label for label in (*TEXTS, *NUMBERS, *DATES) if all(one.label != label for one in state.fields)]
+    label = missing[int(asking.rng.integers(len(missing)))]
+    return _told(state, "", range(len(state.fields)), words={"label": label}, labels_only=True)
+
+
+@program(
+    "What stands in the field {label}?",
+    "What was entered for {label}?",
+    solve=lambda state, words: _by_label(state, words["label"]).value,
+    falsify=_absent,
+)
+def _field_value(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "text", "number", "date")
     if len(found) < 2:
         return None
@@ -53,14 +66,14 @@ def _value(asking: Asking) -> ProgramQuestion | None:
     return _told(state, field.value, found[:1], words={"label": field.label}, near=near)
 
 
-def _absent(asking: Asking) -> ProgramQuestion | None:
-    state = _form(asking)
-    missing = [label for label in (*TEXTS, *NUMBERS, *DATES) if all(one.label != label for one in state.fields)]
-    label = missing[int(asking.rng.integers(len(missing)))]
-    return _told(state, "", range(len(state.fields)), words={"label": label}, labels_only=True)
-
-
-def _holder(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "In which field stands {value}?",
+    "Which field holds {value}?",
+    solve=lambda state, words: next(
+        field.label for field in as_state(state, FieldsState).fields if field.value == words["value"]
+    ),
+)
+def _field_of_value(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "text", "number", "date")
     if len(found) < 2:
         return None
@@ -69,6 +82,11 @@ def _holder(asking: Asking) -> ProgramQuestion | None:
     return _told(state, field.label, found[:1], words={"value": field.value}, near=near)
 
 
+@program(
+    "Is {label} turned on or ticked?",
+    "Has {label} been chosen?",
+    solve=lambda state, words: "yes" if _by_label(state, words["label"]).value == ON else "no",
+)
 def _is_on(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "tick")
     wanted = ON if asking.rng.integers(2) else OFF
@@ -80,6 +98,11 @@ def _is_on(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
+@program(
+    "How many options are turned on or ticked?",
+    "Count the options that have been chosen.",
+    solve=lambda state, words: str(sum(field.value == ON for field in as_state(state, FieldsState).fields)),
+)
 def _count_on(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     found = [i for i, field in enumerate(state.fields) if field.kind == "tick"]
@@ -87,13 +110,19 @@ def _count_on(asking: Asking) -> ProgramQuestion | None:
     return _told(state, str(len(on)), on, kind="integer", near=[str(len(found) - len(on)), str(len(on) + 1)])
 
 
+@program(
+    "How many fields were left empty?",
+    "Count the fields with nothing in them.",
+    solve=lambda state, words: str(sum(not field.value for field in as_state(state, FieldsState).fields)),
+)
 def _count_empty(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     empty = [i for i, field in enumerate(state.fields) if not field.value]
     return _told(state, str(len(empty)), empty, kind="integer", near=[str(len(empty) + 1)])
 
 
-def _which_empty(asking: Asking) -> ProgramQuestion | None:
+@program("Which field was left empty?", "Name the field with nothing in it.")
+def _empty_field(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     empty = [i for i, field in enumerate(state.fields) if not field.value]
     if len(empty) != 1:
@@ -102,7 +131,12 @@ def _which_empty(asking: Asking) -> ProgramQuestion | None:
     return _told(state, state.fields[empty[0]].label, empty, near=[other])
 
 
-def _section(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "In which section is the field {label}?",
+    "Under which heading does {label} stand?",
+    solve=lambda state, words: _by_label(state, words["label"]).section,
+)
+def _section_of(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     index = int(asking.rng.integers(len(state.fields)))
     field = state.fields[index]
@@ -114,6 +148,7 @@ def _section(asking: Asking) -> ProgramQuestion | None:
     return _also(found, f"section:{which}")
 
 
+@program("How many fields has the section {section}?", "Count the fields under {section}.")
 def _count_in_section(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     which = int(asking.rng.integers(len(state.sections)))
@@ -126,7 +161,8 @@ def _count_in_section(asking: Asking) -> ProgramQuestion | None:
     return _also(found, f"section:{which}")
 
 
-def _after(asking: Asking) -> ProgramQuestion | None:
+@program("Which field follows right after {label}?", "What is the next field below {label}?")
+def _field_after(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     index = int(asking.rng.integers(len(state.fields) - 1))
     first, second = state.fields[index], state.fields[index + 1]
@@ -136,7 +172,14 @@ def _after(asking: Asking) -> ProgramQuestion | None:
     return _told(state, second.label, [index, index + 1], words={"label": first.label}, near=near, labels_only=True)
 
 
-def _larger(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which number is larger, {first} or {second}?",
+    "Is the number for {first} or for {second} the larger one?",
+    solve=lambda state, words: max(
+        (words["first"], words["second"]), key=lambda label: int(_by_label(state, label).value)
+    ),
+)
+def _larger_field(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "number")
     if len(found) < 2:
         return None
@@ -146,7 +189,12 @@ def _larger(asking: Asking) -> ProgramQuestion | None:
     return _told(state, winner.label, found[:2], kind="choice", words=words, choices=(a.label, b.label))
 
 
-def _sum(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "What do {first} and {second} add up to?",
+    "How much are {first} and {second} together?",
+    solve=lambda state, words: str(sum(int(_by_label(state, words[key]).value) for key in ("first", "second"))),
+)
+def _sum_of_fields(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "number")
     if len(found) < 2:
         return None
@@ -156,7 +204,8 @@ def _sum(asking: Asking) -> ProgramQuestion | None:
     return _told(state, str(total), found[:2], kind="integer", words=words, near=[a.value, str(total + 10)])
 
 
-def _earlier(asking: Asking) -> ProgramQuestion | None:
+@program("Which date is earlier, {first} or {second}?", "What comes first, {first} or {second}?")
+def _earlier_date(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "date")
     if len(found) < 2:
         return None
@@ -180,81 +229,17 @@ def _by_label(state: SceneState, label: str) -> FormField:
 
 
 FIELD_PROGRAMS = (
-    Program(
-        name="field_value",
-        wordings=("What stands in the field {label}?", "What was entered for {label}?"),
-        ask=_value,
-        falsify=_absent,
-        solve=lambda state, words: _by_label(state, words["label"]).value,
-    ),
-    Program(
-        name="field_of_value",
-        wordings=("In which field stands {value}?", "Which field holds {value}?"),
-        ask=_holder,
-        solve=lambda state, words: next(
-            field.label for field in as_state(state, FieldsState).fields if field.value == words["value"]
-        ),
-    ),
-    Program(
-        name="is_on",
-        wordings=("Is {label} turned on or ticked?", "Has {label} been chosen?"),
-        ask=_is_on,
-        solve=lambda state, words: "yes" if _by_label(state, words["label"]).value == ON else "no",
-    ),
-    Program(
-        name="count_on",
-        wordings=("How many options are turned on or ticked?", "Count the options that have been chosen."),
-        ask=_count_on,
-        solve=lambda state, words: str(sum(field.value == ON for field in as_state(state, FieldsState).fields)),
-    ),
-    Program(
-        name="count_empty",
-        wordings=("How many fields were left empty?", "Count the fields with nothing in them."),
-        ask=_count_empty,
-        solve=lambda state, words: str(sum(not field.value for field in as_state(state, FieldsState).fields)),
-    ),
-    Program(
-        name="empty_field",
-        wordings=("Which field was left empty?", "Name the field with nothing in it."),
-        ask=_which_empty,
-    ),
-    Program(
-        name="section_of",
-        wordings=("In which section is the field {label}?", "Under which heading does {label} stand?"),
-        ask=_section,
-        solve=lambda state, words: _by_label(state, words["label"]).section,
-    ),
-    Program(
-        name="count_in_section",
-        wordings=("How many fields has the section {section}?", "Count the fields under {section}."),
-        ask=_count_in_section,
-    ),
-    Program(
-        name="field_after",
-        wordings=("Which field follows right after {label}?", "What is the next field below {label}?"),
-        ask=_after,
-    ),
-    Program(
-        name="larger_field",
-        wordings=(
-            "Which number is larger, {first} or {second}?",
-            "Is the number for {first} or for {second} the larger one?",
-        ),
-        ask=_larger,
-        solve=lambda state, words: max(
-            (words["first"], words["second"]), key=lambda label: int(_by_label(state, label).value)
-        ),
-    ),
-    Program(
-        name="sum_of_fields",
-        wordings=("What do {first} and {second} add up to?", "How much are {first} and {second} together?"),
-        ask=_sum,
-        solve=lambda state, words: str(sum(int(_by_label(state, words[key]).value) for key in ("first", "second"))),
-    ),
-    Program(
-        name="earlier_date",
-        wordings=("Which date is earlier, {first} or {second}?", "What comes first, {first} or {second}?"),
-        ask=_earlier,
-    ),
+    _field_value,
+    _field_of_value,
+    _is_on,
+    _count_on,
+    _count_empty,
+    _empty_field,
+    _section_of,
+    _count_in_section,
+    _field_after,
+    _larger_field,
+    _sum_of_fields,
+    _earlier_date,
 )
 """For forms and screens."""

@@ -1,7 +1,7 @@
 """Programs on figures turned and mirrored in the plane."""
 
 from saccade.gym.grammars.figures import Cells, FigureState, mirrored, settled, turned
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import chosen
 from saccade.gym.state import Element, SceneState, as_state
@@ -52,18 +52,23 @@ def _which(name: str, wordings: tuple[str, ...], *, is_mirror: bool) -> Program:
     return Program(name=name, wordings=wordings, ask=ask, solve=solve)
 
 
-def _ask_turns(asking: Asking) -> ProgramQuestion | None:
+def _solve_turns(state: SceneState, words: Words) -> str:
+    figures = _figures(state)
+    cells = next(cells for key, cells in figures.figures if state.element(key).name == words["it"])
+    return TURNS[next(quarters for quarters in (1, 2, 3) if turned(figures.model, quarters) == cells) - 1]
+
+
+@program(
+    "By how much was the grey figure turned clockwise to give the {it}?",
+    "The {it} is the grey one turned clockwise. By how many degrees?",
+    solve=_solve_turns,
+)
+def _by_how_much(asking: Asking) -> ProgramQuestion | None:
     state = _figures(asking.state)
     (one,) = [state.element(key) for key, cells in state.figures if cells == turned(state.model, state.turns)][:1]
     if TURNS[state.turns - 1] != asking.wanted(TURNS):
         return None
     return choice_of(TURNS[state.turns - 1], TURNS, {"it": one.name}, [state.element("model"), one])
-
-
-def _solve_turns(state: SceneState, words: Words) -> str:
-    figures = _figures(state)
-    cells = next(cells for key, cells in figures.figures if state.element(key).name == words["it"])
-    return TURNS[next(quarters for quarters in (1, 2, 3) if turned(figures.model, quarters) == cells) - 1]
 
 
 def _ask_is_turned(asking: Asking) -> ProgramQuestion | None:
@@ -82,7 +87,12 @@ def _solve_is_turned(state: SceneState, words: Words) -> str:
     return whether(_is_turned(figures.model, cells))
 
 
-def _ask_count_mirrored(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many of the coloured figures are mirror images of the grey one, perhaps turned?",
+    "How many coloured figures must be flipped over to look like the grey one?",
+    solve=lambda state, words: str(len(_of_relation(state, is_mirror=True))),
+)
+def _count_mirrored(asking: Asking) -> ProgramQuestion | None:
     state = _figures(asking.state)
     wanted = {turned(mirrored(state.model), quarters) for quarters in range(4)}
     meant = [state.element(key) for key, cells in state.figures if cells in wanted]
@@ -91,7 +101,12 @@ def _ask_count_mirrored(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(meant), {}, [state.element("model"), *state.of_kind("figure")], wrong=[4 - len(meant)])
 
 
-def _ask_count_cells(asking: Asking) -> ProgramQuestion:
+@program(
+    "Of how many squares is the grey figure made?",
+    "How many unit squares does the grey figure have?",
+    solve=lambda state, words: str(len(set(_figures(state).model))),
+)
+def _count_cells(asking: Asking) -> ProgramQuestion:
     state = _figures(asking.state)
     return count_of(len(state.model), {}, [state.element("model")])
 
@@ -113,15 +128,7 @@ FIGURE_PROGRAMS = (
         ),
         is_mirror=True,
     ),
-    Program(
-        name="by_how_much",
-        wordings=(
-            "By how much was the grey figure turned clockwise to give the {it}?",
-            "The {it} is the grey one turned clockwise. By how many degrees?",
-        ),
-        ask=_ask_turns,
-        solve=_solve_turns,
-    ),
+    _by_how_much,
     Program(
         name="is_turned",
         wordings=(
@@ -131,19 +138,6 @@ FIGURE_PROGRAMS = (
         ask=_ask_is_turned,
         solve=_solve_is_turned,
     ),
-    Program(
-        name="count_mirrored",
-        wordings=(
-            "How many of the coloured figures are mirror images of the grey one, perhaps turned?",
-            "How many coloured figures must be flipped over to look like the grey one?",
-        ),
-        ask=_ask_count_mirrored,
-        solve=lambda state, words: str(len(_of_relation(state, is_mirror=True))),
-    ),
-    Program(
-        name="count_cells",
-        wordings=("Of how many squares is the grey figure made?", "How many unit squares does the grey figure have?"),
-        ask=_ask_count_cells,
-        solve=lambda state, words: str(len(set(_figures(state).model))),
-    ),
+    _count_mirrored,
+    _count_cells,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from saccade.gym.grammars.flow_charts import QUESTIONS, WORK, FlowState, arrow_id
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.flow_solvers import (
     solve_again,
     solve_asker,
@@ -70,6 +70,19 @@ def _absent(asking: Asking, boxes: Mapping[str, Element], names: tuple[str, ...]
     return pick(asking.rng, tuple(name for name in names if name not in there))
 
 
+def _no_branch(asking: Asking) -> ProgramQuestion:
+    _, _, boxes = _asked(asking)
+    decisions = [box.id for box in _of_sort(boxes, "decision")]
+    word = "yes" if asking.rng.integers(2) else "no"
+    return _told("", decisions, words={"question": _absent(asking, boxes, QUESTIONS), "word": word})
+
+
+@program(
+    'Which box follows if "{question}" is answered with {word}?',
+    'At "{question}" the answer is {word}. What does the next box say?',
+    solve=solve_branch,
+    falsify=_no_branch,
+)
 def _branch(asking: Asking) -> ProgramQuestion | None:
     _, ways, boxes = _asked(asking)
     pairs = [(box, word) for box in _of_sort(boxes, "decision") for word in ("yes", "no")]
@@ -83,14 +96,19 @@ def _branch(asking: Asking) -> ProgramQuestion | None:
     return _told(target.name, evidence, words={"question": box.name, "word": word}, near=near)
 
 
-def _no_branch(asking: Asking) -> ProgramQuestion:
+def _no_next(asking: Asking) -> ProgramQuestion:
     _, _, boxes = _asked(asking)
-    decisions = [box.id for box in _of_sort(boxes, "decision")]
-    word = "yes" if asking.rng.integers(2) else "no"
-    return _told("", decisions, words={"question": _absent(asking, boxes, QUESTIONS), "word": word})
+    evidence = [box.id for box in _of_sort(boxes, "work")]
+    return _told("", evidence, words={"box": _absent(asking, boxes, WORK)})
 
 
-def _next(asking: Asking) -> ProgramQuestion | None:
+@program(
+    'Which box comes right after "{box}"?',
+    'Where does the arrow lead that leaves "{box}"?',
+    solve=solve_next,
+    falsify=_no_next,
+)
+def _next_box(asking: Asking) -> ProgramQuestion | None:
     _, ways, boxes = _asked(asking)
     found = [box for box in _of_sort(boxes, "work") if _is_inner(boxes[ways[box.id]["next"]])]
     if not found:
@@ -102,12 +120,13 @@ def _next(asking: Asking) -> ProgramQuestion | None:
     return _told(target.name, [box.id, arrow_id(box.id, "next"), target.id], words={"box": box.name}, near=near)
 
 
-def _no_next(asking: Asking) -> ProgramQuestion:
-    _, _, boxes = _asked(asking)
-    evidence = [box.id for box in _of_sort(boxes, "work")]
-    return _told("", evidence, words={"box": _absent(asking, boxes, WORK)})
-
-
+@program(
+    "Begin at the top and answer the questions that you meet with {answers}. Which box comes right after the "
+    "last answer?",
+    "Somebody goes through the chart and answers {answers}. What is in the box to which the last answer leads?",
+    solve=solve_reached,
+    axes=("branches",),
+)
 def _reached(asking: Asking) -> ProgramQuestion | None:
     """From the start with one to three answers to the box after the last, which is not the end."""
     _, ways, boxes = _asked(asking)
@@ -129,13 +148,27 @@ def _reached(asking: Asking) -> ProgramQuestion | None:
     return _told(boxes[at].name, evidence, words={"answers": ", then ".join(answers)}, near=near)
 
 
-def _decisions(asking: Asking) -> ProgramQuestion | None:
+@program("How many decisions does the chart have?", "Count the questions that the chart asks.", solve=solve_decisions)
+def _count_decisions(asking: Asking) -> ProgramQuestion | None:
     _, _, boxes = _asked(asking)
     found = _of_sort(boxes, "decision")
     count = len(found)
     return _told(str(count), [box.id for box in found], kind="integer", near=[str(count + 1), str(count - 1)])
 
 
+def _no_asker(asking: Asking) -> ProgramQuestion:
+    _, _, boxes = _asked(asking)
+    word = "yes" if asking.rng.integers(2) else "no"
+    evidence = [box.id for box in _of_sort(boxes, "decision")]
+    return _told("", evidence, words={"box": _absent(asking, boxes, WORK), "word": word})
+
+
+@program(
+    'Which question leads straight to "{box}" when it is answered with {word}?',
+    'The answer {word} to which question leads straight to "{box}"?',
+    solve=solve_asker,
+    falsify=_no_asker,
+)
 def _asker(asking: Asking) -> ProgramQuestion | None:
     _, ways, boxes = _asked(asking)
     decisions = _of_sort(boxes, "decision")
@@ -154,14 +187,12 @@ def _asker(asking: Asking) -> ProgramQuestion | None:
     return _told(box.name, evidence, words={"box": target.name, "word": word}, near=near)
 
 
-def _no_asker(asking: Asking) -> ProgramQuestion:
-    _, _, boxes = _asked(asking)
-    word = "yes" if asking.rng.integers(2) else "no"
-    evidence = [box.id for box in _of_sort(boxes, "decision")]
-    return _told("", evidence, words={"box": _absent(asking, boxes, WORK), "word": word})
-
-
-def _again(asking: Asking) -> ProgramQuestion | None:
+@program(
+    'Can "{box}" be done a second time in one run through the chart?',
+    'Is there a loop that leads from "{box}" back to it?',
+    solve=solve_again,
+)
+def _done_again(asking: Asking) -> ProgramQuestion | None:
     """Whether a box lies on a loop."""
     _, ways, boxes = _asked(asking)
     found = []
@@ -176,6 +207,11 @@ def _again(asking: Asking) -> ProgramQuestion | None:
     return _told("yes" if loop else "no", evidence, kind="choice", words={"box": box.name})
 
 
+@program(
+    'Is there a way from the start to the end without "{box}"?',
+    'Can one get from the start to the end and leave out "{box}"?',
+    solve=solve_avoided,
+)
 def _avoided(asking: Asking) -> ProgramQuestion | None:
     """Whether some way from the start to the end leaves a box out."""
     _, ways, boxes = _asked(asking)
@@ -193,7 +229,12 @@ def _avoided(asking: Asking) -> ProgramQuestion | None:
     return _told("yes" if way else "no", evidence, kind="choice", words={"box": box.name})
 
 
-def _shortest(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many boxes lie between the start and the end on the shortest way?",
+    "What is the least number of boxes that one passes between the start and the end?",
+    solve=solve_shortest,
+)
+def _shortest_way(asking: Asking) -> ProgramQuestion | None:
     """How many boxes lie between start and end: all of the column, or up to three fewer, each as often."""
     _, ways, boxes = _asked(asking)
     end = _of_sort(boxes, "end")[0]
@@ -222,75 +263,12 @@ def shortest_way(ways: Ways, start: str, end: str) -> list[str]:
 
 
 FLOW_PROGRAMS = (
-    Program(
-        name="branch",
-        wordings=(
-            'Which box follows if "{question}" is answered with {word}?',
-            'At "{question}" the answer is {word}. What does the next box say?',
-        ),
-        ask=_branch,
-        falsify=_no_branch,
-        solve=solve_branch,
-    ),
-    Program(
-        name="next_box",
-        wordings=('Which box comes right after "{box}"?', 'Where does the arrow lead that leaves "{box}"?'),
-        ask=_next,
-        falsify=_no_next,
-        solve=solve_next,
-    ),
-    Program(
-        name="reached",
-        wordings=(
-            "Begin at the top and answer the questions that you meet with {answers}. Which box comes right after the "
-            "last answer?",
-            "Somebody goes through the chart and answers {answers}. What is in the box to which the last answer leads?",
-        ),
-        ask=_reached,
-        solve=solve_reached,
-        axes=("branches",),
-    ),
-    Program(
-        name="count_decisions",
-        wordings=("How many decisions does the chart have?", "Count the questions that the chart asks."),
-        ask=_decisions,
-        solve=solve_decisions,
-    ),
-    Program(
-        name="asker",
-        wordings=(
-            'Which question leads straight to "{box}" when it is answered with {word}?',
-            'The answer {word} to which question leads straight to "{box}"?',
-        ),
-        ask=_asker,
-        falsify=_no_asker,
-        solve=solve_asker,
-    ),
-    Program(
-        name="done_again",
-        wordings=(
-            'Can "{box}" be done a second time in one run through the chart?',
-            'Is there a loop that leads from "{box}" back to it?',
-        ),
-        ask=_again,
-        solve=solve_again,
-    ),
-    Program(
-        name="avoided",
-        wordings=(
-            'Is there a way from the start to the end without "{box}"?',
-            'Can one get from the start to the end and leave out "{box}"?',
-        ),
-        ask=_avoided,
-        solve=solve_avoided,
-    ),
-    Program(
-        name="shortest_way",
-        wordings=(
-            "How many boxes lie between the start and the end on the shortest way?",
-            "What is the least number of boxes that one passes between the start and the end?",
-        ),
-        ask=_shortest,
-        solve=solve_shortest,
-    ),
+    _branch,
+    _next_box,
+    _reached,
+    _count_decisions,
+    _asker,
+    _done_again,
+    _avoided,
+    _shortest_way,
 )

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from saccade.gym.grammars.graphs import NetworkState, edge_id
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.state import Element, SceneState, as_state
 from saccade.types import AnswerKind
 
@@ -51,6 +51,11 @@ def _nodes(asking: Asking, count: int) -> list[Element]:
     return [nodes[int(at)] for at in asking.rng.permutation(len(nodes))[:count]]
 
 
+@program(
+    "How many {edge}s meet at {name}?",
+    "Count the {edge}s that end at {name}.",
+    solve=lambda state, words: str(len(neighbours_of(state)[words["name"]])),
+)
 def _degree(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
@@ -62,6 +67,7 @@ def _degree(asking: Asking) -> ProgramQuestion | None:
     return _told(state, str(count), [name, *edges], kind="integer", words={"name": name}, near=near)
 
 
+@program("At which {node} do most {edge}s meet?", "Which {node} has the largest number of {edge}s?")
 def _busiest(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
@@ -87,7 +93,12 @@ def _no_edge(asking: Asking) -> ProgramQuestion | None:
     return _told(state, "", [a.id, b.id], kind="integer", words={"first": a.id, "second": b.id})
 
 
-def _longest(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "What is the largest number on any {edge}?",
+    "Which number is the highest on the {edge}s?",
+    solve=lambda state, words: f"{max(link.number for link in state.links):g}",
+)
+def _longest_edge(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     weights = sorted((link.number for link in state.links), reverse=True)
     if weights[0] == weights[1]:
@@ -130,6 +141,20 @@ def shortest_way(every: Neighbours, start: str, end: str) -> tuple[float, list[s
     return float("inf"), []
 
 
+def _solve_hops(state: SceneState, words: Mapping[str, str]) -> str:
+    steps = {name: dict.fromkeys(near, 1.0) for name, near in neighbours_of(state).items()}
+    reached, count = {words["first"]}, 0
+    while words["second"] not in reached:
+        reached |= {other for name in reached for other in steps[name]}
+        count += 1
+    return str(count)
+
+
+@program(
+    "What is the least number of {edge}s from {first} to {second}?",
+    "How many {edge}s must one take at least from {first} to {second}?",
+    solve=_solve_hops,
+)
 def _hops(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     a, b = (node.id for node in _nodes(asking, 2))
@@ -142,6 +167,9 @@ def _hops(asking: Asking) -> ProgramQuestion | None:
     return _told(state, f"{count:g}", evidence, kind="integer", words={"first": a, "second": b}, near=near)
 
 
+@program(
+    "Is there one {edge} from {first} straight to {second}?", "Are {first} and {second} joined by a single {edge}?"
+)
 def _joined(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     wanted = asking.coin < 0.5
@@ -155,7 +183,11 @@ def _joined(asking: Asking) -> ProgramQuestion | None:
     return _told(state, answer, evidence, kind="choice", words={"first": a, "second": b}, choices=("yes", "no"))
 
 
-def _common(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which {node} has a {edge} to {first} and one to {second}?",
+    "Name the {node} that lies between {first} and {second}, one {edge} from each.",
+)
+def _common_neighbour(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
     a, b = (node.id for node in _nodes(asking, 2))
@@ -168,6 +200,11 @@ def _common(asking: Asking) -> ProgramQuestion | None:
     return _told(state, middle, evidence, words={"first": a, "second": b}, near=others[:2])
 
 
+@program(
+    "How many {edge}s are there in all?",
+    "Count all {edge}s.",
+    solve=lambda state, words: str(sum(len(near) for near in neighbours_of(state).values()) // 2),
+)
 def _count_edges(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     count = len(state.links)
@@ -175,7 +212,8 @@ def _count_edges(asking: Asking) -> ProgramQuestion | None:
     return _told(state, str(count), evidence, kind="integer", near=[str(count - 1), str(count + 1)])
 
 
-def _ends(asking: Asking) -> ProgramQuestion | None:
+@program("How many {node}s have one {edge} alone?", "Count the {node}s where a single {edge} ends.")
+def _dead_ends(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
     ends = [name for name in every if len(every[name]) == 1]
@@ -200,15 +238,6 @@ def _north(asking: Asking) -> ProgramQuestion | None:
 def _height(node: Element) -> float:
     assert node.center is not None
     return node.center.y
-
-
-def _solve_hops(state: SceneState, words: Mapping[str, str]) -> str:
-    steps = {name: dict.fromkeys(near, 1.0) for name, near in neighbours_of(state).items()}
-    reached, count = {words["first"]}, 0
-    while words["second"] not in reached:
-        reached |= {other for name in reached for other in steps[name]}
-        count += 1
-    return str(count)
 
 
 WEIGHT = Program(
@@ -241,61 +270,16 @@ NORTH = Program(
     ask=_north,
 )
 SHAPE_PROGRAMS = (
-    Program(
-        name="degree",
-        wordings=("How many {edge}s meet at {name}?", "Count the {edge}s that end at {name}."),
-        ask=_degree,
-        solve=lambda state, words: str(len(neighbours_of(state)[words["name"]])),
-    ),
-    Program(
-        name="busiest",
-        wordings=("At which {node} do most {edge}s meet?", "Which {node} has the largest number of {edge}s?"),
-        ask=_busiest,
-    ),
-    Program(
-        name="hops",
-        wordings=(
-            "What is the least number of {edge}s from {first} to {second}?",
-            "How many {edge}s must one take at least from {first} to {second}?",
-        ),
-        ask=_hops,
-        solve=_solve_hops,
-    ),
-    Program(
-        name="joined",
-        wordings=(
-            "Is there one {edge} from {first} straight to {second}?",
-            "Are {first} and {second} joined by a single {edge}?",
-        ),
-        ask=_joined,
-    ),
-    Program(
-        name="common_neighbour",
-        wordings=(
-            "Which {node} has a {edge} to {first} and one to {second}?",
-            "Name the {node} that lies between {first} and {second}, one {edge} from each.",
-        ),
-        ask=_common,
-    ),
-    Program(
-        name="count_edges",
-        wordings=("How many {edge}s are there in all?", "Count all {edge}s."),
-        ask=_count_edges,
-        solve=lambda state, words: str(sum(len(near) for near in neighbours_of(state).values()) // 2),
-    ),
-    Program(
-        name="dead_ends",
-        wordings=("How many {node}s have one {edge} alone?", "Count the {node}s where a single {edge} ends."),
-        ask=_ends,
-    ),
+    _degree,
+    _busiest,
+    _hops,
+    _joined,
+    _common_neighbour,
+    _count_edges,
+    _dead_ends,
 )
 LENGTH_PROGRAMS = (
     WEIGHT,
     SHORTEST,
-    Program(
-        name="longest_edge",
-        wordings=("What is the largest number on any {edge}?", "Which number is the highest on the {edge}s?"),
-        ask=_longest,
-        solve=lambda state, words: f"{max(link.number for link in state.links):g}",
-    ),
+    _longest_edge,
 )

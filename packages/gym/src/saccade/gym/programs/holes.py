@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from saccade.gym.grammars.boards import HOLE, CellBoardState, meets
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import shuffled
 from saccade.gym.state import Element, SceneState, as_state
@@ -143,6 +143,13 @@ def thing_program(solver: Solver, wordings: tuple[str, ...]) -> Program:
 def period_program(*attributes: str) -> Program:
     """After how many things a sequence repeats."""
 
+    @program(
+        "Read row by row, after how many cells does the pattern repeat?",
+        "How many cells long is the piece that the pattern repeats, row by row?",
+        name="period",
+        solve=lambda state, words: str(period_of(board_of(state), attributes)),
+        experts=("boxes", "glance"),
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         board = board_of(asking.state)
         period = next(periods_of(board, attributes), None)
@@ -150,21 +157,19 @@ def period_program(*attributes: str) -> Program:
             return None
         return count_of(period, {}, seen_cells(board)[: period + 1], f"it repeats after {period}", wrong=[2 * period])
 
-    return Program(
-        name="period",
-        wordings=(
-            "Read row by row, after how many cells does the pattern repeat?",
-            "How many cells long is the piece that the pattern repeats, row by row?",
-        ),
-        ask=ask,
-        solve=lambda state, words: str(period_of(board_of(state), attributes)),
-        experts=("boxes", "glance"),
-    )
+    return ask
 
 
 def far_program(attribute: str, options: tuple[str, ...]) -> Program:
     """What a sequence shows far beyond its end."""
 
+    @program(
+        "Read row by row, the pattern goes on for ever. Which {kind} does cell number {number} have?",
+        "If the pattern is continued row by row, what is the {kind} of cell number {number}?",
+        name=f"far_{attribute}",
+        solve=lambda state, words: _at(board_of(state), attribute, int(words["number"])),
+        experts=("glance",),
+    )
     def ask(asking: Asking) -> ProgramQuestion:
         board = board_of(asking.state)
         number = board.rows * board.columns + int(asking.rng.integers(2, 12))
@@ -173,16 +178,7 @@ def far_program(attribute: str, options: tuple[str, ...]) -> Program:
         words = {"number": str(number), "kind": attribute}
         return choice_of(answer, options, words, seen_cells(board), answer, wrong=there)
 
-    return Program(
-        name=f"far_{attribute}",
-        wordings=(
-            "Read row by row, the pattern goes on for ever. Which {kind} does cell number {number} have?",
-            "If the pattern is continued row by row, what is the {kind} of cell number {number}?",
-        ),
-        ask=ask,
-        solve=lambda state, words: _at(board_of(state), attribute, int(words["number"])),
-        experts=("glance",),
-    )
+    return ask
 
 
 def _at(board: CellBoardState, attribute: str, number: int) -> str:
@@ -194,6 +190,16 @@ def _at(board: CellBoardState, attribute: str, number: int) -> str:
 def count_value_program(attribute: str, counts: Sequence[int] = ()) -> Program:
     """How many cells have a value; ``counts`` are asked for equally often where they are named."""
 
+    def solve(state: SceneState, words: Words) -> str:
+        return str(sum(one.get(attribute) == words["value"] for one in seen_cells(state)))
+
+    @program(
+        "How many cells show the {kind} {value}?",
+        "In how many cells is the {kind} {value}?",
+        name=f"count_{attribute}",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         board = board_of(asking.state)
         found = Counter(one.get(attribute) for one in seen_cells(board))
@@ -205,16 +211,7 @@ def count_value_program(attribute: str, counts: Sequence[int] = ()) -> Program:
         meant = [one for one in seen_cells(board) if one.get(attribute) == value]
         return count_of(len(meant), {"value": value, "kind": attribute}, meant)
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(sum(one.get(attribute) == words["value"] for one in seen_cells(state)))
-
-    return Program(
-        name=f"count_{attribute}",
-        wordings=("How many cells show the {kind} {value}?", "In how many cells is the {kind} {value}?"),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return ask
 
 
 def empty_cells_program() -> Program:

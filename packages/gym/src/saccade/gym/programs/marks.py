@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from saccade.gym.fine import ARROWS, DIGITS, LETTERS, TEXTURES
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import Phrases, Population, by_name, named_once, shuffled
 from saccade.gym.state import Element, SceneState
@@ -67,6 +67,16 @@ def _named_pair(asking: Asking) -> Pair | None:
 
 
 def _of_pair(name: str, what: str, value: Callable[[int, int], int]) -> Program:
+    def solve(state: SceneState, words: Words) -> str:
+        one, other = (_digit(by_name(state.of_kind("plate"), words[slot])) for slot in ("first", "second"))
+        return str(value(one, other))
+
+    @program(
+        "What is {what} on the {first} and the {second}?",
+        "Work out {what} on the {first} and on the {second}.",
+        name=name,
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         pair = _named_pair(asking)
         if pair is None:
@@ -75,23 +85,19 @@ def _of_pair(name: str, what: str, value: Callable[[int, int], int]) -> Program:
         words = {"first": pair[0].name, "second": pair[1].name, "what": what}
         return count_of(value(one, other), words, pair, f"{one} and {other}", wrong=(one + other, one * other))
 
-    def solve(state: SceneState, words: Words) -> str:
-        one, other = (_digit(by_name(state.of_kind("plate"), words[slot])) for slot in ("first", "second"))
-        return str(value(one, other))
-
-    return Program(
-        name=name,
-        wordings=(
-            "What is {what} on the {first} and the {second}?",
-            "Work out {what} on the {first} and on the {second}.",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _larger_digit() -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return max((by_name(state.of_kind("plate"), words[slot]) for slot in ("first", "second")), key=_digit).name
+
+    @program(
+        "Which bears the larger digit: the {first} or the {second}?",
+        "Compare the digits on the {first} and the {second}. Whose is larger?",
+        solve=solve,
+    )
+    def larger_digit(asking: Asking) -> ProgramQuestion | None:
         pair = _named_pair(asking)
         if pair is None or _digit(pair[0]) == _digit(pair[1]):
             return None
@@ -100,22 +106,17 @@ def _larger_digit() -> Program:
         said = " ".join(one.attributes["digit"] for one in pair)
         return choice_of(larger.name, [one.name for one in pair], words, pair, said)
 
-    def solve(state: SceneState, words: Words) -> str:
-        return max((by_name(state.of_kind("plate"), words[slot]) for slot in ("first", "second")), key=_digit).name
-
-    return Program(
-        name="larger_digit",
-        wordings=(
-            "Which bears the larger digit: the {first} or the {second}?",
-            "Compare the digits on the {first} and the {second}. Whose is larger?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return larger_digit
 
 
 def _total() -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return str(sum(_digit(one) for one in state.of_kind("plate") if one.get("colour") == words["colour"]))
+
+    @program(
+        "What do the digits on the {colour} plates add up to?", "Add up the digits on all {colour} plates.", solve=solve
+    )
+    def total_of_colour(asking: Asking) -> ProgramQuestion | None:
         elements = NUMBERED.seen(asking)
         for colour in shuffled(asking.rng, sorted({one.get("colour") for one in elements})):
             meant = [one for one in elements if one.get("colour") == colour]
@@ -125,20 +126,21 @@ def _total() -> Program:
                 return count_of(total, {"colour": colour}, meant, said, wrong=(total - _digit(meant[0]), len(meant)))
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(sum(_digit(one) for one in state.of_kind("plate") if one.get("colour") == words["colour"]))
-
-    return Program(
-        name="total_of_colour",
-        wordings=("What do the digits on the {colour} plates add up to?", "Add up the digits on all {colour} plates."),
-        ask=ask,
-        solve=solve,
-    )
+    return total_of_colour
 
 
 def _extreme_digit(*, is_most: bool) -> Program:
     extreme = "largest" if is_most else "smallest"
 
+    def solve(state: SceneState, words: Words) -> str:
+        return (max if is_most else min)(state.of_kind("plate"), key=_digit).get("colour")
+
+    @program(
+        f"Which colour has the plate with the {extreme} digit?",
+        f"Find the {extreme} digit. What colour is its plate?",
+        name=f"{extreme}_digit",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         ranked = sorted(NUMBERED.seen(asking), key=_digit, reverse=is_most)
         if len(ranked) < 3 or len(ranked) > 12 or _digit(ranked[0]) == _digit(ranked[1]):
@@ -147,15 +149,4 @@ def _extreme_digit(*, is_most: bool) -> Program:
         said = f"{ranked[0].get('digit')} {ranked[0].get('colour')}"
         return choice_of(ranked[0].get("colour"), COLOUR_NAMES, {}, NUMBERED.seen(asking), said, wrong=wrong)
 
-    def solve(state: SceneState, words: Words) -> str:
-        return (max if is_most else min)(state.of_kind("plate"), key=_digit).get("colour")
-
-    return Program(
-        name=f"{extreme}_digit",
-        wordings=(
-            f"Which colour has the plate with the {extreme} digit?",
-            f"Find the {extreme} digit. What colour is its plate?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask

@@ -1,7 +1,7 @@
 """Programs on mazes: what can be reached, how far it is, which way to go."""
 
 from saccade.gym.grammars.mazes import Cell, MazeState, neighbours
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import by_name, chosen, shuffled
 from saccade.gym.state import Element, SceneState, as_state
@@ -42,7 +42,13 @@ def _is_reached(state: SceneState, name: str) -> bool:
     return _cell(by_name(state.of_kind("spot"), name)) in steps_to(_maze(state))
 
 
-def _ask_reach(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Can you walk from the star to the {it} without crossing a wall?",
+    "Is there an open way through the maze from the star to the {it}?",
+    solve=lambda state, words: whether(_is_reached(state, words["it"])),
+    experts=("points", "boxes", "glance"),
+)
+def _is_reachable(asking: Asking) -> ProgramQuestion | None:
     one = chosen(asking.rng, asking.state.of_kind("spot"))
     holds = _cell(one) in steps_to(_maze(asking.state))
     if holds != asking.is_wanted:
@@ -50,13 +56,29 @@ def _ask_reach(asking: Asking) -> ProgramQuestion | None:
     return yes_or_no(holds, {"it": one.name}, [_start(asking.state), one])
 
 
-def _ask_count(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many coloured spots can be reached from the star without crossing a wall?",
+    "Count the coloured spots to which an open way leads from the star.",
+    solve=lambda state, words: str(sum(_is_reached(state, one.name) for one in state.of_kind("spot"))),
+    experts=("points", "boxes"),
+)
+def _count_reachable(asking: Asking) -> ProgramQuestion:
     found, spots = steps_to(_maze(asking.state)), asking.state.of_kind("spot")
     meant = [one for one in spots if _cell(one) in found]
     return count_of(len(meant), {}, [_start(asking.state), *spots], wrong=[len(spots) - len(meant), len(spots)])
 
 
-def _ask_steps(asking: Asking) -> ProgramQuestion | None:
+def _solve_steps(state: SceneState, words: Words) -> str:
+    return str(steps_to(_maze(state))[_cell(by_name(state.of_kind("spot"), words["it"]))])
+
+
+@program(
+    "How many steps, from cell to cell, is the way from the star to the {it}?",
+    "You start at the star. After how many steps from cell to cell are you at the {it}?",
+    solve=_solve_steps,
+    experts=("points", "boxes"),
+)
+def _steps(asking: Asking) -> ProgramQuestion | None:
     found = steps_to(_maze(asking.state))
     reached = [one for one in asking.state.of_kind("spot") if _cell(one) in found]
     if not reached:
@@ -67,11 +89,19 @@ def _ask_steps(asking: Asking) -> ProgramQuestion | None:
     return count_of(found[_cell(one)], {"it": one.name}, [_start(asking.state), one], wrong=[straight])
 
 
-def _solve_steps(state: SceneState, words: Words) -> str:
-    return str(steps_to(_maze(state))[_cell(by_name(state.of_kind("spot"), words["it"]))])
+def _solve_nearer(state: SceneState, words: Words) -> str:
+    found = steps_to(_maze(state))
+    pair = [by_name(state.of_kind("spot"), words[slot]) for slot in ("first", "second")]
+    return min(pair, key=lambda one: found[_cell(one)]).name
 
 
-def _ask_nearer(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Walking through the maze from the star, which takes fewer steps to reach: the {first} or the {second}?",
+    "Is the way from the star shorter to the {first} or to the {second}?",
+    solve=_solve_nearer,
+    experts=("points", "boxes"),
+)
+def _nearer_of_two(asking: Asking) -> ProgramQuestion | None:
     found = steps_to(_maze(asking.state))
     reached = shuffled(asking.rng, [one for one in asking.state.of_kind("spot") if _cell(one) in found])
     if len(reached) < 2 or found[_cell(reached[0])] == found[_cell(reached[1])]:
@@ -80,12 +110,6 @@ def _ask_nearer(asking: Asking) -> ProgramQuestion | None:
     words = {"first": pair[0].name, "second": pair[1].name}
     answer = min(pair, key=lambda one: found[_cell(one)])
     return choice_of(answer.name, [one.name for one in pair], words, [_start(asking.state), *pair])
-
-
-def _solve_nearer(state: SceneState, words: Words) -> str:
-    found = steps_to(_maze(state))
-    pair = [by_name(state.of_kind("spot"), words[slot]) for slot in ("first", "second")]
-    return min(pair, key=lambda one: found[_cell(one)]).name
 
 
 def _first_way(maze: MazeState, goal: Element) -> str:
@@ -103,7 +127,13 @@ def _first_way(maze: MazeState, goal: Element) -> str:
     return next(way for way, (down, across) in STEPS.items() if (row + down, column + across) == cell)
 
 
-def _ask_way(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which way must your first step from the star go to reach the {it}?",
+    "You walk from the star to the {it}. In which direction is the first step?",
+    solve=lambda state, words: _first_way(_maze(state), by_name(state.of_kind("spot"), words["it"])),
+    experts=("points", "boxes"),
+)
+def _first_step(asking: Asking) -> ProgramQuestion | None:
     maze = _maze(asking.state)
     found = steps_to(maze)
     reached = [one for one in maze.of_kind("spot") if _cell(one) in found]
@@ -116,54 +146,9 @@ def _ask_way(asking: Asking) -> ProgramQuestion | None:
 
 
 MAZE_PROGRAMS = (
-    Program(
-        name="is_reachable",
-        wordings=(
-            "Can you walk from the star to the {it} without crossing a wall?",
-            "Is there an open way through the maze from the star to the {it}?",
-        ),
-        ask=_ask_reach,
-        solve=lambda state, words: whether(_is_reached(state, words["it"])),
-        experts=("points", "boxes", "glance"),
-    ),
-    Program(
-        name="count_reachable",
-        wordings=(
-            "How many coloured spots can be reached from the star without crossing a wall?",
-            "Count the coloured spots to which an open way leads from the star.",
-        ),
-        ask=_ask_count,
-        solve=lambda state, words: str(sum(_is_reached(state, one.name) for one in state.of_kind("spot"))),
-        experts=("points", "boxes"),
-    ),
-    Program(
-        name="steps",
-        wordings=(
-            "How many steps, from cell to cell, is the way from the star to the {it}?",
-            "You start at the star. After how many steps from cell to cell are you at the {it}?",
-        ),
-        ask=_ask_steps,
-        solve=_solve_steps,
-        experts=("points", "boxes"),
-    ),
-    Program(
-        name="nearer_of_two",
-        wordings=(
-            "Walking through the maze from the star, which takes fewer steps to reach: the {first} or the {second}?",
-            "Is the way from the star shorter to the {first} or to the {second}?",
-        ),
-        ask=_ask_nearer,
-        solve=_solve_nearer,
-        experts=("points", "boxes"),
-    ),
-    Program(
-        name="first_step",
-        wordings=(
-            "Which way must your first step from the star go to reach the {it}?",
-            "You walk from the star to the {it}. In which direction is the first step?",
-        ),
-        ask=_ask_way,
-        solve=lambda state, words: _first_way(_maze(state), by_name(state.of_kind("spot"), words["it"])),
-        experts=("points", "boxes"),
-    ),
+    _is_reachable,
+    _count_reachable,
+    _steps,
+    _nearer_of_two,
+    _first_step,
 )

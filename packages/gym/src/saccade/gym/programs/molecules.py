@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 
 from saccade.gym.grammars.molecules import HALOGENS, SYMBOLS, MoleculeState, bond_id
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, told_of, yes_or_no
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -25,6 +25,11 @@ def _one(asking: Asking, options: Sequence[str]) -> str:
     return options[int(asking.rng.integers(len(options)))]
 
 
+@program(
+    "How many {element} atoms does the molecule have?",
+    "Count the {element} atoms.",
+    solve=lambda state, words: str(len(_atoms(state, words["element"]))),
+)
 def _count_element(asking: Asking) -> ProgramQuestion | None:
     there = [name for name in COUNTED if _atoms(asking.state, name)]
     if not there:
@@ -33,6 +38,10 @@ def _count_element(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(_atoms(asking.state, name)), {"element": name}, _atoms(asking.state, name))
 
 
+@program(
+    "How many carbon atoms does the molecule have? Corners and ends of lines without a letter are carbon.",
+    "Count the carbon atoms, bare corners and ends of lines among them.",
+)
 def _count_carbon(asking: Asking) -> ProgramQuestion | None:
     found = _atoms(asking.state, "carbon")
     return count_of(len(found), {}, found, wrong=[len(asking.state.of_kind("atom"))])
@@ -43,6 +52,10 @@ def _hydrogens(state: SceneState) -> int:
     return sum(known.hydrogens(one.id) for one in known.of_kind("atom"))
 
 
+@program(
+    "How many hydrogen atoms does the molecule have, those that are not drawn among them?",
+    "Count all hydrogen atoms, drawn or implied.",
+)
 def _count_hydrogen(asking: Asking) -> ProgramQuestion | None:
     count = _hydrogens(asking.state)
     return count_of(count, {}, asking.state.of_kind("atom"), "fill the valences", wrong=[count + 2, count - 2])
@@ -56,6 +69,11 @@ def formula_of(state: SceneState) -> str:
     return "".join(f"{symbol}{counts[symbol] if counts[symbol] > 1 else ''}" for symbol in order if counts[symbol])
 
 
+@program(
+    "What is the molecular formula, carbon and hydrogen first, then the other elements by letter?",
+    "Write the molecular formula in Hill's order.",
+    solve=lambda state, words: formula_of(state),
+)
 def _formula(asking: Asking) -> ProgramQuestion | None:
     hydrogens = _hydrogens(asking.state)
     right = formula_of(asking.state)
@@ -63,6 +81,12 @@ def _formula(asking: Asking) -> ProgramQuestion | None:
     return told_of(right, asking.state.of_kind("atom"), near=near)
 
 
+def _solve_rings(state: SceneState, words: Words) -> str:
+    """One ring for each bond beyond those of a tree."""
+    return str(len(state.links) - len(state.of_kind("atom")) + 1)
+
+
+@program("How many rings does the molecule have?", "Count the rings.", solve=_solve_rings)
 def _count_rings(asking: Asking) -> ProgramQuestion | None:
     state = _molecule(asking.state)
     # Small molecules with three rings are so rare that none might be found.
@@ -73,6 +97,7 @@ def _count_rings(asking: Asking) -> ProgramQuestion | None:
     return count_of(count, {}, found)
 
 
+@program("How many atoms does the ring have?", "Of how many atoms is the molecule's ring made?")
 def _ring_size(asking: Asking) -> ProgramQuestion | None:
     state = _molecule(asking.state)
     if len(state.rings) != 1 or len(state.rings[0]) != asking.wanted((5, 6)):
@@ -81,6 +106,11 @@ def _ring_size(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(ring), {}, [state.element(atom) for atom in ring], wrong=[len(ring) + 1])
 
 
+@program(
+    "How many {kind} bonds are drawn?",
+    "Count the {kind} bonds of the drawing.",
+    solve=lambda state, words: str(len(_bonds(state, ORDERS[words["kind"]]))),
+)
 def _count_bonds(asking: Asking) -> ProgramQuestion | None:
     kind = asking.wanted(("double", "triple"))
     found = [asking.state.element(bond_id(at)) for at in _bonds(asking.state, ORDERS[kind])]
@@ -119,6 +149,11 @@ def _count_group(
     return ask
 
 
+@program(
+    "Which halogen does the molecule hold?",
+    "What is the molecule's halogen?",
+    solve=lambda state, words: next(name for name in HALOGENS if _atoms(state, name)),
+)
 def _which_halogen(asking: Asking) -> ProgramQuestion | None:
     there = [name for name in HALOGENS if _atoms(asking.state, name)]
     if there != [asking.wanted(HALOGENS)]:
@@ -126,6 +161,11 @@ def _which_halogen(asking: Asking) -> ProgramQuestion | None:
     return choice_of(there[0], HALOGENS, {}, _atoms(asking.state, there[0]))
 
 
+@program(
+    "Is there a {element} atom in the molecule?",
+    "Does the molecule hold any {element}?",
+    solve=lambda state, words: "yes" if _atoms(state, words["element"]) else "no",
+)
 def _has_element(asking: Asking) -> ProgramQuestion | None:
     """An element that is there, or not; the evidence of absence is all that is no carbon."""
     name = _one(asking, COUNTED)
@@ -135,6 +175,7 @@ def _has_element(asking: Asking) -> ProgramQuestion | None:
     return yes_or_no(bool(found), {"element": name}, found or others)
 
 
+@program("Is the {element} atom a part of a ring?", "Does a ring run through the {element} atom?")
 def _in_ring(asking: Asking) -> ProgramQuestion | None:
     """Whether the only atom of an element is a part of a ring."""
     state = _molecule(asking.state)
@@ -147,7 +188,14 @@ def _in_ring(asking: Asking) -> ProgramQuestion | None:
     return yes_or_no(holds, {"element": name}, [atom]) if holds == asking.is_wanted else None
 
 
-def _more(asking: Asking) -> ProgramQuestion | None:
+def _solve_more(state: SceneState, words: Words) -> str:
+    return max((words["first"], words["second"]), key=lambda name: len(_atoms(state, name)))
+
+
+@program(
+    "Are there more {first} or more {second} atoms?", "Of which is there more, {first} or {second}?", solve=_solve_more
+)
+def _more_of(asking: Asking) -> ProgramQuestion | None:
     pair = [COUNTED[int(at)] for at in asking.rng.permutation(len(COUNTED))[:2]]
     counts = [len(_atoms(asking.state, name)) for name in pair]
     if counts[0] == counts[1]:
@@ -156,7 +204,23 @@ def _more(asking: Asking) -> ProgramQuestion | None:
     return choice_of(pair[counts[1] > counts[0]], pair, words, _atoms(asking.state, *pair))
 
 
-def _distance(asking: Asking) -> ProgramQuestion | None:
+def _solve_distance(state: SceneState, words: Words) -> str:
+    """By counting the steps in which a set of atoms grows until it holds the other end."""
+    known = _molecule(state)
+    (first,), (second,) = (_atoms(state, words[end]) for end in ("first", "second"))
+    reached, count = {first.id}, 0
+    while second.id not in reached:
+        reached = reached.union(*(known.neighbours(atom) for atom in reached))
+        count += 1
+    return str(count)
+
+
+@program(
+    "How many bonds lie on the shortest way from the {first} to the {second} atom?",
+    "Walking along bonds, how many steps is the {second} atom from the {first} atom?",
+    solve=_solve_distance,
+)
+def _bonds_between(asking: Asking) -> ProgramQuestion | None:
     """Bonds on the shortest way between the only atoms of two elements."""
     state = _molecule(asking.state)
     single = [name for name in COUNTED if len(_atoms(state, name)) == 1]
@@ -180,75 +244,14 @@ def bonds_between(state: MoleculeState, first: str, second: str) -> int:
     return far[second]
 
 
-def _solve_distance(state: SceneState, words: Words) -> str:
-    """By counting the steps in which a set of atoms grows until it holds the other end."""
-    known = _molecule(state)
-    (first,), (second,) = (_atoms(state, words[end]) for end in ("first", "second"))
-    reached, count = {first.id}, 0
-    while second.id not in reached:
-        reached = reached.union(*(known.neighbours(atom) for atom in reached))
-        count += 1
-    return str(count)
-
-
-def _solve_more(state: SceneState, words: Words) -> str:
-    return max((words["first"], words["second"]), key=lambda name: len(_atoms(state, name)))
-
-
-def _solve_rings(state: SceneState, words: Words) -> str:
-    """One ring for each bond beyond those of a tree."""
-    return str(len(state.links) - len(state.of_kind("atom")) + 1)
-
-
 MOLECULE_PROGRAMS = (
-    Program(
-        name="count_element",
-        wordings=("How many {element} atoms does the molecule have?", "Count the {element} atoms."),
-        ask=_count_element,
-        solve=lambda state, words: str(len(_atoms(state, words["element"]))),
-    ),
-    Program(
-        name="count_carbon",
-        wordings=(
-            "How many carbon atoms does the molecule have? Corners and ends of lines without a letter are carbon.",
-            "Count the carbon atoms, bare corners and ends of lines among them.",
-        ),
-        ask=_count_carbon,
-    ),
-    Program(
-        name="count_hydrogen",
-        wordings=(
-            "How many hydrogen atoms does the molecule have, those that are not drawn among them?",
-            "Count all hydrogen atoms, drawn or implied.",
-        ),
-        ask=_count_hydrogen,
-    ),
-    Program(
-        name="formula",
-        wordings=(
-            "What is the molecular formula, carbon and hydrogen first, then the other elements by letter?",
-            "Write the molecular formula in Hill's order.",
-        ),
-        ask=_formula,
-        solve=lambda state, words: formula_of(state),
-    ),
-    Program(
-        name="count_rings",
-        wordings=("How many rings does the molecule have?", "Count the rings."),
-        ask=_count_rings,
-        solve=_solve_rings,
-    ),
-    Program(
-        name="ring_size",
-        wordings=("How many atoms does the ring have?", "Of how many atoms is the molecule's ring made?"),
-        ask=_ring_size,
-    ),
-    Program(
-        name="count_bonds",
-        wordings=("How many {kind} bonds are drawn?", "Count the {kind} bonds of the drawing."),
-        ask=_count_bonds,
-        solve=lambda state, words: str(len(_bonds(state, ORDERS[words["kind"]]))),
-    ),
+    _count_element,
+    _count_carbon,
+    _count_hydrogen,
+    _formula,
+    _count_rings,
+    _ring_size,
+    _count_bonds,
     Program(
         name="carbonyls",
         wordings=("How many oxygen atoms have a double bond?", "Count the C=O groups."),
@@ -264,36 +267,9 @@ MOLECULE_PROGRAMS = (
         wordings=("How many NH2 groups are there?", "How many times is an NH2 written, also as H2N?"),
         ask=_count_group(amines, "nitrogen"),
     ),
-    Program(
-        name="which_halogen",
-        wordings=("Which halogen does the molecule hold?", "What is the molecule's halogen?"),
-        ask=_which_halogen,
-        solve=lambda state, words: next(name for name in HALOGENS if _atoms(state, name)),
-    ),
-    Program(
-        name="has_element",
-        wordings=("Is there a {element} atom in the molecule?", "Does the molecule hold any {element}?"),
-        ask=_has_element,
-        solve=lambda state, words: "yes" if _atoms(state, words["element"]) else "no",
-    ),
-    Program(
-        name="in_ring",
-        wordings=("Is the {element} atom a part of a ring?", "Does a ring run through the {element} atom?"),
-        ask=_in_ring,
-    ),
-    Program(
-        name="more_of",
-        wordings=("Are there more {first} or more {second} atoms?", "Of which is there more, {first} or {second}?"),
-        ask=_more,
-        solve=_solve_more,
-    ),
-    Program(
-        name="bonds_between",
-        wordings=(
-            "How many bonds lie on the shortest way from the {first} to the {second} atom?",
-            "Walking along bonds, how many steps is the {second} atom from the {first} atom?",
-        ),
-        ask=_distance,
-        solve=_solve_distance,
-    ),
+    _which_halogen,
+    _has_element,
+    _in_ring,
+    _more_of,
+    _bonds_between,
 )

@@ -1,6 +1,6 @@
 """Programs on mosaics: whether left and right are mirror images, and where not."""
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.holes import board_of, seen_cells
 from saccade.gym.state import Element, SceneState
@@ -18,19 +18,34 @@ def _broken(state: SceneState) -> list[tuple[Element, Element]]:
     return [(one, other) for one, other in pairs if one.get("colour") != other.get("colour")]
 
 
-def _ask_symmetric(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Is the left half of the mosaic the mirror image of the right half?",
+    "Is the mosaic symmetric about its upright middle line?",
+    solve=lambda state, words: whether(not _broken(state)),
+)
+def _is_symmetric(asking: Asking) -> ProgramQuestion | None:
     broken = _broken(asking.state)
     if (not broken) != asking.is_wanted:
         return None
     return yes_or_no(not broken, {}, [one for pair in broken for one in pair] or asking.state.elements)
 
 
-def _ask_breaks(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many cells must be painted anew to make left and right mirror images of each other?",
+    "At how many places of the left half does the mirror image on the right have another colour?",
+    solve=lambda state, words: str(len(_broken(state))),
+)
+def _count_breaks(asking: Asking) -> ProgramQuestion:
     broken = _broken(asking.state)
     return count_of(len(broken), {}, [one for pair in broken for one in pair] or asking.state.elements)
 
 
-def _ask_broken_row(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "In one row alone left and right are no mirror images. Which row is it, counted from the top?",
+    "Counting rows from the top, which one breaks the symmetry of left and right?",
+    solve=lambda state, words: str(int(_broken(state)[0][0].numbers["row"]) + 1),
+)
+def _broken_row(asking: Asking) -> ProgramQuestion | None:
     broken = _broken(asking.state)
     if len(broken) != 1:
         return None
@@ -38,7 +53,13 @@ def _ask_broken_row(asking: Asking) -> ProgramQuestion | None:
     return count_of(row, {}, broken[0], "there", wrong=[board_of(asking.state).rows + 1 - row])
 
 
-def _ask_commonest(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which colour do most cells have?",
+    "Which colour covers the largest part of the mosaic?",
+    solve=lambda state, words: max(COLOUR_NAMES, key=lambda name: _count(state, name)),
+    experts=("glance",),
+)
+def _commonest_colour(asking: Asking) -> ProgramQuestion | None:
     counts = {name: _count(asking.state, name) for name in COLOUR_NAMES}
     ranked = sorted(COLOUR_NAMES, key=lambda name: -counts[name])
     if counts[ranked[0]] < counts[ranked[1]] + 2:
@@ -52,38 +73,8 @@ def _count(state: SceneState, colour: str) -> int:
 
 
 MOSAIC_PROGRAMS = (
-    Program(
-        name="is_symmetric",
-        wordings=(
-            "Is the left half of the mosaic the mirror image of the right half?",
-            "Is the mosaic symmetric about its upright middle line?",
-        ),
-        ask=_ask_symmetric,
-        solve=lambda state, words: whether(not _broken(state)),
-    ),
-    Program(
-        name="count_breaks",
-        wordings=(
-            "How many cells must be painted anew to make left and right mirror images of each other?",
-            "At how many places of the left half does the mirror image on the right have another colour?",
-        ),
-        ask=_ask_breaks,
-        solve=lambda state, words: str(len(_broken(state))),
-    ),
-    Program(
-        name="broken_row",
-        wordings=(
-            "In one row alone left and right are no mirror images. Which row is it, counted from the top?",
-            "Counting rows from the top, which one breaks the symmetry of left and right?",
-        ),
-        ask=_ask_broken_row,
-        solve=lambda state, words: str(int(_broken(state)[0][0].numbers["row"]) + 1),
-    ),
-    Program(
-        name="commonest_colour",
-        wordings=("Which colour do most cells have?", "Which colour covers the largest part of the mosaic?"),
-        ask=_ask_commonest,
-        solve=lambda state, words: max(COLOUR_NAMES, key=lambda name: _count(state, name)),
-        experts=("glance",),
-    ),
+    _is_symmetric,
+    _count_breaks,
+    _broken_row,
+    _commonest_colour,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from saccade.gym.grammars.motion import EVERY_S, FRAMES, bounce_times, place_at
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.state import Element, SceneState
 from saccade.types import AnswerKind
 
@@ -60,7 +60,11 @@ def _solve_speed(choose: Callable[[list[float]], float]) -> Callable[[SceneState
     return solve
 
 
-def _faster(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which ball is faster, the {first} or the {second} one?",
+    "Of the {first} and the {second} ball, which rolls faster?",
+)
+def _faster_of_two(asking: Asking) -> ProgramQuestion | None:
     pair = _balls(asking)[:2]
     names = [ball.attributes["colour"] for ball in pair]
     winner = max(pair, key=_speed)
@@ -68,6 +72,7 @@ def _faster(asking: Asking) -> ProgramQuestion | None:
     return _told(winner.attributes["colour"], pair, kind="choice", words=words, choices=names)
 
 
+@program("How many times does the {colour} ball bounce off a wall?", "Count the bounces of the {colour} ball.")
 def _bounces(asking: Asking) -> ProgramQuestion | None:
     wanted = int(asking.coin * 3)
     for ball in _balls(asking):
@@ -79,6 +84,10 @@ def _bounces(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
+@program(
+    "Which ball is the first to hit a wall? Name its colour.",
+    "What colour has the ball that bounces before all others?",
+)
 def _first_bounce(asking: Asking) -> ProgramQuestion | None:
     firsts = sorted(((bounce_times(ball) or [99.0])[0], ball.id, ball) for ball in _balls(asking))
     if firsts[0][0] > LAST_S or firsts[1][0] - firsts[0][0] < 0.35:
@@ -88,7 +97,16 @@ def _first_bounce(asking: Asking) -> ProgramQuestion | None:
     return _told(ball.attributes["colour"], [ball], near=near, event_s=(max(0.0, time - EVERY_S), time))
 
 
-def _starts_to(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "To which side does the {colour} ball roll at first?",
+    "At the start, which way does the {colour} ball go?",
+    solve=lambda state, words: next(
+        "left" if ball.numbers["speed"] < 0 else "right"
+        for ball in state.of_kind("ball")
+        if ball.attributes["colour"] == words["colour"]
+    ),
+)
+def _starts_towards(asking: Asking) -> ProgramQuestion | None:
     side = "left" if asking.coin < 0.5 else "right"
     for ball in _balls(asking):
         if (ball.numbers["speed"] < 0) == (side == "left") and (bounce_times(ball) or [9.0])[0] > EVERY_S:
@@ -97,7 +115,10 @@ def _starts_to(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-def _ends_left(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "In the last frame, which colour is farthest to the left?", "What is the colour of the leftmost ball at the end?"
+)
+def _ends_leftmost(asking: Asking) -> ProgramQuestion | None:
     order = sorted(_balls(asking), key=lambda ball: place_at(ball, LAST_S))
     if place_at(order[1], LAST_S) - place_at(order[0], LAST_S) < 10:
         return None
@@ -105,7 +126,8 @@ def _ends_left(asking: Asking) -> ProgramQuestion | None:
     return _told(order[0].attributes["colour"], order[:2], near=near, event_s=(LAST_S - EVERY_S, LAST_S))
 
 
-def _never(asking: Asking) -> ProgramQuestion | None:
+@program("How many balls never hit a wall?", "Count the balls that do not bounce at all.")
+def _never_bounce(asking: Asking) -> ProgramQuestion | None:
     quiet = [ball for ball in _balls(asking) if not bounce_times(ball)]
     if len(quiet) != asking.wanted(range(3)):
         return None
@@ -126,55 +148,11 @@ MOTION_PROGRAMS = (
         ask=_by_speed(1),
         solve=_solve_speed(min),
     ),
-    Program(
-        name="faster_of_two",
-        wordings=(
-            "Which ball is faster, the {first} or the {second} one?",
-            "Of the {first} and the {second} ball, which rolls faster?",
-        ),
-        ask=_faster,
-    ),
-    Program(
-        name="bounces",
-        wordings=(
-            "How many times does the {colour} ball bounce off a wall?",
-            "Count the bounces of the {colour} ball.",
-        ),
-        ask=_bounces,
-    ),
-    Program(
-        name="first_bounce",
-        wordings=(
-            "Which ball is the first to hit a wall? Name its colour.",
-            "What colour has the ball that bounces before all others?",
-        ),
-        ask=_first_bounce,
-    ),
-    Program(
-        name="starts_towards",
-        wordings=(
-            "To which side does the {colour} ball roll at first?",
-            "At the start, which way does the {colour} ball go?",
-        ),
-        ask=_starts_to,
-        solve=lambda state, words: next(
-            "left" if ball.numbers["speed"] < 0 else "right"
-            for ball in state.of_kind("ball")
-            if ball.attributes["colour"] == words["colour"]
-        ),
-    ),
-    Program(
-        name="ends_leftmost",
-        wordings=(
-            "In the last frame, which colour is farthest to the left?",
-            "What is the colour of the leftmost ball at the end?",
-        ),
-        ask=_ends_left,
-    ),
-    Program(
-        name="never_bounce",
-        wordings=("How many balls never hit a wall?", "Count the balls that do not bounce at all."),
-        ask=_never,
-    ),
+    _faster_of_two,
+    _bounces,
+    _first_bounce,
+    _starts_towards,
+    _ends_leftmost,
+    _never_bounce,
 )
 """For videos of balls."""

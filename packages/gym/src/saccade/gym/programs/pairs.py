@@ -1,7 +1,7 @@
 """Programs on two pictures of the same things: what has changed from the first to the second."""
 
 from saccade.gym.grammars.pairs import PairState, ThingChange
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import at, shuffled
 from saccade.gym.state import Element, SceneState, as_state
@@ -169,7 +169,19 @@ def _way(one: Element, other: Element) -> str:
     return WAYS[3] if down > 0 else WAYS[2]
 
 
-def _ask_way(asking: Asking) -> ProgramQuestion | None:
+def _solve_way(state: SceneState, words: Words) -> str:
+    one, other = _the_difference(state)
+    assert one is not None
+    assert other is not None
+    return _way(one, other)
+
+
+@program(
+    "One thing was moved. Mainly which way?",
+    "A thing lies elsewhere in the second picture. In which direction did it mainly go?",
+    solve=_solve_way,
+)
+def _moved_which_way(asking: Asking) -> ProgramQuestion | None:
     change = _single(asking, "place")
     if change is None:
         return None
@@ -178,13 +190,6 @@ def _ask_way(asking: Asking) -> ProgramQuestion | None:
     if max(across, down) < 2 * min(across, down):
         return None
     return choice_of(_way(before, after), WAYS, {}, [before, after], before.name)
-
-
-def _solve_way(state: SceneState, words: Words) -> str:
-    one, other = _the_difference(state)
-    assert one is not None
-    assert other is not None
-    return _way(one, other)
 
 
 THING_PROGRAMS = (
@@ -251,15 +256,7 @@ THING_PROGRAMS = (
         ),
         in_second=True,
     ),
-    Program(
-        name="moved_which_way",
-        wordings=(
-            "One thing was moved. Mainly which way?",
-            "A thing lies elsewhere in the second picture. In which direction did it mainly go?",
-        ),
-        ask=_ask_way,
-        solve=_solve_way,
-    ),
+    _moved_which_way,
 )
 
 

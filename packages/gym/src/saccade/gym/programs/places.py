@@ -4,7 +4,7 @@ import math
 from itertools import combinations
 
 from saccade.geometry import Point
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import Population, at, by_name, chosen, named_once, shuffled
 from saccade.gym.state import Element, SceneState
@@ -40,7 +40,17 @@ def _direction_of(one: Element, other: Element) -> str:
 
 
 def _direction(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        one, other = (by_name(population.of(state), words[slot]) for slot in ("it", "other"))
+        vertical = "above" if at(one).y < at(other).y else "below"
+        return f"{vertical} and to the {'left' if at(one).x < at(other).x else 'right'}"
+
+    @program(
+        "Where is the {it}, seen from the {other}?",
+        "In which direction from the {other} does the {it} lie?",
+        solve=solve,
+    )
+    def direction(asking: Asking) -> ProgramQuestion | None:
         wanted = asking.wanted(DIRECTIONS)
         named = shuffled(asking.rng, named_once(population.seen(asking)))
         for one in named:
@@ -51,25 +61,25 @@ def _direction(population: Population) -> Program:
                     return choice_of(wanted, DIRECTIONS, words, [one, other])
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        one, other = (by_name(population.of(state), words[slot]) for slot in ("it", "other"))
-        vertical = "above" if at(one).y < at(other).y else "below"
-        return f"{vertical} and to the {'left' if at(one).x < at(other).x else 'right'}"
-
-    return Program(
-        name="direction",
-        wordings=(
-            "Where is the {it}, seen from the {other}?",
-            "In which direction from the {other} does the {it} lie?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return direction
 
 
 def _nearest(population: Population, *, is_nearest: bool) -> Program:
     superlative = "nearest to" if is_nearest else "farthest from"
 
+    def solve(state: SceneState, words: Words) -> str:
+        one = by_name(population.of(state), words["it"])
+        pick = min if is_nearest else max
+        return population.tint_of(
+            pick((e for e in population.of(state) if e is not one), key=lambda e: distance(one, e))
+        )
+
+    @program(
+        f"Which {{kind}} does the {{one}} {superlative} the {{it}} have?",
+        f"Find the {{one}} {superlative} the {{it}}: what is its {{kind}}?",
+        name="nearest" if is_nearest else "farthest",
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         for one in shuffled(asking.rng, named_once(elements)):
@@ -86,26 +96,20 @@ def _nearest(population: Population, *, is_nearest: bool) -> Program:
                 )
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        one = by_name(population.of(state), words["it"])
-        pick = min if is_nearest else max
-        return population.tint_of(
-            pick((e for e in population.of(state) if e is not one), key=lambda e: distance(one, e))
-        )
-
-    return Program(
-        name="nearest" if is_nearest else "farthest",
-        wordings=(
-            f"Which {{kind}} does the {{one}} {superlative} the {{it}} have?",
-            f"Find the {{one}} {superlative} the {{it}}: what is its {{kind}}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _closer_of_two(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        one, *two = (by_name(population.of(state), words[slot]) for slot in ("it", "first", "second"))
+        return min(two, key=lambda e: distance(one, e)).name
+
+    @program(
+        "Which is closer to the {it}: the {first} or the {second}?",
+        "Is it the {first} or the {second} that lies closer to the {it}?",
+        solve=solve,
+    )
+    def closer_of_two(asking: Asking) -> ProgramQuestion | None:
         named = shuffled(asking.rng, named_once(population.seen(asking)))
         for one, first, second in combinations(named, 3):
             near, far = sorted((first, second), key=lambda e: distance(one, e))
@@ -114,19 +118,7 @@ def _closer_of_two(population: Population) -> Program:
                 return choice_of(near.name, [first.name, second.name], words, [one, first, second], near.name)
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        one, *two = (by_name(population.of(state), words[slot]) for slot in ("it", "first", "second"))
-        return min(two, key=lambda e: distance(one, e)).name
-
-    return Program(
-        name="closer_of_two",
-        wordings=(
-            "Which is closer to the {it}: the {first} or the {second}?",
-            "Is it the {first} or the {second} that lies closer to the {it}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return closer_of_two
 
 
 def _off_the_line(one: Element, start: Element, end: Element) -> tuple[float, float]:
@@ -147,7 +139,17 @@ def _between(population: Population) -> Program:
                     found.append(one)
         return found
 
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        start, end = (by_name(population.of(state), words[slot]) for slot in ("start", "end"))
+        (found,) = on_way(list(population.of(state)), start, end, 1.0)
+        return population.tint_of(found)
+
+    @program(
+        "A straight line from the {start} to the {end} runs through one other {one}. What {kind} is it?",
+        "Which {kind} has the {one} that lies on the straight way between the {start} and the {end}?",
+        solve=solve,
+    )
+    def between(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         named = shuffled(asking.rng, named_once(elements))
         for start, end in combinations(named, 2):
@@ -159,20 +161,7 @@ def _between(population: Population) -> Program:
                 return choice_of(tint, population.tints, words, [start, hit[0], end], hit[0].name, wrong=wrong)
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        start, end = (by_name(population.of(state), words[slot]) for slot in ("start", "end"))
-        (found,) = on_way(list(population.of(state)), start, end, 1.0)
-        return population.tint_of(found)
-
-    return Program(
-        name="between",
-        wordings=(
-            "A straight line from the {start} to the {end} runs through one other {one}. What {kind} is it?",
-            "Which {kind} has the {one} that lies on the straight way between the {start} and the {end}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return between
 
 
 def _corner_of(point: Point, state: SceneState) -> str:
@@ -180,7 +169,15 @@ def _corner_of(point: Point, state: SceneState) -> str:
 
 
 def _corner(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        center = at(by_name(population.of(state), words["it"]))
+        row = "top" if center.y < state.height / 2 else "bottom"
+        return f"{row} {'left' if center.x < state.width / 2 else 'right'}"
+
+    @program(
+        "In which quarter of the picture is the {it}?", "Which quarter of the picture shows the {it}?", solve=solve
+    )
+    def corner(asking: Asking) -> ProgramQuestion | None:
         state, wanted = asking.state, asking.wanted(CORNERS)
         for one in shuffled(asking.rng, named_once(population.seen(asking))):
             center, apart = at(one), one.numbers["radius"]
@@ -189,17 +186,7 @@ def _corner(population: Population) -> Program:
                 return choice_of(wanted, CORNERS, {"it": one.name}, [one])
         return None
 
-    def solve(state: SceneState, words: Words) -> str:
-        center = at(by_name(population.of(state), words["it"]))
-        row = "top" if center.y < state.height / 2 else "bottom"
-        return f"{row} {'left' if center.x < state.width / 2 else 'right'}"
-
-    return Program(
-        name="corner",
-        wordings=("In which quarter of the picture is the {it}?", "Which quarter of the picture shows the {it}?"),
-        ask=ask,
-        solve=solve,
-    )
+    return corner
 
 
 def _in_half(one: Element, half: str, state: SceneState) -> bool:
@@ -208,7 +195,16 @@ def _in_half(one: Element, half: str, state: SceneState) -> bool:
 
 
 def _count_in_half(population: Population) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return str(sum(_in_half(one, words["half"], state) for one in population.of(state)))
+
+    @program(
+        "How many {many} lie in the {half} of the picture?",
+        "Count the {many} in the {half} of the picture.",
+        solve=solve,
+        experts=("points", "boxes"),
+    )
+    def count_in_half(asking: Asking) -> ProgramQuestion | None:
         state, elements, half = asking.state, population.seen(asking), chosen(asking.rng, HALVES)
         for one in elements:
             off = at(one).x - state.width / 2 if half in HALVES[:2] else at(one).y - state.height / 2
@@ -218,16 +214,4 @@ def _count_in_half(population: Population) -> Program:
         words = {"half": half, "many": population.many}
         return count_of(len(meant), words, meant, wrong=(len(elements), len(elements) - len(meant)))
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(sum(_in_half(one, words["half"], state) for one in population.of(state)))
-
-    return Program(
-        name="count_in_half",
-        wordings=(
-            "How many {many} lie in the {half} of the picture?",
-            "Count the {many} in the {half} of the picture.",
-        ),
-        ask=ask,
-        solve=solve,
-        experts=("points", "boxes"),
-    )
+    return count_in_half

@@ -28,25 +28,14 @@ def _extreme(asking: Asking, place: int) -> ProgramQuestion | None:
     return told(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
 
 
-def _highest(asking: Asking) -> ProgramQuestion | None:
-    return _extreme(asking, 0)
+def _ranked(name: str, place: int, *wordings: str) -> Program:
+    """A program that asks for the entry of this place in the ranking."""
 
+    def solve(state: SceneState, words: Mapping[str, str]) -> str:
+        column = column_of(state, words)
+        return list(column)[int(np.argsort([-value for value in column.values()])[place])]
 
-def _lowest(asking: Asking) -> ProgramQuestion | None:
-    return _extreme(asking, -1)
-
-
-def _second(asking: Asking) -> ProgramQuestion | None:
-    return _extreme(asking, 1)
-
-
-def _third(asking: Asking) -> ProgramQuestion | None:
-    return _extreme(asking, 2)
-
-
-def _solve_rank(place: int, state: SceneState, words: Mapping[str, str]) -> str:
-    column = column_of(state, words)
-    return list(column)[int(np.argsort([-value for value in column.values()])[place])]
+    return Program(name=name, wordings=wordings, ask=lambda asking: _extreme(asking, place), solve=solve)
 
 
 def _greater(asking: Asking) -> ProgramQuestion | None:
@@ -56,18 +45,9 @@ def _greater(asking: Asking) -> ProgramQuestion | None:
     if not are_apart(measure, measure.values[a], measure.values[b]):
         return None
     winner, loser = (a, b) if measure.values[a] > measure.values[b] else (b, a)
-    names = {"first": state.entries[a], "second": state.entries[b]}
-    both = [state.entries[a], state.entries[b]]
-    return told(
-        state,
-        which,
-        state.entries[winner],
-        kind="choice",
-        seen=[a, b],
-        words=names,
-        near=[state.entries[loser]],
-        choices=both,
-    )
+    words = {"first": state.entries[a], "second": state.entries[b]}
+    near, both = [state.entries[loser]], list(words.values())
+    return told(state, which, state.entries[winner], kind="choice", seen=[a, b], words=words, near=near, choices=both)
 
 
 def _closest(asking: Asking) -> ProgramQuestion | None:
@@ -107,15 +87,8 @@ def _between(asking: Asking) -> ProgramQuestion | None:
     a, b = sorted(int(i) for i in asking.rng.permutation(len(order))[:2])
     words = {"first": state.entries[order[a]], "second": state.entries[order[b]]}
     count = b - a - 1
-    return told(
-        state,
-        which,
-        str(count),
-        kind="integer",
-        seen=order[a : b + 1],
-        words=words,
-        near=[str(count + 2), str(count + 1)],
-    )
+    near = [str(count + 2), str(count + 1)]
+    return told(state, which, str(count), kind="integer", seen=order[a : b + 1], words=words, near=near)
 
 
 def _place(asking: Asking) -> ProgramQuestion | None:
@@ -148,29 +121,29 @@ def _solve_between(state: SceneState, words: Mapping[str, str]) -> str:
     return str(sum(min(ends) < value < max(ends) for value in column.values()))
 
 
-HIGHEST = Program(
-    name="highest",
-    wordings=("Which {noun} has the highest value{series}?", "Name the {noun} with the largest value{series}."),
-    ask=_highest,
-    solve=lambda state, words: _solve_rank(0, state, words),
+HIGHEST = _ranked(
+    "highest",
+    0,
+    "Which {noun} has the highest value{series}?",
+    "Name the {noun} with the largest value{series}.",
 )
-LOWEST = Program(
-    name="lowest",
-    wordings=("Which {noun} has the lowest value{series}?", "Name the {noun} with the smallest value{series}."),
-    ask=_lowest,
-    solve=lambda state, words: _solve_rank(-1, state, words),
+LOWEST = _ranked(
+    "lowest",
+    -1,
+    "Which {noun} has the lowest value{series}?",
+    "Name the {noun} with the smallest value{series}.",
 )
-SECOND = Program(
-    name="second_highest",
-    wordings=("Which {noun} comes second by value{series}?", "Which {noun} has the second highest value{series}?"),
-    ask=_second,
-    solve=lambda state, words: _solve_rank(1, state, words),
+SECOND = _ranked(
+    "second_highest",
+    1,
+    "Which {noun} comes second by value{series}?",
+    "Which {noun} has the second highest value{series}?",
 )
-THIRD = Program(
-    name="third_highest",
-    wordings=("Which {noun} has the third highest value{series}?", "Which {noun} is third by value{series}?"),
-    ask=_third,
-    solve=lambda state, words: _solve_rank(2, state, words),
+THIRD = _ranked(
+    "third_highest",
+    2,
+    "Which {noun} has the third highest value{series}?",
+    "Which {noun} is third by value{series}?",
 )
 GREATER = Program(
     name="greater_of_two",
@@ -224,13 +197,4 @@ PLACE = Program(
         1 + sum(value > column_of(state, words)[words["name"]] for value in column_of(state, words).values())
     ),
 )
-TITLE = Program(
-    name="title",
-    wordings=("What is the title?", "Read the title."),
-    ask=_title,
-)
-
-COMPARED_PROGRAMS = (HIGHEST, LOWEST, SECOND, THIRD, GREATER, CLOSEST, MIDDLE, BETWEEN, PLACE)
-"""For looks that tell which value is larger."""
-
-LABEL_PROGRAMS = (SIZE, TITLE)
+TITLE = Program(name="title", wordings=("What is the title?", "Read the title."), ask=_title)

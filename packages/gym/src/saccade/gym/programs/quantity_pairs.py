@@ -80,14 +80,8 @@ def _widest(asking: Asking) -> ProgramQuestion | None:
     order = sorted(range(len(gaps)), key=lambda index: -gaps[index])
     if not are_apart(state.measures[a], gaps[order[0]], gaps[order[1]]):
         return None
-    return told(
-        state,
-        a,
-        state.entries[order[0]],
-        words=_names(state, a, b),
-        near=[state.entries[order[1]]],
-        evidence=_marks(order[0], a, b),
-    )
+    best, rival = state.entries[order[0]], state.entries[order[1]]
+    return told(state, a, best, words=_names(state, a, b), near=[rival], evidence=_marks(order[0], a, b))
 
 
 def _wins(asking: Asking) -> ProgramQuestion | None:
@@ -127,15 +121,8 @@ def _follow(asking: Asking) -> ProgramQuestion | None:
         return None
     best, rival = order[0], order[1]
     values = state.measures[b].values
-    return number(
-        state,
-        b,
-        values[best],
-        seen=[],
-        words=_names(state, a, b),
-        near=[values[rival], state.measures[a].values[best]],
-        evidence=_marks(best, a, b),
-    )
+    near = [values[rival], state.measures[a].values[best]]
+    return number(state, b, values[best], seen=[], words=_names(state, a, b), near=near, evidence=_marks(best, a, b))
 
 
 def _best_among(asking: Asking) -> ProgramQuestion | None:
@@ -269,9 +256,3 @@ GREATEST_TOTAL = Program(
     wordings=("Which series has the largest total?", "Adding up each series, which one comes out highest?"),
     ask=_greatest_total,
 )
-
-SEVERAL_PROGRAMS = (BEST_MEASURE, WIDEST, WINS, GREATEST_TOTAL, MEASURE_COUNT)
-"""For several measures of one scale."""
-
-SEVERAL_READ_PROGRAMS = (GAP, ENTRY_TOTAL, FOLLOW, BEST_AMONG)
-"""For several measures of one scale that are read as numbers."""

@@ -52,14 +52,6 @@ def _peak(asking: Asking, place: int) -> ProgramQuestion | None:
     return number(state, which, values[index], seen=[index], near=[values[order[1 if place == 0 else -2]]])
 
 
-def _peak_high(asking: Asking) -> ProgramQuestion | None:
-    return _peak(asking, 0)
-
-
-def _peak_low(asking: Asking) -> ProgramQuestion | None:
-    return _peak(asking, -1)
-
-
 def _difference(asking: Asking) -> ProgramQuestion | None:
     state, which = quantities(asking), a_readable(asking)
     if which is None:
@@ -120,14 +112,6 @@ def _count(asking: Asking, *, is_above: bool) -> ProgramQuestion | None:
     return told(state, which, str(count), kind="integer", seen=found, words=words, near=near)
 
 
-def _count_above(asking: Asking) -> ProgramQuestion | None:
-    return _count(asking, is_above=True)
-
-
-def _count_below(asking: Asking) -> ProgramQuestion | None:
-    return _count(asking, is_above=False)
-
-
 def _holder(asking: Asking) -> ProgramQuestion | None:
     state, which = quantities(asking), a_readable(asking)
     if which is None:
@@ -175,13 +159,13 @@ VALUE = Program(
 PEAK = Program(
     name="highest_value",
     wordings=("What is the highest value{series}?", "How high is the largest value{series}?"),
-    ask=_peak_high,
+    ask=lambda asking: _peak(asking, 0),
     solve=lambda state, words: shown(state, words, max(column_of(state, words).values())),
 )
 BOTTOM = Program(
     name="lowest_value",
     wordings=("What is the lowest value{series}?", "How low is the smallest value{series}?"),
-    ask=_peak_low,
+    ask=lambda asking: _peak(asking, -1),
     solve=lambda state, words: shown(state, words, min(column_of(state, words).values())),
 )
 DIFFERENCE = Program(
@@ -221,13 +205,13 @@ SPREAD = Program(
 COUNT_ABOVE = Program(
     name="count_above",
     wordings=("How many values are above {level}{series}?", "Count the values greater than {level}{series}."),
-    ask=_count_above,
+    ask=lambda asking: _count(asking, is_above=True),
     solve=lambda state, words: str(sum(v > float(words["level"]) for v in column_of(state, words).values())),
 )
 COUNT_BELOW = Program(
     name="count_below",
     wordings=("How many values are below {level}{series}?", "Count the values smaller than {level}{series}."),
-    ask=_count_below,
+    ask=lambda asking: _count(asking, is_above=False),
     solve=lambda state, words: str(sum(v < float(words["level"]) for v in column_of(state, words).values())),
 )
 HOLDER = Program(
@@ -249,9 +233,3 @@ RATIO = Program(
         round(column_of(state, words)[words["first"]] / column_of(state, words)[words["second"]])
     ),
 )
-
-READ_PROGRAMS = (VALUE, PEAK, BOTTOM, DIFFERENCE, SPREAD, COUNT_ABOVE, COUNT_BELOW, HOLDER)
-"""For looks that tell values as numbers."""
-
-ADDED_PROGRAMS = (PAIR_SUM, TOTAL, RATIO)
-"""Where values may be added."""

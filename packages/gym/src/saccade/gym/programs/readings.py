@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import by_name, chosen, shuffled
 from saccade.gym.state import Element, SceneState
@@ -59,33 +59,31 @@ def reading_programs(readings: Readings) -> tuple[Program, ...]:
 
 
 def _read(readings: Readings) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion:
+    def solve(state: SceneState, words: Words) -> str:
+        return str(value_of(by_name(readings.of(state), words["it"])))
+
+    @program("What is the {value} of the {it}?", "Read the {it}: which {value} is it?", solve=solve)
+    def read(asking: Asking) -> ProgramQuestion:
         one = chosen(asking.rng, readings.of(asking.state))
         minor = round(one.numbers.get("minor", 1))
         value = value_of(one)
         wrong = tuple(str(value + step) for step in (-minor, minor, round(one.numbers.get("major", 5))))
         question = count_of(value, {"it": one.name, "value": readings.value}, [one], str(value))
-        return _with_near(question, wrong)
+        return replace(question, near=tuple(dict.fromkeys(text for text in wrong if text != question.answer)))
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(value_of(by_name(readings.of(state), words["it"])))
-
-    return Program(
-        name="read",
-        wordings=("What is the {value} of the {it}?", "Read the {it}: which {value} is it?"),
-        ask=ask,
-        solve=solve,
-    )
-
-
-def _with_near(question: ProgramQuestion, wrong: Sequence[str]) -> ProgramQuestion:
-    return replace(question, near=tuple(dict.fromkeys(text for text in wrong if text != question.answer)))
+    return read
 
 
 def _extreme(readings: Readings, *, is_most: bool) -> Program:
     def pick(elements: Sequence[Element]) -> Element:
         return (max if is_most else min)(elements, key=value_of)
 
+    @program(
+        "Which of the {many} has the {extreme} {value}?",
+        "Compare the {many}. Whose {value} is the {extreme}?",
+        name="highest" if is_most else "lowest",
+        solve=lambda state, words: pick(readings.of(state)).name,
+    )
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = readings.several(asking)
         one = pick(elements)
@@ -98,15 +96,7 @@ def _extreme(readings: Readings, *, is_most: bool) -> Program:
         }
         return choice_of(one.name, [e.name for e in elements], words, elements, _said(elements))
 
-    return Program(
-        name="highest" if is_most else "lowest",
-        wordings=(
-            "Which of the {many} has the {extreme} {value}?",
-            "Compare the {many}. Whose {value} is the {extreme}?",
-        ),
-        ask=ask,
-        solve=lambda state, words: pick(readings.of(state)).name,
-    )
+    return ask
 
 
 def _of_pair(readings: Readings, name: str, wording: str) -> Program:
@@ -114,42 +104,40 @@ def _of_pair(readings: Readings, name: str, wording: str) -> Program:
         one, other = (value_of(element) for element in pair)
         return one + other if name == "sum" else abs(one - other)
 
+    def solve(state: SceneState, words: Words) -> str:
+        return str(value([by_name(readings.of(state), words[slot]) for slot in ("first", "second")]))
+
+    @program(
+        wording,
+        f"Read the {{first}} and the {{second}}. What is the {name} of their {{value}}s?",
+        name=name,
+        solve=solve,
+    )
     def ask(asking: Asking) -> ProgramQuestion:
         pair = readings.several(asking)[:2]
         words = {"first": pair[0].name, "second": pair[1].name, "value": readings.value}
         return count_of(value(pair), words, pair, _said(pair), wrong=[abs(value_of(one)) for one in pair])
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(value([by_name(readings.of(state), words[slot]) for slot in ("first", "second")]))
-
-    return Program(
-        name=name,
-        wordings=(wording, f"Read the {{first}} and the {{second}}. What is the {name} of their {{value}}s?"),
-        ask=ask,
-        solve=solve,
-    )
+    return ask
 
 
 def _higher_of_two(readings: Readings) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return max((by_name(readings.of(state), words[slot]) for slot in ("first", "second")), key=value_of).name
+
+    @program(
+        "Which has the larger {value}: the {first} or the {second}?",
+        "Of the {first} and the {second}, whose {value} is the larger one?",
+        solve=solve,
+    )
+    def higher_of_two(asking: Asking) -> ProgramQuestion | None:
         pair = readings.several(asking)[:2]
         if value_of(pair[0]) == value_of(pair[1]):
             return None
         words = {"first": pair[0].name, "second": pair[1].name, "value": readings.value, "most": readings.most}
         return choice_of(max(pair, key=value_of).name, [one.name for one in pair], words, pair, _said(pair))
 
-    def solve(state: SceneState, words: Words) -> str:
-        return max((by_name(readings.of(state), words[slot]) for slot in ("first", "second")), key=value_of).name
-
-    return Program(
-        name="higher_of_two",
-        wordings=(
-            "Which has the larger {value}: the {first} or the {second}?",
-            "Of the {first} and the {second}, whose {value} is the larger one?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return higher_of_two
 
 
 def _bound(asking: Asking, elements: Sequence[Element]) -> int:
@@ -162,7 +150,13 @@ def _bound(asking: Asking, elements: Sequence[Element]) -> int:
 
 
 def _is_above(readings: Readings) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        return whether(value_of(by_name(readings.of(state), words["it"])) > int(words["bound"]))
+
+    @program(
+        "Is the {value} of the {it} above {bound}?", "Does the {it} have a {value} of more than {bound}?", solve=solve
+    )
+    def is_above(asking: Asking) -> ProgramQuestion | None:
         one = readings.several(asking)[0]
         low, high, minor = (round(one.numbers[name]) for name in ("low", "high", "minor"))
         # A bound a few marks away: one from anywhere would say by itself that most values are below or above it.
@@ -173,48 +167,29 @@ def _is_above(readings: Readings) -> Program:
         words = {"it": one.name, "bound": str(bound), "value": readings.value}
         return yes_or_no(value_of(one) > bound, words, [one], _said([one]))
 
-    def solve(state: SceneState, words: Words) -> str:
-        return whether(value_of(by_name(readings.of(state), words["it"])) > int(words["bound"]))
-
-    return Program(
-        name="is_above",
-        wordings=("Is the {value} of the {it} above {bound}?", "Does the {it} have a {value} of more than {bound}?"),
-        ask=ask,
-        solve=solve,
-    )
+    return is_above
 
 
 def _count_above(readings: Readings) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion:
+    def solve(state: SceneState, words: Words) -> str:
+        return str(sum(value_of(one) > int(words["bound"]) for one in readings.of(state)))
+
+    @program(
+        "How many of the {many} have a {value} above {bound}?",
+        "Count the {many} whose {value} is more than {bound}.",
+        solve=solve,
+    )
+    def count_above(asking: Asking) -> ProgramQuestion:
         elements = readings.several(asking)
         bound = _bound(asking, elements)
         above = [one for one in elements if value_of(one) > bound]
         words = {"many": readings.many, "bound": str(bound), "value": readings.value}
         return count_of(len(above), words, elements, _said(elements), wrong=[len(elements) - len(above)])
 
-    def solve(state: SceneState, words: Words) -> str:
-        return str(sum(value_of(one) > int(words["bound"]) for one in readings.of(state)))
-
-    return Program(
-        name="count_above",
-        wordings=(
-            "How many of the {many} have a {value} above {bound}?",
-            "Count the {many} whose {value} is more than {bound}.",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return count_above
 
 
 def _which_reads(readings: Readings) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
-        elements = readings.several(asking)
-        one = elements[0]
-        if sum(value_of(other) == value_of(one) for other in elements) > 1:
-            return None
-        words = {"many": readings.many, "number": str(value_of(one)), "value": readings.value}
-        return choice_of(one.name, [e.name for e in elements], words, elements, _said(elements))
-
     def solve(state: SceneState, words: Words) -> str:
         (found,) = [one for one in readings.of(state) if value_of(one) == int(words["number"])]
         return found.name
@@ -224,20 +199,34 @@ def _which_reads(readings: Readings) -> Program:
         words = {"many": readings.many, "number": str(_bound(asking, elements)), "value": readings.value}
         return choice_of("", [e.name for e in elements], words, elements)
 
-    return Program(
-        name="which_reads",
-        wordings=(
-            "Which of the {many} has the {value} {number}?",
-            "One of the {many} has a {value} of {number}. Which?",
-        ),
-        ask=ask,
+    @program(
+        "Which of the {many} has the {value} {number}?",
+        "One of the {many} has a {value} of {number}. Which?",
         solve=solve,
         falsify=falsify,
     )
+    def which_reads(asking: Asking) -> ProgramQuestion | None:
+        elements = readings.several(asking)
+        one = elements[0]
+        if sum(value_of(other) == value_of(one) for other in elements) > 1:
+            return None
+        words = {"many": readings.many, "number": str(value_of(one)), "value": readings.value}
+        return choice_of(one.name, [e.name for e in elements], words, elements, _said(elements))
+
+    return which_reads
 
 
 def _spread(readings: Readings) -> Program:
-    def ask(asking: Asking) -> ProgramQuestion | None:
+    def solve(state: SceneState, words: Words) -> str:
+        found = [value_of(one) for one in readings.of(state)]
+        return str(max(found) - min(found))
+
+    @program(
+        "How far apart are the {most} and the {least} {value} of the {many}?",
+        "What is the {most} {value} of the {many} less the {least}?",
+        solve=solve,
+    )
+    def spread(asking: Asking) -> ProgramQuestion | None:
         elements = readings.several(asking)
         if len(elements) < 2:
             return None
@@ -246,16 +235,4 @@ def _spread(readings: Readings) -> Program:
         words = {"many": readings.many, "value": readings.value, "most": readings.most, "least": readings.least}
         return count_of(high - low, words, elements, f"{high} and {low}", wrong=[abs(high), abs(low)])
 
-    def solve(state: SceneState, words: Words) -> str:
-        found = [value_of(one) for one in readings.of(state)]
-        return str(max(found) - min(found))
-
-    return Program(
-        name="spread",
-        wordings=(
-            "How far apart are the {most} and the {least} {value} of the {many}?",
-            "What is the {most} {value} of the {many} less the {least}?",
-        ),
-        ask=ask,
-        solve=solve,
-    )
+    return spread

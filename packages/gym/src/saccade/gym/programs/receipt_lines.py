@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from saccade.gym.grammars.quantities import QuantityState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.quantity_words import quantities, told
 from saccade.gym.state import SceneState, as_state
 from saccade.types import AnswerKind
@@ -22,7 +22,8 @@ def _printed(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
     return lambda state, words: as_state(state, QuantityState).printed[key]
 
 
-def _two(asking: Asking) -> ProgramQuestion | None:
+@program("What would the total be without {name}?", "How much is the total less the price of {name}?")
+def _without_item(asking: Asking) -> ProgramQuestion | None:
     """The sum of an item's price and the change: two places far from each other."""
     state = quantities(asking)
     values = state.measures[0].values
@@ -34,7 +35,8 @@ def _two(asking: Asking) -> ProgramQuestion | None:
     )
 
 
-def _dearer(asking: Asking) -> ProgramQuestion | None:
+@program("How many items cost more than {name}?", "Count the items with a price above that of {name}.")
+def _dearer_items(asking: Asking) -> ProgramQuestion | None:
     state = quantities(asking)
     index = int(asking.rng.integers(len(state.entries)))
     prices = state.measures[0].values
@@ -82,14 +84,6 @@ RECEIPT_PROGRAMS = (
         ask=_line("Till", "integer"),
         solve=_printed("Till"),
     ),
-    Program(
-        name="without_item",
-        wordings=("What would the total be without {name}?", "How much is the total less the price of {name}?"),
-        ask=_two,
-    ),
-    Program(
-        name="dearer_items",
-        wordings=("How many items cost more than {name}?", "Count the items with a price above that of {name}."),
-        ask=_dearer,
-    ),
+    _without_item,
+    _dearer_items,
 )

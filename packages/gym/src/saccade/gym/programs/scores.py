@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from saccade.gym.grammars.scores import KEYS, METERS, STEPS, ScoreState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, told_of
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -33,6 +33,11 @@ def _note_of(state: SceneState, words: Words) -> Element:
     return _score(state).notes(float(words["measure"]))[ORDINALS.index(words["nth"])]
 
 
+@program(
+    "Which letter names the {nth} note of measure {measure}, sharps and flats aside?",
+    "Without sharps and flats, what is the {nth} note of measure {measure} called?",
+    solve=lambda state, words: STEPS[int(_note_of(state, words).numbers["height"]) % 7],
+)
 def _letter(asking: Asking) -> ProgramQuestion | None:
     wanted = asking.wanted(STEPS)
     for note in _notes(asking):
@@ -44,6 +49,11 @@ def _letter(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
+@program(
+    "What value has the {nth} note of measure {measure}?",
+    "How long does the {nth} note of measure {measure} last, by its note value?",
+    solve=lambda state, words: _note_of(state, words).attributes["value"],
+)
 def _value(asking: Asking) -> ProgramQuestion | None:
     wanted = asking.wanted(_values(asking.state))
     for note in _notes(asking):
@@ -58,6 +68,11 @@ def _values(state: SceneState) -> list[str]:
     return [value for value in VALUES if value in there]
 
 
+@program(
+    "How many notes does measure {measure} have, rests aside?",
+    "Count the notes of measure {measure}.",
+    solve=lambda state, words: str(len(_score(state).notes(float(words["measure"])))),
+)
 def _count_notes(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)
     measure = int(asking.rng.integers(1, state.measures + 1))
@@ -68,11 +83,17 @@ def _count_notes(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {"measure": str(measure)}, found, wrong=[len(found) + len(beside)])
 
 
+@program("How many rests are there in all?", "Count the rests of the melody.")
 def _count_rests(asking: Asking) -> ProgramQuestion | None:
     found = asking.state.of_kind("rest")
     return count_of(len(found), {}, found) if found else None
 
 
+@program(
+    "How many {value} notes are there, rests aside?",
+    "Count the {value} notes of the melody.",
+    solve=lambda state, words: str(sum(one.name.startswith(f"{words['value']} note") for one in state.elements)),
+)
 def _count_value(asking: Asking) -> ProgramQuestion | None:
     value = asking.wanted(_values(asking.state))
     found = [note for note in asking.state.of_kind("note") if note.attributes["value"] == value]
@@ -80,17 +101,30 @@ def _count_value(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {"value": value}, found, wrong=[len(found) + len(rests)]) if found else None
 
 
+@program(
+    "Which clef does the score have?", "Is the clef treble or bass?", solve=lambda state, words: _score(state).clef
+)
 def _clef(asking: Asking) -> ProgramQuestion | None:
     state, wanted = _score(asking.state), asking.wanted(("treble", "bass"))
     return choice_of(wanted, ("treble", "bass"), {}, [state.element("clef")]) if state.clef == wanted else None
 
 
+@program(
+    "What is the time signature?",
+    "In which meter is the melody written?",
+    solve=lambda state, words: _score(state).meter,
+)
 def _meter(asking: Asking) -> ProgramQuestion | None:
     state, wanted = _score(asking.state), asking.wanted(METERS)
     return choice_of(wanted, METERS, {}, [state.element("meter")]) if state.meter == wanted else None
 
 
-def _signature(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many {signs} does the key signature have?",
+    "Count the {signs} of the key signature.",
+    solve=lambda state, words: str(abs(_score(state).signature)),
+)
+def _key_signature(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)
     if state.signature != asking.wanted((1, 2, 3, 4, -1, -2, -3, -4)):
         return None
@@ -98,7 +132,8 @@ def _signature(asking: Asking) -> ProgramQuestion | None:
     return count_of(abs(state.signature), words, [state.element("key")])
 
 
-def _major(asking: Asking) -> ProgramQuestion | None:
+@program("Of which major key is the key signature?", "Which key in major has this signature?")
+def _major_key(asking: Asking) -> ProgramQuestion | None:
     """Of a key with a signature, among the keys with such."""
     state, named = _score(asking.state), KEYS[1:]
     if state.key != asking.wanted(named):
@@ -108,6 +143,15 @@ def _major(asking: Asking) -> ProgramQuestion | None:
     return choice_of(options[place], options, {}, [state.element("key")], wrong=wrong)
 
 
+def _solve_highest(state: SceneState, words: Words) -> str:
+    return f"{max(state.of_kind('note'), key=lambda note: note.numbers['height']).numbers['measure']:g}"
+
+
+@program(
+    "In which measure is the highest note? The first measure is number 1.",
+    "Counting measures from 1, which one holds the highest note?",
+    solve=_solve_highest,
+)
 def _highest(asking: Asking) -> ProgramQuestion | None:
     """The measure with the highest note, by so much that no accidental changes it."""
     notes = sorted(asking.state.of_kind("note"), key=lambda note: -note.numbers["height"])
@@ -118,7 +162,18 @@ def _highest(asking: Asking) -> ProgramQuestion | None:
     return told_of(f"{notes[0].numbers['measure']:g}", [notes[0], rest[0]], kind="integer", near=near)
 
 
-def _move(asking: Asking) -> ProgramQuestion | None:
+def _solve_moves(state: SceneState, words: Words) -> str:
+    first = _note_of(state, words)
+    place = state.elements.index(first)
+    return _moved(first, next(one for one in state.elements[place + 1 :] if one.kind == "note"))
+
+
+@program(
+    "From the {nth} note of measure {measure} to the next, does the melody rise, fall or stay?",
+    "What does the melody do after the {nth} note of measure {measure}, up to the next note?",
+    solve=_solve_moves,
+)
+def _moves(asking: Asking) -> ProgramQuestion | None:
     """From a note to the next one of its measure."""
     wanted = asking.wanted(MOVES)
     for note in _notes(asking):
@@ -139,6 +194,11 @@ def _moved(one: Element, after: Element) -> str:
     return "rises" if step > 0 else "falls" if step < 0 else "stays"
 
 
+@program(
+    "Before how many notes does a {sign} stand? The key signature does not count.",
+    "Apart from the key signature, how many times is a {sign} written?",
+    solve=lambda state, words: str(sum(one.get("sign") == words["sign"] for one in state.elements)),
+)
 def _count_signs(asking: Asking) -> ProgramQuestion | None:
     sign = asking.wanted(("sharp", "flat"))
     found = [note for note in asking.state.of_kind("note") if note.get("sign") == sign]
@@ -146,12 +206,17 @@ def _count_signs(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {"sign": sign}, found, wrong=[len(others)]) if found else None
 
 
-def _measures(asking: Asking) -> ProgramQuestion | None:
+@program("How many measures does the melody have?", "Count the measures.")
+def _count_measures(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)
     firsts = [state.notes(measure)[0] for measure in range(1, state.measures + 1)]
     return count_of(state.measures, {}, firsts)
 
 
+@program(
+    "Which measure has the most notes? The first one is number 1, rests do not count.",
+    "Counting measures from 1, which one holds more notes than any other?",
+)
 def _most_notes(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)
     order = sorted(range(1, state.measures + 1), key=lambda measure: -len(state.notes(measure)))
@@ -160,122 +225,28 @@ def _most_notes(asking: Asking) -> ProgramQuestion | None:
     return told_of(str(order[0]), state.notes(order[0]), kind="integer", near=[str(order[1])])
 
 
-def _solve_moves(state: SceneState, words: Words) -> str:
-    first = _note_of(state, words)
-    place = state.elements.index(first)
-    return _moved(first, next(one for one in state.elements[place + 1 :] if one.kind == "note"))
-
-
-def _solve_highest(state: SceneState, words: Words) -> str:
-    return f"{max(state.of_kind('note'), key=lambda note: note.numbers['height']).numbers['measure']:g}"
-
-
 SIGNATURE_PROGRAMS = (
-    Program(
-        name="clef",
-        wordings=("Which clef does the score have?", "Is the clef treble or bass?"),
-        ask=_clef,
-        solve=lambda state, words: _score(state).clef,
-    ),
-    Program(
-        name="meter",
-        wordings=("What is the time signature?", "In which meter is the melody written?"),
-        ask=_meter,
-        solve=lambda state, words: _score(state).meter,
-    ),
-    Program(
-        name="key_signature",
-        wordings=("How many {signs} does the key signature have?", "Count the {signs} of the key signature."),
-        ask=_signature,
-        solve=lambda state, words: str(abs(_score(state).signature)),
-    ),
-    Program(
-        name="major_key",
-        wordings=("Of which major key is the key signature?", "Which key in major has this signature?"),
-        ask=_major,
-    ),
+    _clef,
+    _meter,
+    _key_signature,
+    _major_key,
 )
 """What stands at the start."""
 
 NOTE_PROGRAMS = (
-    Program(
-        name="letter",
-        wordings=(
-            "Which letter names the {nth} note of measure {measure}, sharps and flats aside?",
-            "Without sharps and flats, what is the {nth} note of measure {measure} called?",
-        ),
-        ask=_letter,
-        solve=lambda state, words: STEPS[int(_note_of(state, words).numbers["height"]) % 7],
-    ),
-    Program(
-        name="value",
-        wordings=(
-            "What value has the {nth} note of measure {measure}?",
-            "How long does the {nth} note of measure {measure} last, by its note value?",
-        ),
-        ask=_value,
-        solve=lambda state, words: _note_of(state, words).attributes["value"],
-    ),
-    Program(
-        name="moves",
-        wordings=(
-            "From the {nth} note of measure {measure} to the next, does the melody rise, fall or stay?",
-            "What does the melody do after the {nth} note of measure {measure}, up to the next note?",
-        ),
-        ask=_move,
-        solve=_solve_moves,
-    ),
+    _letter,
+    _value,
+    _moves,
 )
 """Single notes."""
 
 COUNT_PROGRAMS = (
-    Program(
-        name="count_notes",
-        wordings=("How many notes does measure {measure} have, rests aside?", "Count the notes of measure {measure}."),
-        ask=_count_notes,
-        solve=lambda state, words: str(len(_score(state).notes(float(words["measure"])))),
-    ),
-    Program(
-        name="count_rests",
-        wordings=("How many rests are there in all?", "Count the rests of the melody."),
-        ask=_count_rests,
-    ),
-    Program(
-        name="count_value",
-        wordings=("How many {value} notes are there, rests aside?", "Count the {value} notes of the melody."),
-        ask=_count_value,
-        solve=lambda state, words: str(sum(one.name.startswith(f"{words['value']} note") for one in state.elements)),
-    ),
-    Program(
-        name="count_signs",
-        wordings=(
-            "Before how many notes does a {sign} stand? The key signature does not count.",
-            "Apart from the key signature, how many times is a {sign} written?",
-        ),
-        ask=_count_signs,
-        solve=lambda state, words: str(sum(one.get("sign") == words["sign"] for one in state.elements)),
-    ),
-    Program(
-        name="count_measures",
-        wordings=("How many measures does the melody have?", "Count the measures."),
-        ask=_measures,
-    ),
-    Program(
-        name="highest",
-        wordings=(
-            "In which measure is the highest note? The first measure is number 1.",
-            "Counting measures from 1, which one holds the highest note?",
-        ),
-        ask=_highest,
-        solve=_solve_highest,
-    ),
-    Program(
-        name="most_notes",
-        wordings=(
-            "Which measure has the most notes? The first one is number 1, rests do not count.",
-            "Counting measures from 1, which one holds more notes than any other?",
-        ),
-        ask=_most_notes,
-    ),
+    _count_notes,
+    _count_rests,
+    _count_value,
+    _count_signs,
+    _count_measures,
+    _highest,
+    _most_notes,
 )
 """Counts and measures."""

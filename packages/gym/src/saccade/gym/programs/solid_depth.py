@@ -5,7 +5,7 @@ import numpy as np
 from saccade.gym.grammars.solids import SolidsState
 from saccade.gym.looks.raycast import bodies_shown
 from saccade.gym.looks.solids import body_of
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
 from saccade.gym.programs.solids import (
     APART,
@@ -26,18 +26,40 @@ LEAST_HIDDEN, MOSTLY = 0.12, 0.9
 """A solid hides another where so much of it is covered, and so much of that by one."""
 
 
+@program(
+    "Which object is nearest to the camera?",
+    "What stands closest to the viewer?",
+    solve=lambda state, words: smallest(state, lambda element: element.depth),
+)
 def _nearest(asking: Asking) -> ProgramQuestion | None:
     return extreme_of(asking, lambda element: ahead(asking.state, element))
 
 
+@program(
+    "Which object is farthest from the camera?",
+    "What stands at the greatest distance from the viewer?",
+    solve=lambda state, words: smallest(state, lambda element: -element.depth),
+)
 def _farthest(asking: Asking) -> ProgramQuestion | None:
     return extreme_of(asking, lambda element: -ahead(asking.state, element))
 
 
-def _nearer(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which is nearer to the camera, the {first} or the {second}?",
+    "The {first} or the {second}: which is closer to the viewer?",
+    solve=lambda state, words: smaller_of(state, words, lambda element: element.depth),
+)
+def _nearer_of_two(asking: Asking) -> ProgramQuestion | None:
     return pair_by(asking, lambda element: ahead(asking.state, element))
 
 
+@program(
+    "How many objects are farther from the camera than the {name}?",
+    "Count what stands behind the {name}, seen from the camera.",
+    solve=lambda state, words: str(
+        sum(element.depth > named(state, words["name"]).depth for element in solids_of(state))
+    ),
+)
 def _count_behind(asking: Asking) -> ProgramQuestion | None:
     some = picked(asking, 1)
     if some is None or not all_seen(asking):
@@ -52,6 +74,7 @@ def _count_behind(asking: Asking) -> ProgramQuestion | None:
     return told_of(count, [*some, *behind], kind="integer", words={"name": some[0].name}, near=near)
 
 
+@program("What hides a part of the {name}?", "Which object stands in front of the {name} and covers some of it?")
 def _hides(asking: Asking) -> ProgramQuestion | None:
     """The one solid that hides a clear part of another."""
     state = as_state(asking.state, SolidsState)
@@ -74,45 +97,10 @@ def _hides(asking: Asking) -> ProgramQuestion | None:
 
 
 DEPTH_PROGRAMS = (
-    Program(
-        name="nearest",
-        wordings=("Which object is nearest to the camera?", "What stands closest to the viewer?"),
-        ask=_nearest,
-        solve=lambda state, words: smallest(state, lambda element: element.depth),
-    ),
-    Program(
-        name="farthest",
-        wordings=("Which object is farthest from the camera?", "What stands at the greatest distance from the viewer?"),
-        ask=_farthest,
-        solve=lambda state, words: smallest(state, lambda element: -element.depth),
-    ),
-    Program(
-        name="nearer_of_two",
-        wordings=(
-            "Which is nearer to the camera, the {first} or the {second}?",
-            "The {first} or the {second}: which is closer to the viewer?",
-        ),
-        ask=_nearer,
-        solve=lambda state, words: smaller_of(state, words, lambda element: element.depth),
-    ),
-    Program(
-        name="count_behind",
-        wordings=(
-            "How many objects are farther from the camera than the {name}?",
-            "Count what stands behind the {name}, seen from the camera.",
-        ),
-        ask=_count_behind,
-        solve=lambda state, words: str(
-            sum(element.depth > named(state, words["name"]).depth for element in solids_of(state))
-        ),
-    ),
-    Program(
-        name="hides",
-        wordings=(
-            "What hides a part of the {name}?",
-            "Which object stands in front of the {name} and covers some of it?",
-        ),
-        ask=_hides,
-    ),
+    _nearest,
+    _farthest,
+    _nearer_of_two,
+    _count_behind,
+    _hides,
 )
 """Depth and occlusion."""

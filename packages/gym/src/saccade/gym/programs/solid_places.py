@@ -1,7 +1,7 @@
 """Programs on where solids stand: sides, also from behind, and distances on the floor."""
 
 from saccade.gym.grammars.solids import SolidsState, Viewpoint, seen_from
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
 from saccade.gym.programs.solids import (
     APART,
@@ -18,15 +18,29 @@ from saccade.gym.programs.solids import (
 from saccade.gym.state import Element, as_state
 
 
+@program(
+    "Which object is farthest to the left?",
+    "What is the leftmost object?",
+    solve=lambda state, words: smallest(state, lambda element: across(state, element)),
+)
 def _leftmost(asking: Asking) -> ProgramQuestion | None:
     return extreme_of(asking, lambda element: across(asking.state, element))
 
 
+@program(
+    "Which object is farthest to the right?",
+    "What is the rightmost object?",
+    solve=lambda state, words: smallest(state, lambda element: -across(state, element)),
+)
 def _rightmost(asking: Asking) -> ProgramQuestion | None:
     return extreme_of(asking, lambda element: -across(asking.state, element))
 
 
-def _opposite(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Seen from the opposite side, which is farther to the left, the {first} or the {second}?",
+    "If the camera looked from the other side, which would be more to the left: the {first} or the {second}?",
+)
+def _from_behind(asking: Asking) -> ProgramQuestion | None:
     """Left and right change sides for who looks from behind."""
     state = as_state(asking.state, SolidsState)
     here = state.viewpoints[0]
@@ -39,6 +53,14 @@ def _opposite(asking: Asking) -> ProgramQuestion | None:
     return pair_by(asking, key)
 
 
+@program(
+    "Which stands closer to the {name}, the {first} or the {second}?",
+    "Measured on the floor, is the {first} or the {second} nearer to the {name}?",
+    solve=lambda state, words: min(
+        (words["first"], words["second"]),
+        key=lambda name: floor_distance(named(state, name), named(state, words["name"])),
+    ),
+)
 def _closer_on_floor(asking: Asking) -> ProgramQuestion | None:
     three = picked(asking, 3)
     if three is None:
@@ -51,7 +73,8 @@ def _closer_on_floor(asking: Asking) -> ProgramQuestion | None:
     return told_of(winner.name, three, kind="choice", words=words, choices=[one.name, two.name])
 
 
-def _nearest_neighbour(asking: Asking) -> ProgramQuestion | None:
+@program("Which object stands closest to the {name} on the floor?", "What is the nearest neighbour of the {name}?")
+def _neighbour(asking: Asking) -> ProgramQuestion | None:
     some = picked(asking, 1)
     if some is None or not all_seen(asking):
         return None
@@ -65,45 +88,10 @@ def _nearest_neighbour(asking: Asking) -> ProgramQuestion | None:
 
 
 PLACE_PROGRAMS = (
-    Program(
-        name="leftmost",
-        wordings=("Which object is farthest to the left?", "What is the leftmost object?"),
-        ask=_leftmost,
-        solve=lambda state, words: smallest(state, lambda element: across(state, element)),
-    ),
-    Program(
-        name="rightmost",
-        wordings=("Which object is farthest to the right?", "What is the rightmost object?"),
-        ask=_rightmost,
-        solve=lambda state, words: smallest(state, lambda element: -across(state, element)),
-    ),
-    Program(
-        name="from_behind",
-        wordings=(
-            "Seen from the opposite side, which is farther to the left, the {first} or the {second}?",
-            "If the camera looked from the other side, which would be more to the left: the {first} or the {second}?",
-        ),
-        ask=_opposite,
-    ),
-    Program(
-        name="closer_on_floor",
-        wordings=(
-            "Which stands closer to the {name}, the {first} or the {second}?",
-            "Measured on the floor, is the {first} or the {second} nearer to the {name}?",
-        ),
-        ask=_closer_on_floor,
-        solve=lambda state, words: min(
-            (words["first"], words["second"]),
-            key=lambda name: floor_distance(named(state, name), named(state, words["name"])),
-        ),
-    ),
-    Program(
-        name="neighbour",
-        wordings=(
-            "Which object stands closest to the {name} on the floor?",
-            "What is the nearest neighbour of the {name}?",
-        ),
-        ask=_nearest_neighbour,
-    ),
+    _leftmost,
+    _rightmost,
+    _from_behind,
+    _closer_on_floor,
+    _neighbour,
 )
 """Sides and distances."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
 from saccade.gym.programs.solids import all_seen, named, picked, solids_of, visible
 from saccade.gym.state import Element
@@ -21,6 +21,13 @@ def _attribute(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
     return ask
 
 
+@program(
+    "How many objects are {finish}?",
+    "Count the {finish} objects.",
+    solve=lambda state, words: str(
+        sum(element.attributes["finish"] == words["finish"] for element in solids_of(state))
+    ),
+)
 def _count_finish(asking: Asking) -> ProgramQuestion | None:
     if not all_seen(asking):
         return None
@@ -53,6 +60,11 @@ def _stacks(asking: Asking) -> list[tuple[Element, Element]]:
     return [(top, base) for top, base in pairs if base in pool]
 
 
+@program(
+    "How many objects stand on the floor itself?",
+    "Count the objects that stand on no other.",
+    solve=lambda state, words: str(sum(not element.get("on") for element in solids_of(state))),
+)
 def _on_floor(asking: Asking) -> ProgramQuestion | None:
     if not all_seen(asking):
         return None
@@ -68,14 +80,7 @@ LOOK_PROGRAMS = (
         ask=_attribute("finish"),
         solve=lambda state, words: named(state, words["name"]).attributes["finish"],
     ),
-    Program(
-        name="count_finish",
-        wordings=("How many objects are {finish}?", "Count the {finish} objects."),
-        ask=_count_finish,
-        solve=lambda state, words: str(
-            sum(element.attributes["finish"] == words["finish"] for element in solids_of(state))
-        ),
-    ),
+    _count_finish,
 )
 """Shine."""
 
@@ -92,11 +97,6 @@ STACK_PROGRAMS = (
         ask=_beside_in_stack(asks_top=False),
         solve=lambda state, words: named(state, words["name"]).attributes["on"],
     ),
-    Program(
-        name="on_floor",
-        wordings=("How many objects stand on the floor itself?", "Count the objects that stand on no other."),
-        ask=_on_floor,
-        solve=lambda state, words: str(sum(not element.get("on") for element in solids_of(state))),
-    ),
+    _on_floor,
 )
 """Stacks."""

@@ -1,7 +1,7 @@
 """Programs on several views of the same solids: how the camera moved, and what one view shows that another hides."""
 
 from saccade.gym.grammars.solids import SolidsState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
 from saccade.gym.programs.solids import (
     APART,
@@ -25,24 +25,43 @@ def _turned(asking: Asking) -> int:
     return round((second.azimuth - first.azimuth + 180) % 360 - 180)
 
 
-def _moved_to(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Between the first and the second picture, did the camera move to its left or to its right?",
+    "To which of its sides did the camera go round from the first picture to the second?",
+)
+def _camera_side(asking: Asking) -> ProgramQuestion | None:
     # The camera goes round clockwise, seen from above, as the azimuth grows: that is to its own left.
     side = SIDES[0] if _turned(asking) > 0 else SIDES[1]
     return told_of(side, visible(asking)[:3], kind="choice", choices=SIDES)
 
 
-def _nearest_later(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which object is nearest to the camera in the second picture?",
+    "What stands closest to the viewer in the second picture?",
+)
+def _nearest_second(asking: Asking) -> ProgramQuestion | None:
     return extreme_of(asking, lambda element: ahead(asking.state, element, 1), view=1)
 
 
-def _leftmost_later(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which object is farthest to the left in the second picture?", "What is the leftmost object of the second picture?"
+)
+def _leftmost_second(asking: Asking) -> ProgramQuestion | None:
     return extreme_of(asking, lambda element: across(asking.state, element, 1), view=1)
 
 
-def _nearer_later(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "In the second picture, which is nearer to the camera, the {first} or the {second}?",
+    "The {first} or the {second}: which is closer in the second picture?",
+)
+def _nearer_second(asking: Asking) -> ProgramQuestion | None:
     return pair_by(asking, lambda element: ahead(asking.state, element, 1), view=1)
 
 
+@program(
+    "From the first picture to the second, which came nearer to the camera, the {first} or the {second}?",
+    "Which one is closer in the second picture than in the first: the {first} or the {second}?",
+)
 def _came_nearer(asking: Asking) -> ProgramQuestion | None:
     pair = picked(asking, 2)
     if pair is None:
@@ -55,7 +74,17 @@ def _came_nearer(asking: Asking) -> ProgramQuestion | None:
     return told_of(winner.name, pair, kind="choice", words={"first": names[0], "second": names[1]}, choices=names)
 
 
-def _side_changed(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Do the {first} and the {second} change their order from left to right between the pictures?",
+    "Is the order of the {first} and the {second}, from left to right, another one in the second picture?",
+    solve=lambda state, words: (
+        "yes"
+        if (across(state, named(state, words["first"]), 0) > across(state, named(state, words["second"]), 0))
+        != (across(state, named(state, words["first"]), 1) > across(state, named(state, words["second"]), 1))
+        else "no"
+    ),
+)
+def _swapped_sides(asking: Asking) -> ProgramQuestion | None:
     """Whether two solids keep their order from left to right."""
     pair = picked(asking, 2)
     if pair is None or any(one not in visible(asking, 1) for one in pair):
@@ -68,7 +97,12 @@ def _side_changed(asking: Asking) -> ProgramQuestion | None:
     return told_of(answer, pair, kind="choice", words=words, choices=("yes", "no"))
 
 
-def _count_all(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How many different objects do the pictures show together?",
+    "Count the objects of the scene; both pictures show the same one.",
+    solve=lambda state, words: str(len(solids_of(state))),
+)
+def _count_both(asking: Asking) -> ProgramQuestion | None:
     solids = solids_of(asking.state)
     if {element.id for view in (0, 1) for element in visible(asking, view)} != {element.id for element in solids}:
         return None
@@ -76,68 +110,12 @@ def _count_all(asking: Asking) -> ProgramQuestion | None:
 
 
 VIEW_PROGRAMS = (
-    Program(
-        name="camera_side",
-        wordings=(
-            "Between the first and the second picture, did the camera move to its left or to its right?",
-            "To which of its sides did the camera go round from the first picture to the second?",
-        ),
-        ask=_moved_to,
-    ),
-    Program(
-        name="nearest_second",
-        wordings=(
-            "Which object is nearest to the camera in the second picture?",
-            "What stands closest to the viewer in the second picture?",
-        ),
-        ask=_nearest_later,
-    ),
-    Program(
-        name="leftmost_second",
-        wordings=(
-            "Which object is farthest to the left in the second picture?",
-            "What is the leftmost object of the second picture?",
-        ),
-        ask=_leftmost_later,
-    ),
-    Program(
-        name="nearer_second",
-        wordings=(
-            "In the second picture, which is nearer to the camera, the {first} or the {second}?",
-            "The {first} or the {second}: which is closer in the second picture?",
-        ),
-        ask=_nearer_later,
-    ),
-    Program(
-        name="came_nearer",
-        wordings=(
-            "From the first picture to the second, which came nearer to the camera, the {first} or the {second}?",
-            "Which one is closer in the second picture than in the first: the {first} or the {second}?",
-        ),
-        ask=_came_nearer,
-    ),
-    Program(
-        name="swapped_sides",
-        wordings=(
-            "Do the {first} and the {second} change their order from left to right between the pictures?",
-            "Is the order of the {first} and the {second}, from left to right, another one in the second picture?",
-        ),
-        ask=_side_changed,
-        solve=lambda state, words: (
-            "yes"
-            if (across(state, named(state, words["first"]), 0) > across(state, named(state, words["second"]), 0))
-            != (across(state, named(state, words["first"]), 1) > across(state, named(state, words["second"]), 1))
-            else "no"
-        ),
-    ),
-    Program(
-        name="count_both",
-        wordings=(
-            "How many different objects do the pictures show together?",
-            "Count the objects of the scene; both pictures show the same one.",
-        ),
-        ask=_count_all,
-        solve=lambda state, words: str(len(solids_of(state))),
-    ),
+    _camera_side,
+    _nearest_second,
+    _leftmost_second,
+    _nearer_second,
+    _came_nearer,
+    _swapped_sides,
+    _count_both,
 )
 """Two views."""

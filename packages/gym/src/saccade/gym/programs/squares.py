@@ -3,7 +3,7 @@
 from collections import Counter
 
 from saccade.gym.grammars.squares import SquareState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.marks import LETTERED
 from saccade.gym.state import Element, SceneState, as_state
@@ -60,13 +60,6 @@ def _solve_place(state: SceneState, axis: int) -> str:
     return str(_place(state, one)[axis])
 
 
-def _ask_way(asking: Asking) -> ProgramQuestion | None:
-    one, way = _found(asking), _square(asking.state).way
-    if one is None or way != asking.wanted(tuple(WAYS)):
-        return None
-    return choice_of(WAYS[way], tuple(WAYS.values()), {}, [one])
-
-
 def _solve_way(state: SceneState, words: Words) -> str:
     odd = _odd(state)
     assert odd is not None
@@ -75,6 +68,14 @@ def _solve_way(state: SceneState, words: Words) -> str:
         if odd.get(name) != usual.get(name):
             return said
     return WAYS["turn" if "turn" in odd.numbers else "size"]
+
+
+@program("One thing differs from all others. In what?", "What tells the odd one out from the rest?", solve=_solve_way)
+def _odd_way(asking: Asking) -> ProgramQuestion | None:
+    one, way = _found(asking), _square(asking.state).way
+    if one is None or way != asking.wanted(tuple(WAYS)):
+        return None
+    return choice_of(WAYS[way], tuple(WAYS.values()), {}, [one])
 
 
 def _ask_value(asking: Asking, attribute: str, options: tuple[str, ...]) -> ProgramQuestion | None:
@@ -118,12 +119,7 @@ SQUARE_PROGRAMS = (
         ask=lambda asking: _ask_place(asking, 1),
         solve=lambda state, words: _solve_place(state, 1),
     ),
-    Program(
-        name="odd_way",
-        wordings=("One thing differs from all others. In what?", "What tells the odd one out from the rest?"),
-        ask=_ask_way,
-        solve=_solve_way,
-    ),
+    _odd_way,
     Program(
         name="odd_colour",
         wordings=("Which colour has the one thing that differs?", "What is the colour of the odd one out?"),
@@ -139,7 +135,12 @@ SQUARE_PROGRAMS = (
 )
 
 
-def _ask_odd_plate(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which colour has the plate whose letter differs from all others?",
+    "One plate bears another letter than the rest. What is its colour?",
+    solve=lambda state, words: _solve_value(state, "colour"),
+)
+def _odd_plate(asking: Asking) -> ProgramQuestion | None:
     one = _found(asking)
     if one is None:
         return None
@@ -169,15 +170,7 @@ PLATE_SQUARE_PROGRAMS = (
         ask=lambda asking: _ask_all_alike(asking),
         solve=lambda state, words: whether(_odd(state) is None),
     ),
-    Program(
-        name="odd_plate",
-        wordings=(
-            "Which colour has the plate whose letter differs from all others?",
-            "One plate bears another letter than the rest. What is its colour?",
-        ),
-        ask=_ask_odd_plate,
-        solve=lambda state, words: _solve_value(state, "colour"),
-    ),
+    _odd_plate,
     Program(
         name="odd_letter",
         wordings=(

@@ -1,6 +1,6 @@
 """Programs on towns: directions followed and given, blocks counted, what is nearest by the streets."""
 
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import by_name, chosen, shuffled
 from saccade.gym.state import Element, SceneState
@@ -39,7 +39,18 @@ def _offset(state: SceneState, one: Element) -> tuple[int, int]:
     return there[0] - here[0], there[1] - here[1]
 
 
-def _ask_follow(asking: Asking) -> ProgramQuestion | None:
+def _solve_follow(state: SceneState, words: Words) -> str:
+    (found,) = [one for one in _landmarks(state) if _walk_text(*_offset(state, one)) == words["way"]]
+    return found.name
+
+
+@program(
+    "From the white spot in the black ring, go {way}. What stands there?",
+    "You start at the black ring and go {way}. Which landmark do you reach?",
+    solve=_solve_follow,
+    axes=("steps",),
+)
+def _follow(asking: Asking) -> ProgramQuestion | None:
     one = chosen(asking.rng, _landmarks(asking.state))
     down, across = _offset(asking.state, one)
     if abs(down) + abs(across) > asking.levels.whole("steps", 2, 4, 8):
@@ -51,12 +62,17 @@ def _ask_follow(asking: Asking) -> ProgramQuestion | None:
     return choice_of(one.name, options, words, [_walker(asking.state), one], one.name)
 
 
-def _solve_follow(state: SceneState, words: Words) -> str:
-    (found,) = [one for one in _landmarks(state) if _walk_text(*_offset(state, one)) == words["way"]]
-    return found.name
+def _solve_way(state: SceneState, words: Words) -> str:
+    return _walk_text(*_offset(state, by_name(_landmarks(state), words["it"])))
 
 
-def _ask_way(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "How do you get from the black ring to the {it}?",
+    "Which way leads from the black ring to the {it}?",
+    solve=_solve_way,
+    axes=("steps",),
+)
+def _give_directions(asking: Asking) -> ProgramQuestion | None:
     one = chosen(asking.rng, _landmarks(asking.state))
     down, across = _offset(asking.state, one)
     if abs(down) + abs(across) > asking.levels.whole("steps", 3, 5, 10):
@@ -69,22 +85,32 @@ def _ask_way(asking: Asking) -> ProgramQuestion | None:
     return choice_of(_walk_text(down, across), options, {"it": one.name}, [_walker(asking.state), one])
 
 
-def _solve_way(state: SceneState, words: Words) -> str:
-    return _walk_text(*_offset(state, by_name(_landmarks(state), words["it"])))
+def _solve_blocks(state: SceneState, words: Words) -> str:
+    return str(blocks(*(by_name(_landmarks(state), words[slot]) for slot in ("first", "second"))))
 
 
-def _ask_blocks(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many blocks is the shortest way by the streets from the {first} to the {second}?",
+    "Walking along the streets, how many blocks at least is it from the {first} to the {second}?",
+    solve=_solve_blocks,
+)
+def _blocks_between(asking: Asking) -> ProgramQuestion:
     one, other = shuffled(asking.rng, _landmarks(asking.state))[:2]
     gap = blocks(one, other)
     wrong = [max(abs(a - b) for a, b in zip(_place(one), _place(other)))]
     return count_of(gap, {"first": one.name, "second": other.name}, [one, other], wrong=wrong)
 
 
-def _solve_blocks(state: SceneState, words: Words) -> str:
-    return str(blocks(*(by_name(_landmarks(state), words[slot]) for slot in ("first", "second"))))
+def _solve_nearest(state: SceneState, words: Words) -> str:
+    return min(_landmarks(state), key=lambda one: blocks(_walker(state), one)).name
 
 
-def _ask_nearest(asking: Asking) -> ProgramQuestion | None:
+@program(
+    "Which landmark is the fewest blocks away from the black ring, by the streets?",
+    "By the streets, what is the landmark nearest to the black ring?",
+    solve=_solve_nearest,
+)
+def _nearest_landmark(asking: Asking) -> ProgramQuestion | None:
     here = _walker(asking.state)
     ranked = sorted(_landmarks(asking.state), key=lambda one: blocks(here, one))
     if blocks(here, ranked[0]) == blocks(here, ranked[1]):
@@ -93,11 +119,18 @@ def _ask_nearest(asking: Asking) -> ProgramQuestion | None:
     return choice_of(ranked[0].name, options, {}, [here, ranked[0]], ranked[0].name)
 
 
-def _solve_nearest(state: SceneState, words: Words) -> str:
-    return min(_landmarks(state), key=lambda one: blocks(_walker(state), one)).name
+def _solve_street(state: SceneState, words: Words) -> str:
+    axis = words["axis"]
+    return str(sum(one.numbers[axis] == _walker(state).numbers[axis] for one in _landmarks(state)))
 
 
-def _ask_street(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many landmarks stand on {street} through the black ring?",
+    "Count the landmarks on {street} past the black ring.",
+    solve=_solve_street,
+    experts=("points", "boxes"),
+)
+def _on_street(asking: Asking) -> ProgramQuestion:
     here, is_row = _walker(asking.state), bool(asking.rng.integers(2))
     axis = "row" if is_row else "column"
     meant = [one for one in _landmarks(asking.state) if one.numbers[axis] == here.numbers[axis]]
@@ -105,78 +138,27 @@ def _ask_street(asking: Asking) -> ProgramQuestion:
     return count_of(len(meant), {"street": street, "axis": axis}, [here, *meant])
 
 
-def _solve_street(state: SceneState, words: Words) -> str:
-    axis = words["axis"]
-    return str(sum(one.numbers[axis] == _walker(state).numbers[axis] for one in _landmarks(state)))
+def _solve_within(state: SceneState, words: Words) -> str:
+    return str(sum(blocks(_walker(state), one) <= int(words["reach"]) for one in _landmarks(state)))
 
 
-def _ask_within(asking: Asking) -> ProgramQuestion:
+@program(
+    "How many landmarks are at most {reach} blocks from the black ring, by the streets?",
+    "Count the landmarks that you can reach from the black ring in {reach} blocks or fewer.",
+    solve=_solve_within,
+    experts=("points", "boxes"),
+)
+def _within_reach(asking: Asking) -> ProgramQuestion:
     here, reach = _walker(asking.state), int(asking.rng.integers(2, 4))
     meant = [one for one in _landmarks(asking.state) if blocks(here, one) <= reach]
     return count_of(len(meant), {"reach": str(reach)}, [here, *meant], wrong=[len(_landmarks(asking.state))])
 
 
-def _solve_within(state: SceneState, words: Words) -> str:
-    return str(sum(blocks(_walker(state), one) <= int(words["reach"]) for one in _landmarks(state)))
-
-
 TOWN_PROGRAMS = (
-    Program(
-        name="follow",
-        wordings=(
-            "From the white spot in the black ring, go {way}. What stands there?",
-            "You start at the black ring and go {way}. Which landmark do you reach?",
-        ),
-        ask=_ask_follow,
-        solve=_solve_follow,
-        axes=("steps",),
-    ),
-    Program(
-        name="give_directions",
-        wordings=(
-            "How do you get from the black ring to the {it}?",
-            "Which way leads from the black ring to the {it}?",
-        ),
-        ask=_ask_way,
-        solve=_solve_way,
-        axes=("steps",),
-    ),
-    Program(
-        name="blocks_between",
-        wordings=(
-            "How many blocks is the shortest way by the streets from the {first} to the {second}?",
-            "Walking along the streets, how many blocks at least is it from the {first} to the {second}?",
-        ),
-        ask=_ask_blocks,
-        solve=_solve_blocks,
-    ),
-    Program(
-        name="nearest_landmark",
-        wordings=(
-            "Which landmark is the fewest blocks away from the black ring, by the streets?",
-            "By the streets, what is the landmark nearest to the black ring?",
-        ),
-        ask=_ask_nearest,
-        solve=_solve_nearest,
-    ),
-    Program(
-        name="on_street",
-        wordings=(
-            "How many landmarks stand on {street} through the black ring?",
-            "Count the landmarks on {street} past the black ring.",
-        ),
-        ask=_ask_street,
-        solve=_solve_street,
-        experts=("points", "boxes"),
-    ),
-    Program(
-        name="within_reach",
-        wordings=(
-            "How many landmarks are at most {reach} blocks from the black ring, by the streets?",
-            "Count the landmarks that you can reach from the black ring in {reach} blocks or fewer.",
-        ),
-        ask=_ask_within,
-        solve=_solve_within,
-        experts=("points", "boxes"),
-    ),
+    _follow,
+    _give_directions,
+    _blocks_between,
+    _nearest_landmark,
+    _on_street,
+    _within_reach,
 )

@@ -2,7 +2,7 @@
 
 from saccade.gym.fine import ARROWS, MEANINGS
 from saccade.gym.grammars.boards import CellBoardState
-from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
 from saccade.gym.programs.choosing import chosen
 from saccade.gym.programs.holes import board_of, seen_cells
@@ -11,6 +11,8 @@ from saccade.tasks.drawing import COLOUR_NAMES
 
 SIDES = ("top", "right", "bottom", "left")
 MOST_STEPS = 60
+_GO = "Start in row {row}, column {column} and go from cell to cell as the arrows point."
+_FOLLOW = "Follow the arrows from the cell in row {row}, column {column}."
 
 
 def _path(board: CellBoardState, start: Element) -> tuple[list[Element], str]:
@@ -42,21 +44,36 @@ def _where(start: Element) -> dict[str, str]:
     return {"row": str(int(start.numbers["row"]) + 1), "column": str(int(start.numbers["column"]) + 1)}
 
 
-def _ask_exit(asking: Asking) -> ProgramQuestion | None:
+@program(
+    f"{_GO} At which side do you leave the board?",
+    f"{_FOLLOW} Which side of the board do they lead out of?",
+    solve=lambda state, words: _from(state, words)[1],
+)
+def _exit(asking: Asking) -> ProgramQuestion | None:
     start, path, side = _start(asking)
     if side != asking.wanted(SIDES) or len(path) < 2:
         return None
     return choice_of(side, SIDES, _where(start), path, " ".join(one.get("arrow") for one in path))
 
 
-def _ask_length(asking: Asking) -> ProgramQuestion | None:
+@program(
+    f"{_GO} How many cells do you visit, the first among them, before you leave the board?",
+    f"{_FOLLOW} How many cells, with the first, are on the way out?",
+    solve=lambda state, words: str(len(_from(state, words)[0])),
+)
+def _length(asking: Asking) -> ProgramQuestion | None:
     start, path, side = _start(asking)
     if not side:
         return None
     return count_of(len(path), _where(start), path, " ".join(one.get("arrow") for one in path))
 
 
-def _ask_last(asking: Asking) -> ProgramQuestion | None:
+@program(
+    f"{_GO} What colour is the frame of the last cell before you leave the board?",
+    f"{_FOLLOW} Which colour has the last frame before they lead off the board?",
+    solve=lambda state, words: _from(state, words)[0][-1].get("colour"),
+)
+def _last_colour(asking: Asking) -> ProgramQuestion | None:
     start, path, side = _start(asking)
     if not side or len(path) < 2:
         return None
@@ -65,7 +82,12 @@ def _ask_last(asking: Asking) -> ProgramQuestion | None:
     return choice_of(path[-1].get("colour"), COLOUR_NAMES, _where(start), path, said, wrong=wrong)
 
 
-def _ask_after(asking: Asking) -> ProgramQuestion | None:
+@program(
+    f"{_GO} What colour is the frame of the cell that you are in after {{steps}} steps?",
+    f"{_FOLLOW} Which colour has the frame that you come to with step {{steps}}?",
+    solve=lambda state, words: _from(state, words)[0][int(words["steps"])].get("colour"),
+)
+def _after_steps(asking: Asking) -> ProgramQuestion | None:
     start, path, _ = _start(asking)
     if len(path) < 3:
         return None
@@ -76,59 +98,22 @@ def _ask_after(asking: Asking) -> ProgramQuestion | None:
     return choice_of(path[steps].get("colour"), COLOUR_NAMES, words, path[: steps + 1], said, wrong=wrong)
 
 
-def _ask_circles(asking: Asking) -> ProgramQuestion | None:
+@program(
+    f"{_GO} Do you come back to a cell where you were before?",
+    f"{_FOLLOW} Do they lead to a cell for the second time?",
+    solve=lambda state, words: whether(_from(state, words)[1] == ""),
+)
+def _goes_in_circles(asking: Asking) -> ProgramQuestion | None:
     start, path, side = _start(asking)
     if (side == "") != asking.is_wanted or len(path) < 2:
         return None
     return yes_or_no(side == "", _where(start), path, " ".join(one.get("arrow") for one in path))
 
 
-_GO = "Start in row {row}, column {column} and go from cell to cell as the arrows point."
-_FOLLOW = "Follow the arrows from the cell in row {row}, column {column}."
 WALK_PROGRAMS = (
-    Program(
-        name="exit",
-        wordings=(
-            f"{_GO} At which side do you leave the board?",
-            f"{_FOLLOW} Which side of the board do they lead out of?",
-        ),
-        ask=_ask_exit,
-        solve=lambda state, words: _from(state, words)[1],
-    ),
-    Program(
-        name="length",
-        wordings=(
-            f"{_GO} How many cells do you visit, the first among them, before you leave the board?",
-            f"{_FOLLOW} How many cells, with the first, are on the way out?",
-        ),
-        ask=_ask_length,
-        solve=lambda state, words: str(len(_from(state, words)[0])),
-    ),
-    Program(
-        name="last_colour",
-        wordings=(
-            f"{_GO} What colour is the frame of the last cell before you leave the board?",
-            f"{_FOLLOW} Which colour has the last frame before they lead off the board?",
-        ),
-        ask=_ask_last,
-        solve=lambda state, words: _from(state, words)[0][-1].get("colour"),
-    ),
-    Program(
-        name="after_steps",
-        wordings=(
-            f"{_GO} What colour is the frame of the cell that you are in after {{steps}} steps?",
-            f"{_FOLLOW} Which colour has the frame that you come to with step {{steps}}?",
-        ),
-        ask=_ask_after,
-        solve=lambda state, words: _from(state, words)[0][int(words["steps"])].get("colour"),
-    ),
-    Program(
-        name="goes_in_circles",
-        wordings=(
-            f"{_GO} Do you come back to a cell where you were before?",
-            f"{_FOLLOW} Do they lead to a cell for the second time?",
-        ),
-        ask=_ask_circles,
-        solve=lambda state, words: whether(_from(state, words)[1] == ""),
-    ),
+    _exit,
+    _length,
+    _last_colour,
+    _after_steps,
+    _goes_in_circles,
 )

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.chat.chat_model import ChatModel
-from saccade.codec.codecs import plain_json
 from saccade.curation.argos.asking import asked_trace
 from saccade.curation.argos.cleaning import RefusedReply, cleaned, cleaned_as_pointed
 from saccade.curation.argos.marks import Mark, MarkFinder, marks_of, requests_for
@@ -31,7 +30,6 @@ from saccade.rewards.argos.reward import ArgosReward
 from saccade.rewards.argos.selection import Selection
 from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.seeding import seed_for
-from saccade.strict_json import strict_json
 from saccade.types import ExpertTurn, ImageRef, Message, Score, Task, Turn
 
 TRACES = "traces.jsonl"
@@ -89,8 +87,7 @@ class Tracing:
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         self._write(by_id, outcomes, journal)
         report = tracing_report(outcomes, by_id, asked=counts())
-        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
-        journal.write("report.txt", report.describe())
+        journal.write_report(report)
         return report
 
     def _write(

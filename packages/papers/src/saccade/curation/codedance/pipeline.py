@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from saccade.chat.chat_model import ChatModel
-from saccade.codec.codecs import plain_json
 from saccade.curation.codedance.outcomes import QuestionOutcome, Reason, Rejected, Value
 from saccade.curation.codedance.settings import CurationSettings, Level, Way
 from saccade.curation.codedance.solutions import PLAYED, Checker, MakeSeededEnvironment, Solved, Solver
@@ -22,7 +21,6 @@ from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import play
 from saccade.rollout.trajectory import Result, RunBlocking
 from saccade.seeding import seed_for
-from saccade.strict_json import strict_json
 from saccade.types import Target, Task
 
 Player = ChatModel | PassRates
@@ -219,6 +217,5 @@ class Curation:
         rows = [outcome.row for outcome in outcomes if outcome.row is not None]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         report = curation_report(outcomes, questions=len(tasks), asked=asked)
-        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
-        journal.write("report.txt", report.describe())
+        journal.write_report(report)
         return report

@@ -21,13 +21,12 @@ from saccade.curation.ivgr.plain_words import (
     plain_reply,
 )
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.reports import RephrasingReport, rephrasing_report
+from saccade.curation.reports import RephrasingReport, counted
 from saccade.curation.rows import IMAGES
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.seeding import seed_for
-from saccade.strict_json import strict_json
 from saccade.tasks.rows.fields import RowError
 from saccade.types import Example, ExpertTurn, Json
 
@@ -117,16 +116,17 @@ class Rephrasing:
         rows = [cold_start_row(one, self._exported(one, journal)) for one in kept]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         outcomes = [journal.outcomes[key] for key in chosen if key in journal.outcomes]
-        report = rephrasing_report(
+        report = RephrasingReport(
             trajectories=len(examples),
             chosen=len(chosen),
-            told=[outcome.thought is not None for outcome in outcomes],
-            tries=[[one.reason for one in outcome.tries] for outcome in outcomes],
-            streams=[one.stream for one in kept],
+            told=sum(outcome.thought is not None for outcome in outcomes),
+            failed=len(chosen) - len(outcomes),
+            streams=counted(one.stream for one in kept),
+            given_up=counted(outcome.tries[-1].reason for outcome in outcomes if outcome.thought is None),
+            tries=counted(one.reason for outcome in outcomes for one in outcome.tries),
             asked=counts(),
         )
-        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
-        journal.write("report.txt", report.describe())
+        journal.write_report(report)
         return report
 
     async def _told(self, one: ColdStartExample) -> Rephrased:

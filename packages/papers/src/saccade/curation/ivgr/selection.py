@@ -22,7 +22,6 @@ from saccade.protocols.two_streams import TEXTUAL, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import ORIGINAL_VIEW, up_to_stop
 from saccade.seeding import seed_for
-from saccade.strict_json import strict_json
 from saccade.tasks.curriculum import HARD_OF_FIVE, Band
 from saccade.types import Answer, Json, Task
 
@@ -105,8 +104,7 @@ class QuestionSelection:
         )
         journal.write(QUESTIONS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         journal.write(PASS_RATES, "".join(json.dumps(line) + "\n" for line in lines))
-        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
-        journal.write("report.txt", report.describe())
+        journal.write_report(report)
         return report
 
     async def _measured(self, task: Task) -> Measured:

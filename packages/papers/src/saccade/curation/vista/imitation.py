@@ -13,11 +13,10 @@ from typing import Literal, cast, get_args
 
 from saccade.chat.chat_model import ChatModel
 from saccade.codec.bounds import NotNegative, Positive, check_bounds
-from saccade.codec.codecs import plain_json
 from saccade.curation.examples import EXAMPLES, read_tool_turns, tool_example_row, tool_turn_rows
 from saccade.curation.journal import Journal, work_off
 from saccade.curation.playing import as_example, demonstration_fault, final_answer, replay
-from saccade.curation.reports import ImitationReport, imitation_report
+from saccade.curation.reports import ImitationReport, counted
 from saccade.curation.rows import IMAGES
 from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at_length, densified
 from saccade.envs.environment import ExpertEnvironment
@@ -25,7 +24,6 @@ from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rollout.conversation import no_fault, play
 from saccade.seeding import seed_for
-from saccade.strict_json import strict_json
 from saccade.tasks.rows.fields import Row, RowError, listed, mapping, required_text
 from saccade.types import Example, ExpertTurn, Json, Task, ToolCall, Turn
 
@@ -153,17 +151,19 @@ class Imitation:
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         rows = [self._row(by_id[one.task_id], one, journal) for one in outcomes if one.turns]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        report = imitation_report(
+        actions = [turn.action for one in outcomes for turn in one.turns]
+        report = ImitationReport(
             questions=len(by_id),
-            kept=[bool(one.turns) for one in outcomes],
+            kept=len(rows),
             dense=sum(one.is_dense for one in outcomes),
-            tries=[[tried.reason for tried in one.tries] for one in outcomes],
-            calls=[[turn.action.name for turn in one.turns if isinstance(turn.action, ToolCall)] for one in outcomes],
-            families=[by_id[one.task_id].family for one in outcomes],
+            failed=len(by_id) - len(outcomes),
+            families=counted(by_id[one.task_id].family for one in outcomes if one.turns),
+            tools=counted(action.name for action in actions if isinstance(action, ToolCall)),
+            given_up=counted(one.tries[-1].reason for one in outcomes if not one.turns),
+            tries=counted(tried.reason for one in outcomes for tried in one.tries),
             asked=counts(),
         )
-        journal.write("report.json", strict_json(plain_json(report), indent=2) + "\n")
-        journal.write("report.txt", report.describe())
+        journal.write_report(report)
         return report
 
     async def _solved(self, task: Task) -> Imitable:

@@ -235,7 +235,7 @@ def _collect_segments(facts: Facts) -> None:
 def _collect_lines(facts: Facts) -> None:
     found: list[set[str]] = []
     for said in facts.figure.given:
-        for line in _said_lines(said, facts.figure):
+        for line in _said_lines(said):
             merged = set(line)
             for other in [other for other in found if len(other & merged) >= 2]:
                 merged |= other
@@ -247,7 +247,7 @@ def _collect_lines(facts: Facts) -> None:
             facts.lines.append(ordered)
 
 
-def _said_lines(said: Call, figure: Figure) -> Iterator[set[str]]:
+def _said_lines(said: Call) -> Iterator[set[str]]:
     args = said.args
     match said.name:
         case "PointLiesOnLine" | "IsMidpointOf":

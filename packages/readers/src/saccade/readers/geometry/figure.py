@@ -143,7 +143,7 @@ def figure_of(statements: Sequence[Call], what: str = "the text") -> Figure:
     resolved = named_in_full(plain, what)
     members = _members(resolved)
     on_circles = [call("PointLiesOnCircle", name, call("Circle", o)) for o, names in members.items() for name in names]
-    given = _unique([*(shape for node in resolved for shape in _said(node)), *on_circles])
+    given = list(dict.fromkeys([*(shape for node in resolved for shape in _said(node)), *on_circles]))
     goals = tuple(node.args[0] for node in resolved if node.name == "Find")
     points = _points(resolved)
     if len(points) > MAX_POINTS:
@@ -151,7 +151,7 @@ def figure_of(statements: Sequence[Call], what: str = "the text") -> Figure:
     if len(given) > MAX_GIVEN:
         raise LanguageError(f"{what} says {len(given)} things about the figure; at most {MAX_GIVEN} can be solved")
     _check_arcs(resolved, members, what)
-    symbols = _symbols(resolved, goals)
+    symbols = _symbols(resolved)
     return Figure(
         given=tuple(given), goals=goals, points=points, members=members, symbols=symbols, size=_size(given, symbols)
     )
@@ -191,10 +191,6 @@ def _said(node: Call) -> Iterator[Call]:
             yield below
     if node.name != "Find" and node.name not in CORNERS and node.name not in ADJECTIVES:
         yield node
-
-
-def _unique(statements: Sequence[Call]) -> list[Call]:
-    return list(dict.fromkeys(statements))
 
 
 def _points(statements: Sequence[Call]) -> tuple[str, ...]:
@@ -246,7 +242,7 @@ def _check_arcs(statements: Sequence[Call], members: Mapping[str, tuple[str, ...
                 )
 
 
-def _symbols(statements: Sequence[Call], goals: Sequence[Node]) -> dict[str, Dimension | None]:
+def _symbols(statements: Sequence[Call]) -> dict[str, Dimension | None]:
     names: dict[str, Dimension | None] = {}
     for statement in statements:
         if statement.name in ("Equals", "Find"):

@@ -33,7 +33,7 @@ def area_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
             yield from _triangle(facts, known, names)
         elif len(names) == 4:
             yield from _quadrilateral(facts, known, names)
-    yield from _heights(facts, known)
+    yield from _heights(facts)
 
 
 def _measured(facts: Facts, quantity: str) -> list[tuple[str, ...]]:
@@ -129,7 +129,7 @@ def _between_parallels(
                 return
 
 
-def _heights(facts: Facts, known: Knowledge) -> Iterator[Equation]:
+def _heights(facts: Facts) -> Iterator[Equation]:
     """``HeightOf`` a polygon: from its first corner to the line of the next two."""
     for root in (*facts.figure.given, *facts.figure.goals):
         for node in walk(root):

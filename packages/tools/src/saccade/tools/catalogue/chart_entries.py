@@ -9,6 +9,7 @@ from saccade.tools.catalogue.models import chart_model, local_vision_model, pati
 from saccade.tools.catalogue.perception_entries import text_reader
 from saccade.tools.catalogue.settings import Options
 from saccade.tools.tool import Tool, find_tool
+from saccade.types import Json
 from saccade.vision_models.kinds import CHART_MODELS
 
 if TYPE_CHECKING:
@@ -118,71 +119,60 @@ def _outline(name: str) -> Tool:
     return find_tool(name, chart_tools(Unconfigured()))
 
 
-_BY_TABLE: Makers = {"in_process": _classical, "transformers": _table_here, "openai": _table_at_server}
-_BY_WORDS: Makers = {"in_process": _classical, "transformers": _words_here, "openai": _words_at_server}
+_OFFLINE: Makers = {"in_process": _classical}
+_BY_TABLE: Makers = {**_OFFLINE, "transformers": _table_here, "openai": _table_at_server}
+_BY_WORDS: Makers = {**_OFFLINE, "transformers": _words_here, "openai": _words_at_server}
+
+
+def _chart(name: str, summary: str, source: str, makers: Makers, **example: Json) -> Entry:
+    return Entry(
+        name=name,
+        family="charts",
+        summary=summary,
+        source=f"VISTA-Gym appendix B, {source}",
+        makers=makers,
+        outline=partial(_outline, name),
+        example=example,
+    )
+
 
 CHARTS = (
-    Entry(
-        name="chart_to_table",
-        family="charts",
-        summary="Reads the data of a chart as a table",
-        source="VISTA-Gym appendix B, Chart To Table (UniChart, DePlot, ChartMoE.to_table, ChartMoE.extract_data)",
-        makers=_BY_TABLE,
-        outline=partial(_outline, "chart_to_table"),
-        example={},
+    _chart(
+        "chart_to_table",
+        "Reads the data of a chart as a table",
+        "Chart To Table (UniChart, DePlot, ChartMoE.to_table, ChartMoE.extract_data)",
+        _BY_TABLE,
     ),
-    Entry(
-        name="chart_to_svg",
-        family="charts",
-        summary="Draws a chart again as SVG from what was read of it",
-        source="VISTA-Gym appendix B, Chart To SVG (OpenCV, ChartDet, ChartOCR)",
-        makers={"in_process": _classical},
-        outline=partial(_outline, "chart_to_svg"),
-        example={},
+    _chart(
+        "chart_to_svg",
+        "Draws a chart again as SVG from what was read of it",
+        "Chart To SVG (OpenCV, ChartDet, ChartOCR)",
+        _OFFLINE,
     ),
-    Entry(
-        name="chart_to_scene_graph",
-        family="charts",
-        summary="Lists the parts of a chart and how they belong together",
-        source="VISTA-Gym appendix B, Chart To SCG (ChartDet, ChartOCR)",
-        makers={"in_process": _classical},
-        outline=partial(_outline, "chart_to_scene_graph"),
-        example={},
+    _chart(
+        "chart_to_scene_graph",
+        "Lists the parts of a chart and how they belong together",
+        "Chart To SCG (ChartDet, ChartOCR)",
+        _OFFLINE,
     ),
-    Entry(
-        name="chart_caption",
-        family="charts",
-        summary="Describes a chart in a few sentences",
-        source="VISTA-Gym appendix B, Captioning Color (ChartAssistant) and QA Analysis (ChartMoE.describe)",
-        makers=_BY_WORDS,
-        outline=partial(_outline, "chart_caption"),
-        example={},
+    _chart(
+        "chart_caption",
+        "Describes a chart in a few sentences",
+        "Captioning Color (ChartAssistant) and QA Analysis (ChartMoE.describe)",
+        _BY_WORDS,
     ),
-    Entry(
-        name="chart_colors",
-        family="charts",
-        summary="Says which colour stands for which series",
-        source="VISTA-Gym appendix B, Captioning Color (ChartVLM)",
-        makers={"in_process": _classical},
-        outline=partial(_outline, "chart_colors"),
-        example={},
+    _chart("chart_colors", "Says which colour stands for which series", "Captioning Color (ChartVLM)", _OFFLINE),
+    _chart(
+        "analyze_chart",
+        "Works out extremes, totals, means and trends of what a chart shows",
+        "QA Analysis (ChartMoE.analyze)",
+        _BY_TABLE,
     ),
-    Entry(
-        name="analyze_chart",
-        family="charts",
-        summary="Works out extremes, totals, means and trends of what a chart shows",
-        source="VISTA-Gym appendix B, QA Analysis (ChartMoE.analyze)",
-        makers=_BY_TABLE,
-        outline=partial(_outline, "analyze_chart"),
-        example={},
-    ),
-    Entry(
-        name="answer_chart",
-        family="charts",
-        summary="Answers a question about the values of a chart",
-        source="VISTA-Gym appendix B, QA Analysis (ChartMoE.answer)",
-        makers=_BY_WORDS,
-        outline=partial(_outline, "answer_chart"),
-        example={"question": "What is the highest value?"},
+    _chart(
+        "answer_chart",
+        "Answers a question about the values of a chart",
+        "QA Analysis (ChartMoE.answer)",
+        _BY_WORDS,
+        question="What is the highest value?",
     ),
 )

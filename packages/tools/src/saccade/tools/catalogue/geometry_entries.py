@@ -165,59 +165,43 @@ def _figure(name: str) -> Makers:
     return on_vision_model(make, example=_EXAMPLE)
 
 
+def _diagram(name: str, summary: str, source: str, models: Makers | None = None, **example: Json) -> Entry:
+    return Entry(
+        name=name,
+        family="diagrams",
+        summary=summary,
+        source=f"VISTA-Gym appendix B, {source}",
+        makers={"in_process": _offline, **(models or {})},
+        outline=partial(_outline, name),
+        example=example,
+    )
+
+
 DIAGRAMS = (
-    Entry(
-        name="construction_cdl",
-        family="diagrams",
-        summary="Reads how a figure is built, in CDL",
-        source="VISTA-Gym appendix B, CDL (construction_cdl; DiagramFormalizer's ConsCDL)",
-        makers={"in_process": _offline, **_figure("construction_cdl")},
-        outline=partial(_outline, "construction_cdl"),
-        example={},
+    _diagram(
+        "construction_cdl",
+        "Reads how a figure is built, in CDL",
+        "CDL (construction_cdl; DiagramFormalizer's ConsCDL)",
+        _figure("construction_cdl"),
     ),
-    Entry(
-        name="image_cdl",
-        family="diagrams",
-        summary="Reads the lengths, angles and marks that are written into a figure, in CDL",
-        source="VISTA-Gym appendix B, CDL (image_cdl; DiagramFormalizer's ImgCDL)",
-        makers={"in_process": _offline, **_figure("image_cdl")},
-        outline=partial(_outline, "image_cdl"),
-        example={},
+    _diagram(
+        "image_cdl",
+        "Reads the lengths, angles and marks that are written into a figure, in CDL",
+        "CDL (image_cdl; DiagramFormalizer's ImgCDL)",
+        _figure("image_cdl"),
     ),
-    Entry(
-        name="text_cdl",
-        family="diagrams",
-        summary="Puts the words of a geometry problem into CDL",
-        source="VISTA-Gym appendix B, CDL (text_cdl)",
-        makers={"in_process": _offline},
-        outline=partial(_outline, "text_cdl"),
-        example={"question": _WORDS},
+    _diagram("text_cdl", "Puts the words of a geometry problem into CDL", "CDL (text_cdl)", question=_WORDS),
+    _diagram("goal_cdl", "Puts what a geometry problem asks into CDL", "CDL (goal_cdl)", question=_WORDS),
+    _diagram(
+        "parse_diagram",
+        "Reads a figure as Inter-GPS logic forms with the places of its points",
+        "Symbolic Parsing (Inter-GPS)",
     ),
-    Entry(
-        name="goal_cdl",
-        family="diagrams",
-        summary="Puts what a geometry problem asks into CDL",
-        source="VISTA-Gym appendix B, CDL (goal_cdl)",
-        makers={"in_process": _offline},
-        outline=partial(_outline, "goal_cdl"),
-        example={"question": _WORDS},
-    ),
-    Entry(
-        name="parse_diagram",
-        family="diagrams",
-        summary="Reads a figure as Inter-GPS logic forms with the places of its points",
-        source="VISTA-Gym appendix B, Symbolic Parsing (Inter-GPS)",
-        makers={"in_process": _offline},
-        outline=partial(_outline, "parse_diagram"),
-        example={},
-    ),
-    Entry(
-        name="formalize_problem",
-        family="diagrams",
-        summary="Puts a problem and its figure into a form that a solver takes",
-        source="VISTA-Gym appendix B, Symbolic Parsing (DiagramFormalizer)",
-        makers={"in_process": _offline, **on_vision_model(_formalize, example=_EXAMPLE)},
-        outline=partial(_outline, "formalize_problem"),
-        example={"question": _WORDS},
+    _diagram(
+        "formalize_problem",
+        "Puts a problem and its figure into a form that a solver takes",
+        "Symbolic Parsing (DiagramFormalizer)",
+        on_vision_model(_formalize, example=_EXAMPLE),
+        question=_WORDS,
     ),
 )

@@ -126,26 +126,26 @@ PERCEPTION = (
     ),
 )
 
-_IMAGE_EXAMPLES: Mapping[str, Mapping[str, Json]] = {
-    "crop": {"bbox_2d": [20, 30, 120, 140]},
-    "zoom": {"bbox_2d": [20, 30, 120, 140]},
-    "rotate": {"degrees": 90},
-    "flip": {"direction": "horizontal"},
-    "contrast": {"factor": 2.0},
-    "draw_boxes": {"boxes": [[20, 30, 120, 140], [60, 60, 160, 200]]},
-    "draw_points": {"points": [[20, 30], [120, 140]]},
-    "measure": {"start": [20, 30], "end": [120, 140]},
+_BOX: Mapping[str, Json] = {"bbox_2d": [20, 30, 120, 140]}
+_IMAGES: Mapping[str, tuple[str, str, Mapping[str, Json]]] = {
+    "crop": ("Cuts a region out at full resolution", "DeepEyes and CodeDance (crop)", _BOX),
+    "zoom": ("Enlarges a region to the size of the image", "DeepEyes (image_zoom_in_tool)", _BOX),
+    "rotate": ("Turns an image", "DeepEyes (image_rotate_tool)", {"degrees": 90}),
+    "flip": ("Mirrors an image", "CodeDance (image operations by code)", {"direction": "horizontal"}),
+    "contrast": ("Changes the contrast of an image", "CodeDance (image operations by code)", {"factor": 2.0}),
+    "draw_boxes": (
+        "Draws numbered frames on an image",
+        "CodeDance (drawing to check and to count)",
+        {"boxes": [[20, 30, 120, 140], [60, 60, 160, 200]]},
+    ),
+    "draw_points": (
+        "Draws numbered dots on an image",
+        "CodeDance (drawing to check and to count)",
+        {"points": [[20, 30], [120, 140]]},
+    ),
+    "measure": ("Measures a line in an image", "Saccade's own", {"start": [20, 30], "end": [120, 140]}),
 }
-_IMAGE_SUMMARIES = {
-    "crop": ("Cuts a region out at full resolution", "DeepEyes and CodeDance (crop)"),
-    "zoom": ("Enlarges a region to the size of the image", "DeepEyes (image_zoom_in_tool)"),
-    "rotate": ("Turns an image", "DeepEyes (image_rotate_tool)"),
-    "flip": ("Mirrors an image", "CodeDance (image operations by code)"),
-    "contrast": ("Changes the contrast of an image", "CodeDance (image operations by code)"),
-    "draw_boxes": ("Draws numbered frames on an image", "CodeDance (drawing to check and to count)"),
-    "draw_points": ("Draws numbered dots on an image", "CodeDance (drawing to check and to count)"),
-    "measure": ("Measures a line in an image", "Saccade's own"),
-}
+"""Summary, source and example of each."""
 
 
 def _itself(tool: Tool) -> Tool:
@@ -156,13 +156,14 @@ IMAGES = tuple(
     Entry(
         name=tool.name,
         family="images",
-        summary=_IMAGE_SUMMARIES[tool.name][0],
-        source=_IMAGE_SUMMARIES[tool.name][1],
+        summary=summary,
+        source=source,
         makers={"in_process": ready(tool)},
         outline=partial(_itself, tool),
-        example=_IMAGE_EXAMPLES[tool.name],
+        example=example,
     )
     for tool in IMAGE_TOOLS
+    for summary, source, example in [_IMAGES[tool.name]]
 )
 
 
