@@ -13,8 +13,8 @@ from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
 from saccade.media.video import MAX_FRAMES
+from saccade.own_code import own_file
 from saccade.plain_files import open_plain, plain_text
-from saccade.tasks.family_names import own_family_file
 from saccade.tasks.procedural import family_named
 from saccade.types import Json
 
@@ -123,6 +123,8 @@ def inputs_of(
         found["model"] = _place(context.model)
     if context.env is not None:
         found["env"] = context.env
+        if (file := own_file(context.env)) is not None and file.is_file():
+            found["env_sha256"] = recipe_source(context.env, file).sha256
     if context.image_root is not None:
         found["image_root"] = _place(context.image_root)
     if context.max_frames != MAX_FRAMES:
@@ -141,7 +143,7 @@ def inputs_of(
 
 def family_inputs(family: str) -> dict[str, str]:
     """The hash of a task family of the user's own, by what its file does; nothing for one that ships."""
-    file = own_family_file(family)
+    file = own_file(family)
     if file is None:
         return {}
     name, _ = family_named(family)
@@ -151,7 +153,7 @@ def family_inputs(family: str) -> dict[str, str]:
 def families_in(settings: Json) -> Iterator[str]:
     """All task families of the user's own that settings name."""
     if isinstance(settings, str):
-        if ".py:" in settings and own_family_file(settings) is not None:
+        if ".py:" in settings and own_file(settings) is not None:
             yield settings
     elif isinstance(settings, Mapping):
         for value in settings.values():
