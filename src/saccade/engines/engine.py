@@ -201,7 +201,7 @@ class Abilities:
 
 def abilities_of(engine: Engine) -> Abilities:
     """The abilities that an engine has by its members; one that it lacks, or has as None, is none."""
-    return Abilities(**{one.name: getattr(engine, one.name, one.default) for one in fields(Abilities)})
+    return Abilities(**{one.name: getattr(engine, one.name) for one in fields(Abilities) if hasattr(engine, one.name)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -49,32 +49,23 @@ class RewardedEnvironment(WrappedEnvironment):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
-        self._rewards: list[float] = []
+        self._rewards: dict[int, float] = {}
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        turns = self.env.turns
-        paid = [_paid(turn, reward) if reward else turn for turn, reward in zip(turns, self._rewards)]
-        return (*paid, *turns[len(paid) :])
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[object, dict[str, object]]:
-        self._rewards.clear()
-        return super().reset(seed=seed, options=options)
+        return tuple(_paid(turn, self._rewards.get(number, 0.0)) for number, turn in enumerate(self.env.turns))
 
     def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
-        # Here, where it is part of the attempt, since what an environment returns may have any shape.
+        # What an environment returns may have any shape: it is unpacked here, where an error is one of the step.
         observation, reward, terminated, truncated, info = super().step(action)
-        self._rewards.append(float(reward) if isinstance(reward, SupportsFloat) else 0.0)
+        self._rewards[len(self.env.turns) - 1] = float(reward) if isinstance(reward, SupportsFloat) else 0.0
         return observation, reward, terminated, truncated, info
 
 
 def _paid(turn: Turn, reward: float) -> Turn:
     result = turn.result or ToolResult()
-    return (
-        turn if REWARD in result.data else replace(turn, result=replace(result, data={**result.data, REWARD: reward}))
-    )
+    is_written = reward == 0 or REWARD in result.data
+    return turn if is_written else replace(turn, result=replace(result, data={**result.data, REWARD: reward}))
 
 
 def new_context(env: Environment) -> tuple[Message, ...] | None:

@@ -10,16 +10,10 @@ from saccade.errors import UserError
 from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.play import random_example, unlike_itself
 from saccade.interop.environments.world import NumberedEpisode, Split, WorldSource, episode_task
-from saccade.interop.environments.world_env import WorldEnv, WorldSettings
+from saccade.interop.environments.world_env import WorldEnv
 from saccade.models import base_checkpoint, load_model
 from saccade.models.checkpoint import is_tiny
-from saccade.recipes.environment_settings import (
-    TINY,
-    EnvironmentSettings,
-    OpenSettings,
-    environment_origin,
-    trained_settings,
-)
+from saccade.recipes.environment_settings import TINY, EnvironmentSettings, environment_origin, trained_settings
 from saccade.runs import Permission
 from saccade.runs.reaches import remember_own
 from saccade.seeding import seed_for
@@ -92,8 +86,8 @@ def _source(context: RecipeContext, settings: EnvironmentSettings) -> WorldSourc
         )
     source = settings.environment.open(context.env)
     if isinstance(source, OwnEnvironment):
-        shown, opened = (WorldSettings(), TINY.show), replace(settings.environment, arguments="")
-        if settings.sft.steps or settings.show not in shown or opened != OpenSettings():
+        shown, opened = (EnvironmentSettings().show, TINY.show), replace(settings.environment, arguments="")
+        if settings.sft.steps or settings.show not in shown or opened != TINY.environment:
             raise UserError(
                 f"{source.name} is an Environment: it has no random play to imitate, and says itself what is shown. "
                 "Set sft.steps=0, and leave out show.* and environment.*, but for environment.arguments"

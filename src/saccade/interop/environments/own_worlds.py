@@ -15,7 +15,7 @@ from saccade.envs.wrapped import RewardedEnvironment
 from saccade.errors import UserError
 from saccade.interop.environments.gym_v_world import AgentEnv, GymVWorld
 from saccade.interop.environments.gymnasium_world import GymnasiumSource, GymnasiumWorld
-from saccade.interop.environments.world import NumberedEpisode, Split, World, episode_task
+from saccade.interop.environments.world import EndlessSource, NumberedEpisode, Split, World, episode_task
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
 from saccade.own_code import errors_of_own, module_of_file, named_in
@@ -33,7 +33,7 @@ _VIEW = ResizeRule(factor=1, min_pixels=1, max_pixels=1 << 28, convention="absol
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnEnvironment:
+class OwnEnvironment(EndlessSource):
     """An ``Environment`` of the user's own file, with its tasks; numbered episodes where it names none."""
 
     name: str
@@ -46,9 +46,6 @@ class OwnEnvironment:
 
     def count(self, split: Split) -> int | None:
         return len(self.tasks[split]) if self.tasks else None
-
-    def actions(self) -> tuple[str, ...]:
-        return ()
 
     def task(self, episode: NumberedEpisode) -> Task:
         """The task of an episode, from the first again after the last."""
@@ -82,7 +79,7 @@ def _all(values: object, kind: type[Member]) -> tuple[Member, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnSource:
+class OwnSource(EndlessSource):
     """Environments that a function of the user's own makes: a ``World`` or a ``gymnasium.Env`` at each call."""
 
     name: str
@@ -96,15 +93,9 @@ class OwnSource:
             raise UserError(f"{self.name} cannot be called with {dict(self.arguments)}: {error}") from error
         return world_of(made, name=self.name)
 
-    def count(self, split: Split) -> int | None:
-        return None
-
     def actions(self) -> tuple[str, ...]:
-        world = self.make()
-        try:
+        with closing(self.make()) as world:
             return tuple(getattr(world, "actions", ()))
-        finally:
-            world.close()
 
 
 def own_source_of(names: "WorldNames") -> OwnSource | OwnEnvironment:
