@@ -53,10 +53,13 @@ class TableEnv:
         return task.question, {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, object]]:
-        taken = _read(action)
-        is_answered, is_last = isinstance(taken, Answer), len(self.turns) + 1 == self._max_turns
-        result = self._looked_up(taken) if isinstance(taken, ToolCall) and not is_last else None
-        shown = "look up ROW or answer NUMBER" if result is None else result.text
+        taken, is_last = _read(action), len(self.turns) + 1 == self._max_turns
+        is_answered, shown = isinstance(taken, Answer), "look up ROW or answer NUMBER"
+        result: ToolResult | None = None
+        if isinstance(taken, ToolCall) and not is_last:
+            price = self._table.get(str(taken.arguments["row"]))
+            shown = "no such row" if price is None else str(price)
+            result = ToolResult(text=shown, is_ok=price is not None)
         turn = Turn(
             index=len(self.turns),
             text=action,
@@ -70,17 +73,10 @@ class TableEnv:
         return shown, 0.0, is_answered, is_last and not is_answered, {}
 
     def write_turn(self, turn: ExpertTurn) -> str:
-        match turn.action:
-            case Answer(text=text):
-                return f"answer {text}"
-            case ToolCall(arguments=arguments):
-                return f"look up {arguments['row']}"
+        action = turn.action
+        return f"answer {action.text}" if isinstance(action, Answer) else f"look up {action.arguments['row']}"
 
     def close(self) -> None: ...
-
-    def _looked_up(self, call: ToolCall) -> ToolResult:
-        price = self._table.get(str(call.arguments["row"]))
-        return ToolResult(text="no such row", is_ok=False) if price is None else ToolResult(text=str(price))
 
 
 def _read(text: str) -> Action:

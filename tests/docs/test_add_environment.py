@@ -5,12 +5,16 @@ import re
 import pytest
 
 from places import ROOT
+from saccade.config import RecipeContext
 from saccade.envs import EnvironmentContext, ExpertEnvironment
 from saccade.media.store import MediaStore
+from saccade.miniature.environment import tiny
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.own_code import file_of_own
 from saccade.protocols.tagged import direct_protocol
 from saccade.rollout import EpisodeSpec, RolloutSettings, demonstrate
 from saccade.testing import TINY_VIEW
+from saccade.train import Evaluate
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
 
 PAGE = (ROOT / "docs" / "add" / "environment.md").read_text(encoding="utf-8")
@@ -41,6 +45,16 @@ def test_an_expert_is_imitated_in_the_page_s_environment(names: dict[str, object
     played = demonstrate(Example(task=asked, turns=turns), env=env, chat=model.chat)
     assert [turn.text for turn in played.turns] == ["look up Italy", "answer Rome"]
     assert played.status == "answered"
+
+
+def test_the_page_s_file_is_an_environment_to_train_in(tmp_path: Path) -> None:
+    (tmp_path / "my_environment.py").write_text(BLOCKS[0], encoding="utf-8")
+    plan = tiny(RecipeContext(env=f"{tmp_path}/my_environment.py:CapitalsEnv", overrides=("sft.steps=0",)))
+    [evaluation, *_] = plan.stages
+    assert isinstance(evaluation, Evaluate)
+    assert [task.id for task in evaluation.tasks()] == ["Norway"]
+    assert evaluation.episodes.environment_name == "CapitalsEnv"
+    assert file_of_own(evaluation.episodes.make_env) == tmp_path / "my_environment.py"
 
 
 def test_the_page_counts_the_example_s_lines() -> None:

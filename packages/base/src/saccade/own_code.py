@@ -5,6 +5,8 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -28,15 +30,21 @@ def module_of_file(path: Path, *, what: str) -> ModuleType:
     # Dataclasses and type hints look their module up by name.
     sys.modules[name] = module
     sys.path.insert(0, str(path.resolve().parent))
-    try:
+    with errors_of_own(path):
         spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def errors_of_own(path: Path, hint: str = "") -> Iterator[None]:
+    """Makes what the user's file raises inside, which may be anything at all, a ``UserError`` with its line there."""
+    try:
+        yield
     except SaccadeError:
         raise
-    # The user's file may raise anything at all; whatever it is, it is about that file.
     except Exception as error:
         said = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}") from error
-    return module
+        raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}{hint}") from error
 
 
 def file_of_own(value: object) -> Path | None:
@@ -78,5 +86,5 @@ def named_in(module: ModuleType, name: str, place: str, *, what: str, parameters
 def _place_of(error: Exception, path: Path) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if Path(one.filename) == path.absolute()]
     return f"{path}:{frames[-1].lineno}" if frames else str(path)

@@ -4,12 +4,13 @@ import asyncio
 import re
 import runpy
 import sys
+from dataclasses import fields
 
 import pytest
 
 from places import ROOT
 from saccade.config.context import RecipeContext
-from saccade.engines.engine import EngineContext, Sampling, candidates
+from saccade.engines.engine import Abilities, EngineContext, Sampling, abilities_of, candidates
 from saccade.engines.local import LocalEngine
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
@@ -57,6 +58,15 @@ def test_the_engine_of_the_page_samples_and_scores_as_the_local_one(shown, media
         assert mine == pytest.approx(theirs, abs=1e-4)
     engine.update_weights(policy, 7)
     assert engine.policy_version == 7
+
+
+def test_optional_members_are_on_the_page_and_none_is_needed(shown, media):
+    assert [one.name for one in fields(Abilities) if f"| `{one.name}" not in PAGE.read_text(encoding="utf-8")] == []
+    policy = tiny_model([QUESTION] * 9, media, size=TinySize(layers=2), vocab_size=512)
+    plain = shown["PlainEngine"](EngineContext(model=policy, load=LoadSettings(device="cpu")))
+    assert abilities_of(plain) == Abilities()
+    local = LocalEngine(policy)
+    assert abilities_of(local) == Abilities(expect_weights=local.expect_weights, open_batch=local.open_batch)
 
 
 def test_the_recipe_of_the_page_has_its_engine(shown):

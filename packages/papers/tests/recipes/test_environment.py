@@ -1,12 +1,15 @@
 """A run in an environment that nobody here wrote: whole, resumed, and refused where it cannot teach."""
 
+from places import ROOT
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from saccade.config import RecipeContext
+from saccade.config.sources import inputs_of
 from saccade.errors import UserError
 from saccade.miniature.environment import tiny
 from saccade.models import base_checkpoint
@@ -38,6 +41,18 @@ def play(out: Path, *overrides: str, resume: bool = False, env: str = MINIGRID) 
     run_plan(tiny(context), out=out, media=context.media, seed=0, resume=resume, threads=1)
 
 
+PAGE = ROOT / "docs/add/environment.md"
+LETTERS = "def step(self, action): return '', 0.1 * sum(map(str.isalpha, action)), *super().step(action)[2:]"
+"""Pays each letter."""
+
+
+def own(folder: Path, body: str) -> str:
+    """Name of the page's environment, in a file of its own, with this member in another way."""
+    [code, *_] = re.findall("```python(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (folder / "own.py").write_text(f"{code}\nclass Mine(CapitalsEnv):\n    {body}\n", encoding="utf-8")
+    return f"{folder}/own.py:Mine"
+
+
 def digests(out: Path) -> dict[str, str]:
     files = [
         *out.glob("trajectories/**/*.jsonl"),
@@ -58,6 +73,50 @@ def test_a_run_in_minigrid_that_is_resumed_has_the_bytes_of_one_that_was_not(tmp
     assert {"samples/after_sft.jsonl", "samples/after_rl.jsonl"} <= played.keys()
     last = "checkpoints/rl-000002/model.safetensors"
     assert whole[last] == parts[last]
+
+
+def test_an_environment_of_one_s_own_file_pays_and_is_resumed_to_the_byte(tmp_path: Path) -> None:
+    context = RecipeContext(env=own(tmp_path, LETTERS))
+    changes = ("sft.steps=0", "show.window=0", "show.form=action", "rollout.max_turn_tokens=16", "max_turns=2")
+    play(tmp_path / "whole", *changes, "rl.steps=2", env=str(context.env))
+    play(tmp_path / "parts", *changes, "rl.steps=1", env=str(context.env))
+    play(tmp_path / "parts", *changes, "rl.steps=2", resume=True, env=str(context.env))
+    whole, parts = digests(tmp_path / "whole"), digests(tmp_path / "parts")
+    assert {name: parts[name] for name in whole} == whole
+    scores = [one.trajectory.score for one in read_records(tmp_path / "whole/trajectories/rl/step-000001.jsonl")]
+    assert any(score is not None and score.total > 0 for score in scores)
+    before = inputs_of(context)["env_sha256"]
+    own(tmp_path, f"# In words alone.\n    {LETTERS}")
+    assert inputs_of(context)["env_sha256"] == before
+    own(tmp_path, LETTERS.replace("0.1", "0.2"))
+    assert inputs_of(context)["env_sha256"] != before
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "def reset(self): pass",
+            "unexpected keyword argument 'seed'. Mine is played as an Environment, which",
+        ),
+        ("def step(self, action): return super().step(action)[:4]", "expected 5, got 4"),
+        ("def step(self, action): raise RuntimeError('gone')", r"own.py:\d+: RuntimeError: gone"),
+        ("def reset(self, *, seed, options): self.prompt = 'go'", "'go' is no tuple of Messages"),
+        ("def tasks(split): return ['a']", "is no tuple of Tasks"),
+        ("def __new__(cls, context): return 5", "'int' object has no attribute"),
+    ],
+)
+def test_what_is_no_environment_is_refused_before_work(body: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=said):
+        tiny(RecipeContext(env=own(tmp_path, body), overrides=("sft.steps=0",)))
+
+
+def test_an_environment_without_a_context_and_settings_without_effect_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="take one as `context`"):
+        tiny(RecipeContext(env=own(tmp_path, "def __init__(self): self.prompt = self.turns = ()")))
+    for setting in ("show.form=text", "environment.pictures=none", "sft.steps=3"):
+        with pytest.raises(UserError, match="says itself what is shown"):
+            tiny(RecipeContext(env=own(tmp_path, LETTERS), overrides=("sft.steps=0", setting)))
 
 
 def test_credit_is_by_turn_with_each_algorithm() -> None:

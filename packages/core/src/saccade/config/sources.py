@@ -14,8 +14,9 @@ from saccade.config.context import RecipeContext
 from saccade.entry_points import Offer
 from saccade.errors import UserError
 from saccade.media.video import MAX_FRAMES
+from saccade.own_code import own_file
 from saccade.plain_files import open_plain, plain_text
-from saccade.tasks.family_names import offer_of_family, own_family_file
+from saccade.tasks.family_names import offer_of_family
 from saccade.tasks.procedural import family_named
 from saccade.types import Json
 
@@ -141,6 +142,8 @@ def inputs_of(
         found["model"] = _place(context.model)
     if context.env is not None:
         found["env"] = context.env
+        if (file := own_file(context.env)) is not None and file.is_file():
+            found["env_sha256"] = recipe_source(context.env, file).sha256
     if context.image_root is not None:
         found["image_root"] = _place(context.image_root)
     if context.max_frames != MAX_FRAMES:
@@ -164,7 +167,7 @@ def family_inputs(family: str) -> dict[str, str]:
     """
     if offer := offer_of_family(family):
         return offered_inputs(f"family_{offer.name}", offer)
-    file = own_family_file(family)
+    file = own_file(family)
     if file is None:
         return {}
     name, _ = family_named(family)
@@ -179,7 +182,7 @@ def offered_inputs(key: str, offer: Offer) -> dict[str, str]:
 def families_in(settings: Json) -> Iterator[str]:
     """All task families of the user's own, or of packages, that settings name."""
     if isinstance(settings, str):
-        is_own = ".py:" in settings and own_family_file(settings) is not None
+        is_own = ".py:" in settings and own_file(settings) is not None
         if is_own or offer_of_family(settings) is not None:
             yield settings
     elif isinstance(settings, Mapping):

@@ -1,8 +1,9 @@
 """The engine's protocol: tokens in, tokens and log-probabilities out, new weights after each step of training."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from saccade.errors import MachineError
@@ -48,7 +49,7 @@ class Completion:
     """log p of each id at the sampling temperature, with forbidden tokens masked, before top-p and top-k."""
     finish: Finish
     versions: tuple[VersionSpan, ...] = ()
-    """Policies that sampled them, where the weights may change in the midst of the batch; see ``TakesInFlight``."""
+    """Policies that sampled them, where the weights may change in the midst of the batch (``expect_weights``)."""
     prefill_s: float | None = field(default=None, compare=False)
     """Seconds from the asking to the first token, where the engine tells them."""
 
@@ -155,30 +156,6 @@ class Engine(Protocol):
         ...
 
 
-@runtime_checkable
-class SamplesBeside(Protocol):
-    """An engine that may sample while the policy is trained: ``update_weights`` alone changes what it samples with."""
-
-    has_own_weights: bool
-
-
-@runtime_checkable
-class TakesInFlight(Protocol):
-    """An engine that can take new weights over in the midst of a batch (an in-flight update).
-
-    Sequences go on: keys and values of their tokens so far stay those of the old weights. Its completions then say
-    which version sampled which token, and ``policy_version`` is that of the batch's beginning until the batch ends.
-    """
-
-    def expect_weights(self, after_steps: int) -> None:
-        """The next batch is to take over the weights that ``update_weights`` gives, once, while it is open or before.
-
-        The local engine takes them over before its decode step ``after_steps``, for which it waits, or at the end of a
-        batch that ends before. A server takes them as they come.
-        """
-        ...
-
-
 class OpenBatch(Protocol):
     """A batch that trajectories join one by one and leave as they end: what a server needs."""
 
@@ -191,38 +168,40 @@ class OpenBatch(Protocol):
         ...
 
 
-@runtime_checkable
-class ScoresAtEach(Protocol):
-    """An engine of several servers, each of which could be left with old weights or pictures."""
-
-    async def score_at_each(self, requests: Sequence[ScoreRequest]) -> Mapping[str, tuple[tuple[float, ...], ...]]:
-        """``Engine.score_batch`` of each server, by its name."""
-        ...
+ScoresByServer = Mapping[str, tuple[tuple[float, ...], ...]]
 
 
-@runtime_checkable
-class TakesComers(Protocol):
-    """An engine that can be served: trajectories join while others are being sampled."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Abilities:
+    """What an engine can do beside ``Engine``: its optional members, each under its own name."""
 
-    def open_batch(self) -> AbstractAsyncContextManager[OpenBatch]:
-        """A batch without trajectories yet; like any other, it is the only one while it is open."""
-        ...
+    has_own_weights: bool = False
+    """It may sample while the policy is trained: ``update_weights`` alone changes what it samples with."""
+    cuts_before_logprobs: bool = False
+    """It may take log-probabilities after top-p and top-k."""
+    expect_weights: Callable[[int], None] | None = None
+    """``expect_weights(after_steps)``: the next batch is to take over the weights that ``update_weights`` gives, once,
+    while it is open or before (an in-flight update).
+
+    Sequences go on: keys and values of their tokens so far stay those of the old weights. Completions then say which
+    version sampled which token, and ``policy_version`` is that of the batch's beginning until the batch ends. The local
+    engine takes the weights over before its decode step ``after_steps``, for which it waits, or at the end of a batch
+    that ends before; a server takes them as they come.
+    """
+    take_weights: Callable[[Path, int], None] | None = None
+    """``take_weights(path, version)`` reads a file of weights itself, as a server does; the same file twice changes
+    nothing."""
+    score_at_each: Callable[[Sequence[ScoreRequest]], Coroutine[object, object, ScoresByServer]] | None = None
+    """``score_batch`` of each of its servers, by its name: any could be left with old weights or pictures."""
+    open_batch: Callable[[], AbstractAsyncContextManager[OpenBatch]] | None = None
+    """It can be served: a batch without trajectories yet; like any other, it is the only one while it is open."""
+    take_restarts: Callable[[], Sequence[str]] | None = None
+    """What of its processes was started again since this was last called, in words."""
 
 
-@runtime_checkable
-class TellsRestarts(Protocol):
-    """An engine whose processes may end and be started again while it is used."""
-
-    def take_restarts(self) -> Sequence[str]:
-        """What was started again since this was last called, in words."""
-        ...
-
-
-@runtime_checkable
-class CutsBeforeLogprobs(Protocol):
-    """An engine that may take log-probabilities after top-p and top-k."""
-
-    cuts_before_logprobs: bool
+def abilities_of(engine: Engine) -> Abilities:
+    """The abilities that an engine has by its members; one that it lacks, or has as None, is none."""
+    return Abilities(**{one.name: getattr(engine, one.name) for one in fields(Abilities) if hasattr(engine, one.name)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -116,7 +116,7 @@ class LocalEngine:
         self._policy_version = version
 
     def expect_weights(self, after_steps: int) -> None:
-        """As ``TakesInFlight``, for an engine whose model is its own."""
+        """As ``Abilities.expect_weights``, for an engine whose model is its own."""
         if self._rows is not None:
             raise SaccadeError("a batch is open; call expect_weights before it begins")
         self._expected = ExpectedWeights(after_steps)

@@ -131,7 +131,7 @@ class ProcessEngine:
         self._weights, self._policy_version = written, version
 
     def expect_weights(self, after_steps: int) -> None:
-        """As ``TakesInFlight``. A batch that is played anew begins with the old weights again."""
+        """As ``Abilities.expect_weights``. A batch that is played anew begins with the old weights again."""
         with self._flying:
             self._flight = _Flight(after_steps=after_steps)
             self._connection.ask(self._flight.expectation())

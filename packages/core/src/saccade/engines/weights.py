@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from saccade.atomic import TEMPORARY_PREFIX
-from saccade.engines.engine import Engine, WeightSource
+from saccade.engines.engine import Engine, WeightSource, abilities_of
 from saccade.errors import MachineError
 
 
@@ -32,13 +31,6 @@ class WeightsFile:
             ) from error
 
 
-@runtime_checkable
-class TakesFiles(Protocol):
-    """An engine that reads a file of weights itself, as a server does; taking one file twice changes nothing."""
-
-    def take_weights(self, path: Path, version: int) -> None: ...
-
-
 def new_weights_path(folder: Path, version: int) -> Path:
     """A name that no other weights have: ``w-VERSION-TOKEN.safetensors``."""
     return folder / f"w-{version:06d}-{secrets.token_hex(4)}.safetensors"
@@ -55,8 +47,8 @@ def write_weights(source: WeightSource, path: Path) -> None:
 
 def give_weights(engine: Engine, path: Path, version: int) -> None:
     """Has the engine sample with the weights of a file from here on."""
-    if isinstance(engine, TakesFiles):
-        engine.take_weights(path, version)
+    if (take_weights := abilities_of(engine).take_weights) is not None:
+        take_weights(path, version)
     else:
         engine.update_weights(WeightsFile(path), version)
 

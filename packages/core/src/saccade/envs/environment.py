@@ -21,7 +21,8 @@ class Environment(Protocol):
 
     ``reset`` gets ``options={"task": task}``. A step takes the model's turn verbatim and returns ``terminated`` when
     it answered and ``truncated`` when it is out of turns. Where the episode goes on, the newest of ``turns`` has an
-    ``observation``. Rewards are worked out from trajectories: that of a step is not read.
+    ``observation``. Recipes work rewards out from trajectories; that of a step
+    is read where ``--env`` names the environment (``RewardedEnvironment``).
 
     A step that raises has not happened and may be tried again; ``UserError`` is not tried again.
     """

@@ -25,6 +25,7 @@ from typing import Literal, get_args
 from PIL import Image
 
 from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory
+from saccade.envs.wrapped import WrappedEnvironment
 from saccade.errors import UserError
 from saccade.evaluation.samples import default_cluster
 from saccade.interleaving import in_order, places_of
@@ -32,9 +33,8 @@ from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.answers.rules import options_named
 from saccade.rollout.episodes import EpisodeSpec
-from saccade.rollout.trajectory import new_context
 from saccade.seeding import seed_for
-from saccade.types import ImageRef, Json, Message, Observation, Task, ToolResult, Turn
+from saccade.types import ImageRef, Json, Observation, Task, ToolResult, Turn
 
 ProbeName = Literal["blank", "other-image", "withheld-results", "shuffled", "cycled", "no-question"]
 
@@ -178,7 +178,7 @@ def withheld_results(
     return WithheldResults(inner(context), protocol, context.media)
 
 
-class WithheldResults:
+class WithheldResults(WrappedEnvironment):
     """An environment whose observations after a tool's run keep their form and lose their content.
 
     A picture is a grey one of its size, so that what follows has the tokens and the image numbers of an ordinary
@@ -187,45 +187,28 @@ class WithheldResults:
     """
 
     def __init__(self, env: Environment, protocol: ChatProtocol, media: MediaStore) -> None:
-        self._env = env
+        super().__init__(env)
         self._protocol = protocol
         self._media = media
         self._given = 0
         self._greys: dict[tuple[int, int], ImageRef] = {}
 
     @property
-    def prompt(self) -> tuple[Message, ...]:
-        return self._env.prompt
-
-    @property
     def turns(self) -> tuple[Turn, ...]:
         turns: list[Turn] = []
         shown = self._given
-        for turn in self._env.turns:
+        for turn in self.env.turns:
             seen = turn.observation
             turns.append(turn if seen is None else replace(turn, observation=self._withheld(turn, seen, shown)))
             shown += 0 if seen is None else len(seen.images)
         return tuple(turns)
-
-    @property
-    def stop(self) -> tuple[str, ...]:
-        return self._env.stop
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
     ) -> tuple[object, dict[str, object]]:
         task = (options or {}).get("task")
         self._given = len(task.images) if isinstance(task, Task) else 0
-        return self._env.reset(seed=seed, options=options)
-
-    def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
-        return self._env.step(action)
-
-    def new_context(self) -> tuple[Message, ...] | None:
-        return new_context(self._env)
-
-    def close(self) -> None:
-        self._env.close()
+        return super().reset(seed=seed, options=options)
 
     def _withheld(self, turn: Turn, seen: Observation, images_before: int) -> Observation:
         if turn.result is None:

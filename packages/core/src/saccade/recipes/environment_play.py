@@ -7,6 +7,7 @@ from functools import partial
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
+from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.play import random_example, unlike_itself
 from saccade.interop.environments.world import NumberedEpisode, Split, WorldSource, episode_task
 from saccade.interop.environments.world_env import WorldEnv
@@ -24,8 +25,9 @@ from saccade.types import StreamExample, Task
 
 def played(settings: EnvironmentSettings, source: WorldSource) -> EpisodeSpec:
     """How an episode of the environment is played."""
+    own = source.make_env if isinstance(source, OwnEnvironment) else None
     return EpisodeSpec(
-        make_env=partial(WorldEnv, source=source, settings=settings.show),
+        make_env=own or partial(WorldEnv, source=source, settings=settings.show),
         rollout=settings.rollout,
         max_turns=settings.max_turns,
     )
@@ -62,7 +64,9 @@ class Episodes:
         )
 
     def _task(self, number: int, split: Split = "train") -> Task:
-        return episode_task(self.source.name, NumberedEpisode(number=number, split=split))
+        episode = NumberedEpisode(number=number, split=split)
+        own = self.source if isinstance(self.source, OwnEnvironment) else None
+        return own.task(episode) if own else episode_task(self.source.name, episode)
 
 
 def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:
@@ -81,7 +85,15 @@ def _source(context: RecipeContext, settings: EnvironmentSettings) -> WorldSourc
             "openenv:URL, reasoning_gym:NAME, textarena:ID or FILE.py:NAME"
         )
     source = settings.environment.open(context.env)
-    if settings.sft.steps and not source.actions():
+    if isinstance(source, OwnEnvironment):
+        shown, opened = (EnvironmentSettings().show, TINY.show), replace(settings.environment, arguments="")
+        if settings.sft.steps or settings.show not in shown or opened != TINY.environment:
+            raise UserError(
+                f"{source.name} is an Environment: it has no random play to imitate, and says itself what is shown. "
+                "Set sft.steps=0, and leave out show.* and environment.*, but for environment.arguments"
+            )
+        source.look(NumberedEpisode(number=0))
+    elif settings.sft.steps and not source.actions():
         raise UserError(
             f"{source.name} takes any text as an action, so that there is no random play to imitate; name some "
             "actions by environment.action_names=…, or set sft.steps=0"

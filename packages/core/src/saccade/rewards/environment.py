@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from saccade.errors import MachineError, UserError
-from saccade.types import Score, Task, Term, ToolCall, Trajectory, Turn
+from saccade.types import Malformed, Score, Task, Term, ToolCall, Trajectory, Turn
 
 REWARD = "reward"
 """The key of ``ToolResult.data`` under which an environment gives the reward of a step."""
@@ -59,4 +59,5 @@ def step_rewards(trajectory: Trajectory) -> tuple[float, ...]:
 
 def is_invalid(turn: Turn) -> bool:
     """Whether the turn moved nothing: it held no action, or one that the environment has not."""
-    return not isinstance(turn.action, ToolCall) or turn.result is None or not turn.result.is_ok
+    is_moved = isinstance(turn.action, ToolCall) and turn.result is not None and turn.result.is_ok
+    return isinstance(turn.action, Malformed | ToolCall) and not is_moved

@@ -6,8 +6,9 @@ from functools import partial
 from saccade.chat.chat_model import ChatModel, reply_of
 from saccade.chat.wire import ChatReply
 from saccade.envs.environment import Environment
+from saccade.envs.wrapped import new_context
 from saccade.media.resize import ResizeRule
-from saccade.rollout.trajectory import RunBlocking, new_context
+from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.types import Message, Observation, Task, Turn
 

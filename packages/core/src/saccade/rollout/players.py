@@ -15,14 +15,15 @@ from saccade.chat.wire import ChatReply, RefusedRequestError
 from saccade.codec.forms import Form
 from saccade.engines.engine import Engine
 from saccade.envs.environment import Environment
+from saccade.envs.wrapped import WrappedEnvironment
 from saccade.errors import MachineError, UserError
 from saccade.media.resize import ViewRule
 from saccade.models.chat import Chat
 from saccade.rollout.batch import PlayedAs, rollout
 from saccade.rollout.conversation import ORIGINAL_VIEW, play
 from saccade.rollout.episodes import RolloutRequest
-from saccade.rollout.trajectory import Result, RunBlocking, attempt, new_context
-from saccade.types import Answer, Message, ToolCall, Trajectory, TrajectoryStatus, Turn
+from saccade.rollout.trajectory import Result, RunBlocking, attempt
+from saccade.types import Answer, ToolCall, Trajectory, TrajectoryStatus, Turn
 from saccade.waiting import run_to_end
 
 FAILURES_IN_A_ROW = 16
@@ -77,44 +78,23 @@ class SamplePlayer(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class TimedEnvironment:
+class TimedEnvironment(WrappedEnvironment):
     """An environment with the seconds that its episode takes."""
 
-    env: Environment
-    started_s: float = 0.0
-    tool_s: float = 0.0
-
-    @property
-    def prompt(self) -> tuple[Message, ...]:
-        return self.env.prompt
-
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        return self.env.turns
-
-    @property
-    def stop(self) -> tuple[str, ...]:
-        return self.env.stop
+    started_s = tool_s = 0.0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
     ) -> tuple[object, dict[str, object]]:
         self.started_s = self.started_s or time.monotonic()
-        return self.env.reset(seed=seed, options=options)
+        return super().reset(seed=seed, options=options)
 
     def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
         began_s = time.monotonic()
-        taken = self.env.step(action)
+        taken = super().step(action)
         if isinstance(self.env.turns[-1].action, ToolCall):
             self.tool_s += time.monotonic() - began_s
         return taken
-
-    def new_context(self) -> tuple[Message, ...] | None:
-        return new_context(self.env)
-
-    def close(self) -> None:
-        self.env.close()
 
     @property
     def wall_s(self) -> float:

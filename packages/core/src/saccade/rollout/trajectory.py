@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
-from saccade.envs.environment import Environment, ExpertEnvironment, WindowedEnvironment
+from saccade.envs.environment import Environment, ExpertEnvironment
+from saccade.envs.wrapped import new_context
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
@@ -216,11 +217,6 @@ async def attempt(
             logger.info("trajectory %s: %s raised %r; trying again", label, what, error)
         await asyncio.sleep(wait_s)
         wait_s, retries = 2 * wait_s, retries - 1
-
-
-def new_context(env: Environment) -> tuple[Message, ...] | None:
-    """The messages that open a new context, where the environment begins one after this turn; else None."""
-    return env.new_context() if isinstance(env, WindowedEnvironment) else None
 
 
 def _shown_segment(shown: Tokens, turn: int, *, begins_anew: bool) -> Segment:

@@ -78,12 +78,9 @@ def family_of_name(name: str) -> FamilyFunction:
     return draw if whole == name else _part(draw, name)
 
 
-own_family_file = own_file
-
-
 def own_family(name: str) -> FamilyFunction:
     """The function that ``FILE.py:NAME`` names; the file is run once. ``UserError`` says what to do."""
-    file = own_family_file(name)
+    file = own_file(name)
     assert file is not None
     return _loaded(file.resolve() if file.is_file() else file, "" if name.endswith(".py") else name.rpartition(":")[2])
 

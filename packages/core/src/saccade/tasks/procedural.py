@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.own_code import own_file
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks.family_names import (
     DRAWN,
@@ -20,7 +21,6 @@ from saccade.tasks.family_names import (
     family_name,
     family_of_name,
     own_family,
-    own_family_file,
 )
 from saccade.tasks.scene import DrawsInSplit, FamilyFunction, Scene
 from saccade.types import Answer, Example, Task
@@ -89,7 +89,7 @@ def _split_of_content(content: int) -> str:
 
 def family_named(family: Family) -> tuple[str, FamilyFunction]:
     """The name that its tasks carry and the function that draws its scenes; ``UserError`` when it is not there."""
-    if isinstance(family, str) and own_family_file(family) is None:
+    if isinstance(family, str) and own_file(family) is None:
         return family, family_of_name(family)
     draw = own_family(family) if isinstance(family, str) else family
     name = family_name(draw)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.engines.engine import Engine, TakesInFlight
+from saccade.engines.engine import Engine, abilities_of
 from saccade.engines.weights import give_weights
 from saccade.errors import SaccadeError
 
@@ -34,8 +34,9 @@ def taking(engine: Engine, coming: ComingWeights | None) -> Iterator[None]:
     if coming is None:
         yield
         return
-    assert isinstance(engine, TakesInFlight)
-    engine.expect_weights(coming.after_steps)
+    expect_weights = abilities_of(engine).expect_weights
+    assert expect_weights is not None
+    expect_weights(coming.after_steps)
     has_ended = threading.Event()
     watching = threading.Thread(
         target=_give_when_there, args=(engine, coming, has_ended), name="coming weights", daemon=True

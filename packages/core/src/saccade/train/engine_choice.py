@@ -7,7 +7,7 @@ from pathlib import Path
 
 from saccade.config import RecipeContext
 from saccade.config.engine import EngineChoice, split_engine
-from saccade.engines.engine import CutsBeforeLogprobs, Engine, EngineContext
+from saccade.engines.engine import Engine, EngineContext, abilities_of
 from saccade.errors import UserError
 from saccade.train.fleet import PolicyRollouts
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
@@ -57,7 +57,7 @@ def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
     for stage in plan.stages:
         if isinstance(stage, RLStage) and stage.settings.in_flight:
             _check_in_flight(stage, rollouts)
-    if isinstance(engine, CutsBeforeLogprobs) and engine.cuts_before_logprobs:
+    if abilities_of(engine).cuts_before_logprobs:
         check_whole_distribution(plan, f"the engine {type(engine).__name__}")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from saccade.config.fleet import FleetSettings
-from saccade.engines.engine import Engine, SamplesBeside, TakesInFlight, TellsRestarts
+from saccade.engines.engine import Engine, abilities_of
 from saccade.learner.processes import Company
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.batch import rollout_streams
@@ -74,7 +74,7 @@ class InProcess:
 
     @property
     def has_own_weights(self) -> bool:
-        return isinstance(self._engine, SamplesBeside) and self._engine.has_own_weights
+        return abilities_of(self._engine).has_own_weights
 
     def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
         return play_here(stage, requests, engine=self._engine, model=self._model)
@@ -86,7 +86,7 @@ class InProcess:
         self._engine.update_weights(model, version)
 
     def refusal_in_flight(self) -> str | None:
-        if isinstance(self._engine, TakesInFlight):
+        if abilities_of(self._engine).expect_weights is not None:
             return None
         return (
             f"its engine {type(self._engine).__name__} has no method expect_weights: it takes weights between two "
@@ -94,8 +94,9 @@ class InProcess:
         )
 
     def expect_weights(self, after_steps: int) -> None:
-        assert isinstance(self._engine, TakesInFlight)
-        self._engine.expect_weights(after_steps)
+        expect_weights = abilities_of(self._engine).expect_weights
+        assert expect_weights is not None
+        expect_weights(after_steps)
 
     def idle(self, learners_waited_s: float) -> Mapping[str, float]:
         return {}
@@ -162,7 +163,8 @@ class PlayedShard:
 
 def restarts_of(engine: Engine) -> tuple[str, ...]:
     """What the engine started again since it was last asked."""
-    return tuple(engine.take_restarts()) if isinstance(engine, TellsRestarts) else ()
+    take_restarts = abilities_of(engine).take_restarts
+    return () if take_restarts is None else tuple(take_restarts())
 
 
 class Worker(Receives, Protocol):

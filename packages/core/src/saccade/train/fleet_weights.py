@@ -18,8 +18,7 @@ from torch import Tensor
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from saccade.config.fleet import COLLECTIVE, FleetSettings
-from saccade.engines.engine import Engine, WeightSource
-from saccade.engines.weights import TakesFiles
+from saccade.engines.engine import Engine, WeightSource, abilities_of
 from saccade.errors import MachineError, UserError
 from saccade.learner.meeting import listening_store, on_this_machine
 from saccade.models.vlm import VisionLanguageModel
@@ -241,7 +240,7 @@ def sender_for(settings: FleetSettings, host: str, engine: Engine, model: Vision
     """The sender of a run; None where weights go by file. UserError for an engine that takes nothing else."""
     if settings.weights != COLLECTIVE:
         return None
-    if isinstance(engine, TakesFiles):
+    if abilities_of(engine).take_weights is not None:
         raise UserError(
             f"fleet.weights={COLLECTIVE} is for engines in the workers' own processes, and {type(engine).__name__} "
             "takes its weights from files; leave fleet.weights empty, or name a folder"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from saccade.engines.engine import Engine, ScoreRequest, ScoresAtEach
+from saccade.engines.engine import Engine, ScoreRequest, abilities_of
 from saccade.engines.scoring import TextScorer
 from saccade.errors import MachineError
 from saccade.learner.policy_learner import PolicyLearner
@@ -55,14 +55,14 @@ class ServedParity:
     """
 
     def __init__(self, engine: Engine, model: VisionLanguageModel) -> None:
-        self._engine = engine if isinstance(engine, ScoresAtEach) else None
+        self._score_at_each = abilities_of(engine).score_at_each
         self._model = model
         self._texts: dict[str, ScoreRequest] = {}
         self._updates = 0
 
     def begin(self, groups: Sequence[Group]) -> None:
         """Takes texts of the first trajectories, and compares; MachineError with what disagrees."""
-        if self._engine is None or self._texts:
+        if self._score_at_each is None or self._texts:
             return
         for group in groups:
             sampled = next(filter(is_sampled, group.trajectories), None)
@@ -77,11 +77,11 @@ class ServedParity:
             self._compare(f"after {self._updates} updates of its weights")
 
     def _compare(self, when: str) -> None:
-        if self._engine is None or not self._texts:
+        if self._score_at_each is None or not self._texts:
             return
         texts = list(self._texts.values())
         expected = _scores(self._model, texts)
-        for server, scores in run_to_end(self._engine.score_at_each(texts)).items():
+        for server, scores in run_to_end(self._score_at_each(texts)).items():
             for family, ours, theirs in zip(self._texts, expected, scores, strict=True):
                 gap = float((torch.tensor(ours) - torch.tensor(theirs)).abs().mean())
                 check_gap(gap, self._model.dtype, f" {when}, on a text of the family {family!r} at {server}")

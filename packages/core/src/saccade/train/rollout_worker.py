@@ -4,8 +4,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from saccade.engines.engine import EngineContext
-from saccade.engines.weights import TakesFiles, give_weights
+from saccade.engines.engine import EngineContext, abilities_of
+from saccade.engines.weights import give_weights
 from saccade.errors import MachineError
 from saccade.evaluation.evaluate import FIRST_PASS
 from saccade.media.packed import add_packed, packed_pictures
@@ -46,7 +46,7 @@ class RolloutWorker:
             self._model = plan.build_model()
             self._engine = plan.engine(EngineContext(model=self._model, load=plan.load, seed=seed))
             opening.callback(lambda: run_to_end(self._engine.aclose()))
-            if isinstance(self._engine, TakesFiles):
+            if abilities_of(self._engine).take_weights is not None:
                 # A server has the weights: here the tokenizer and the sizes of pictures are all that is needed.
                 self._model.hf.to("meta")
             self._opened = opening.pop_all()

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from saccade import metric_names as metric
 from saccade.config.fleet import COLLECTIVE
-from saccade.engines.engine import Engine, TakesInFlight
-from saccade.engines.weights import TakesFiles, new_weights_path, write_weights
+from saccade.engines.engine import Engine, abilities_of
+from saccade.engines.weights import new_weights_path, write_weights
 from saccade.errors import MachineError
 from saccade.media.packed import add_packed, packed_pictures
 from saccade.models.vlm import VisionLanguageModel
@@ -68,6 +68,7 @@ class SpreadRollouts:
         """``rows`` are what a worker's engine samples side by side; ``on_restart`` is told of whatever was replaced."""
         self._fleet = fleet
         self._engine = engine
+        self._abilities = abilities_of(engine)
         self._media = model.media
         self._view = model.view
         self._at_once = rows * fleet.settings.rollouts
@@ -89,14 +90,14 @@ class SpreadRollouts:
     def update_weights(self, model: VisionLanguageModel, version: int) -> None:
         """Writes them down at once: the model may be trained while workers play."""
         path = self._keep(model, version)
-        if path is not None and isinstance(self._engine, TakesFiles):
-            self._engine.take_weights(path, version)
+        if path is not None and self._abilities.take_weights is not None:
+            self._abilities.take_weights(path, version)
         else:
             self._engine.update_weights(model, version)
 
     def refusal_in_flight(self) -> str | None:
         name = type(self._engine).__name__
-        if isinstance(self._engine, TakesFiles):
+        if self._abilities.take_weights is not None:
             return (
                 f"rollout workers share the servers of {name}, which would change under the turns of all of them at "
                 "once. Set fleet.rollouts=0"
@@ -106,7 +107,7 @@ class SpreadRollouts:
                 f"fleet.weights={COLLECTIVE} sends weights to workers between two batches alone. Leave fleet.weights "
                 "empty, or name a folder"
             )
-        if not isinstance(self._engine, TakesInFlight):
+        if self._abilities.expect_weights is None:
             return f"the workers' engine {name} has no method expect_weights. Use the local engine"
         return None
 

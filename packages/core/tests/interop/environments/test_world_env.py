@@ -12,7 +12,13 @@ from saccade.envs.environment import EnvironmentContext
 from saccade.errors import MachineError, UserError
 from saccade.interop.environments.actions import parse_action, write_action
 from saccade.interop.environments.gymnasium_world import GymnasiumSource
-from saccade.interop.environments.world import NumberedEpisode, StepResult, WorldObservation, episode_task
+from saccade.interop.environments.world import (
+    EndlessSource,
+    NumberedEpisode,
+    StepResult,
+    WorldObservation,
+    episode_task,
+)
 from saccade.interop.environments.world_env import WorldEnv, WorldSettings
 from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
@@ -62,7 +68,7 @@ class Echo:
         return WorldObservation(text="more", pictures=(Image.new("RGB", (64, 64), (level, 255 - level, level // 2)),))
 
 
-class EchoSource:
+class EchoSource(EndlessSource):
     """Worlds of which the first breaks; ``drifts`` makes those after it show other colours."""
 
     name = "echo"
@@ -75,12 +81,6 @@ class EchoSource:
         world = Echo(breaks_at=self.breaks_at if self.made == 1 else 0)
         world.drift = 99 if self.drifts and self.made > 1 else 0
         return world
-
-    def count(self, split: str) -> int | None:
-        return None
-
-    def actions(self) -> tuple[str, ...]:
-        return ()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from saccade.interop.environments.observations import shown_from
 from saccade.interop.environments.own_worlds import world_of
 from saccade.interop.environments.play import random_example, unlike_itself
 from saccade.interop.environments.sources import WorldNames, source_of
-from saccade.interop.environments.world import NumberedEpisode, episode_of_task, episode_task
+from saccade.interop.environments.world import EndlessSource, NumberedEpisode, episode_of_task, episode_task
 from saccade.types import Task
 
 EMPTY = GymnasiumSource(id="MiniGrid-Empty-5x5-v0")
@@ -154,17 +154,11 @@ def test_an_environment_of_several_agents_is_refused() -> None:
         world_of(ByAgent(agents=2), name="Chess").reset(NumberedEpisode(number=0))
 
 
-class NoisySource:
+class NoisySource(EndlessSource):
     name = "Noisy"
 
     def make(self):  # type: ignore[no-untyped-def]
         return world_of(Noisy(), name="Noisy")
-
-    def count(self, split: str) -> int | None:
-        return None
-
-    def actions(self) -> tuple[str, ...]:
-        return ()
 
 
 def test_an_environment_that_draws_without_its_seed_is_told_of() -> None:

@@ -45,13 +45,13 @@ def export_family(
     from saccade.interop.exports.packages import write_gymnasium, write_verifiers
     from saccade.interop.exports.questions import drawn
     from saccade.interop.exports.trainers import write_easyr1, write_trl, write_verl
-    from saccade.tasks.family_names import own_family_file
+    from saccade.own_code import own_file
 
     if form not in QUESTION_FORMS:
         raise UserError(f"questions are exported to {', '.join(QUESTION_FORMS)}, not to {form}")
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "manifest.json").is_file())):
         raise UserError(f"--out {out} exists and is no export of Saccade; name a new or empty folder")
-    own = own_family_file(family) is not None
+    own = own_file(family) is not None
     terms = licence or ("unknown" if own else "apache-2.0")
     questions = drawn(family, train=count, test=test, seed=seed, difficulty=difficulty, licence=terms)
     match form:

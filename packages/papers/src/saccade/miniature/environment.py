@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, closing
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.interop.environments.actions import asked_form, write_action
+from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.world import NumberedEpisode, WorldSource
 from saccade.miniature.tiny_model import tiny_or_given
 from saccade.recipes.environment import method
@@ -40,6 +41,10 @@ def tiny(context: RecipeContext) -> Plan:
 def _texts(source: WorldSource, settings: EnvironmentSettings) -> Iterator[str]:
     """What the model will read and write."""
     yield "user assistant tool"
+    if isinstance(source, OwnEnvironment):
+        for number in range(READ_EPISODES):
+            yield from (one for one in source.look(NumberedEpisode(number=number)) if isinstance(one, str))
+        return
     yield asked_form(settings.show.form)
     for action in source.actions():
         yield write_action("", action, settings.show.form)

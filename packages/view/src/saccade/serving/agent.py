@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from saccade.engines.engine import Completion, Engine, OpenBatch, Sampling, SequenceSlot, TakesComers
+from saccade.engines.engine import Completion, Engine, OpenBatch, Sampling, SequenceSlot, abilities_of
 from saccade.envs.environment import Environment
 from saccade.errors import SaccadeError, UserError
 from saccade.media.resize import ViewRule
@@ -136,12 +136,13 @@ class EngineAgent:
     def __init__(
         self, engine: Engine, spec: EpisodeSpec, *, chat: Chat, view: ViewRule, special_tokens: Sequence[str] = ()
     ) -> None:
-        if not isinstance(engine, TakesComers):
+        open_batch = abilities_of(engine).open_batch
+        if open_batch is None:
             raise UserError(f"{type(engine).__name__} plays only whole batches and cannot be served; use LocalEngine")
         self.engine = engine
         self.spec = spec
         self.special_tokens = tuple(sorted({*special_tokens, *_ENVIRONMENT_TAGS}))
-        self._comers: TakesComers = engine
+        self._open_batch = open_batch
         self._chat = chat
         self._view = view
         self._batch: OpenBatch | None = None
@@ -256,7 +257,7 @@ class EngineAgent:
     async def _serve(self) -> None:
         stopping = asyncio.ensure_future(self._stop.wait())
         while not stopping.done():
-            async with self._comers.open_batch() as batch:
+            async with self._open_batch() as batch:
                 self._batch = batch
                 self._is_ready.set()
                 ended = asyncio.ensure_future(batch.ended())

@@ -189,7 +189,7 @@ class VllmEngine:
         run_to_end(self._tell_all(in_flight=expected))
 
     def expect_weights(self, after_steps: int) -> None:
-        """As ``TakesInFlight``: the servers take them over as they come, whatever ``after_steps`` is."""
+        """As ``Abilities.expect_weights``: the servers take them over as they come, whatever ``after_steps`` is."""
         self._flight = (self._newest,)
 
     def versions_of(self, weights: Sequence[str]) -> tuple[VersionSpan, ...]:

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -14,8 +15,8 @@ from gymnasium import spaces
 from saccade.errors import UserError, nearest
 from saccade.interop.environments.observations import picture_of, shown_from
 from saccade.interop.environments.world import (
+    EndlessSource,
     NumberedEpisode,
-    Split,
     StepResult,
     WorldObservation,
     action_named,
@@ -42,7 +43,7 @@ _KNOWN_ACTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class GymnasiumSource:
+class GymnasiumSource(EndlessSource):
     """An environment of Gymnasium's registry, ``ID`` or ``module:ID``.
 
     ``pictures`` says what the model sees: what ``render`` draws, the observation's own pixels, or nothing; ``auto``
@@ -62,15 +63,9 @@ class GymnasiumSource:
     def make(self) -> "GymnasiumWorld":
         return GymnasiumWorld(_made(self), self)
 
-    def count(self, split: Split) -> int | None:
-        return None
-
     def actions(self) -> tuple[str, ...]:
-        world = self.make()
-        try:
+        with closing(self.make()) as world:
             return world.actions
-        finally:
-            world.close()
 
 
 class GymnasiumWorld:

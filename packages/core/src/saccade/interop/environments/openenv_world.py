@@ -13,7 +13,7 @@ from PIL import Image
 from saccade.errors import MachineError, UserError, missing_extra
 from saccade.interop.environments.messages import picture_of_base64, picture_of_url
 from saccade.interop.environments.observations import picture_of
-from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
+from saccade.interop.environments.world import EndlessSource, NumberedEpisode, StepResult, WorldObservation
 
 try:
     from saccade.interop.openenv.connection import WideEnvClient
@@ -28,7 +28,7 @@ _HEAD_CHARS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenEnvSource:
+class OpenEnvSource(EndlessSource):
     """A server's environment; each world is a session of its own.
 
     A server whose action has one field takes the model's text there, as a number where the field is one; any other
@@ -49,12 +49,6 @@ class OpenEnvSource:
 
     def make(self) -> "OpenEnvWorld":
         return OpenEnvWorld(self)
-
-    def count(self, split: Split) -> int | None:
-        return None
-
-    def actions(self) -> tuple[str, ...]:
-        return self.action_names
 
     @cached_property
     def action_fields(self) -> Mapping[str, Mapping[str, object]]:

@@ -1,8 +1,10 @@
 """Play without a model: random episodes to imitate, and a look at whether an environment repeats itself."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import closing
 
+from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.world import NumberedEpisode, StepResult, WorldObservation, WorldSource, episode_task
 from saccade.interop.environments.world_env import ACT
 from saccade.media.store import image_hash
@@ -42,7 +44,9 @@ def unlike_itself(source: WorldSource) -> str | None:
     return said
 
 
-def _seen(source: WorldSource, episode: NumberedEpisode) -> list[tuple[str, tuple[str, ...]]]:
+def _seen(source: WorldSource, episode: NumberedEpisode) -> Sequence[object]:
+    if isinstance(source, OwnEnvironment):
+        return source.look(episode)
     actions = source.actions()
     with closing(source.make()) as world:
         seen = [_content(world.reset(episode))]

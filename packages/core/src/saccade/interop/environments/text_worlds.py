@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import mtrand
 
 from saccade.errors import UserError, missing_extra, nearest
-from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
+from saccade.interop.environments.world import EndlessSource, NumberedEpisode, Split, StepResult, WorldObservation
 from saccade.seeding import seed_for
 
 _GLOBAL_CHANCE = threading.Lock()
@@ -34,7 +34,7 @@ class _Generator(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReasoningGymSource:
+class ReasoningGymSource(EndlessSource):
     """A generator of reasoning-gym by its name; one question is an episode of one turn."""
 
     name: str
@@ -44,12 +44,6 @@ class ReasoningGymSource:
 
     def make(self) -> "ReasoningGymWorld":
         return ReasoningGymWorld(self)
-
-    def count(self, split: Split) -> int | None:
-        return None
-
-    def actions(self) -> tuple[str, ...]:
-        return self.action_names
 
     def dataset(self, split: Split) -> _Generator:
         """The generator's endless data set of a split; UserError for a name or an argument that it has not."""
@@ -100,7 +94,7 @@ class ReasoningGymWorld:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextArenaSource:
+class TextArenaSource(EndlessSource):
     """A game of TextArena for one player, by its id."""
 
     name: str
@@ -109,12 +103,6 @@ class TextArenaSource:
 
     def make(self) -> "TextArenaWorld":
         return TextArenaWorld(self)
-
-    def count(self, split: Split) -> int | None:
-        return None
-
-    def actions(self) -> tuple[str, ...]:
-        return self.action_names
 
     @cached_property
     def game(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from saccade.errors import MachineError, UserError
 from saccade.interop.environments.messages import shown_of_messages
-from saccade.interop.environments.world import NumberedEpisode, Split, StepResult, WorldObservation
+from saccade.interop.environments.world import EndlessSource, NumberedEpisode, Split, StepResult, WorldObservation
 
 ANSWER_S = 600.0
 """How long an environment may take for its own part of a turn."""
@@ -22,7 +22,7 @@ CLOSE_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifiersSource:
+class VerifiersSource(EndlessSource):
     """An environment by the name of its module, as the hub's packages are, or as ``MODULE:CLASS``.
 
     Rows of its data set are the episodes of ``train``, those of its evaluation set the ones of ``test``. The reward of
@@ -42,9 +42,6 @@ class VerifiersSource:
 
     def count(self, split: Split) -> int | None:
         return len(self.rows(split))
-
-    def actions(self) -> tuple[str, ...]:
-        return self.action_names
 
     def rows(self, split: Split) -> Any:
         return self.environment.get_dataset() if split == "train" else self.environment.get_eval_dataset()

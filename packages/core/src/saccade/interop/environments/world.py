@@ -91,6 +91,18 @@ class WorldSource(Protocol):
         ...
 
 
+class EndlessSource:
+    """Base of sources whose episodes have no end, and whose actions are texts, of which the user may name some."""
+
+    action_names: tuple[str, ...] = ()
+
+    def count(self, split: Split) -> int | None:
+        return None
+
+    def actions(self) -> tuple[str, ...]:
+        return self.action_names
+
+
 def episode_task(name: str, episode: NumberedEpisode) -> Task:
     """The episode as a task: what is asked of the model stands in the environment's own words in the prompt."""
     return Task(

@@ -15,10 +15,10 @@ from saccade.interop.exports.verifier import ground_truth_of
 from saccade.media.encode import png_bytes
 from saccade.media.resize import ResizeRule
 from saccade.media.store import MediaStore
+from saccade.own_code import own_file
 from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.protocols.instructions import Style
 from saccade.protocols.tagged import direct_protocol
-from saccade.tasks.family_names import own_family_file
 from saccade.tasks.procedural import Family, family_named, generate
 from saccade.types import Json, Message, Task
 
@@ -121,7 +121,7 @@ def drawn(
 def own_source(family: Family) -> Path | None:
     """The file of a family of the user's own; None for one that ships, and where there is no file."""
     if isinstance(family, str):
-        return own_family_file(family)
+        return own_file(family)
     found = inspect.getsourcefile(family) if inspect.isroutine(family) else None
     return None if found is None else Path(found)
 
