@@ -1,6 +1,7 @@
 """The page "Add an environment": its environment keeps the contract, and what it says of the example is so."""
 
 import re
+from pathlib import Path
 
 import pytest
 

@@ -1,6 +1,5 @@
 """A run in an environment that nobody here wrote: whole, resumed, and refused where it cannot teach."""
 
-from places import ROOT
 import hashlib
 import json
 import re
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from saccade.config import RecipeContext
 from saccade.config.sources import inputs_of
 from saccade.errors import UserError

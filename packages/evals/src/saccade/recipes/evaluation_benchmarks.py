@@ -27,11 +27,11 @@ from saccade.evaluation.benchmarks import (
     suite_table,
     with_options,
 )
-from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.evaluation.benchmarks.judged_run import RereadEvaluation
 from saccade.evaluation.benchmarks.reward import reply_of
 from saccade.evaluation.benchmarks.rows import in_own_words
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
+from saccade.evaluation.pixel_rule import PixelRule
 from saccade.evaluation.probes import ProbeName
 from saccade.recipes.evaluation_pixels import Pixels, encoded, pixel_rule
 from saccade.recipes.evaluation_stages import TaskSet

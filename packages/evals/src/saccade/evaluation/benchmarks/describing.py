@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.evaluation.benchmarks.opening import Readiness
 from saccade.evaluation.benchmarks.published_record import published, spread
+from saccade.evaluation.pixel_rule import PixelRule
 from saccade.types import Json
 
 
