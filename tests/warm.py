@@ -32,7 +32,7 @@ TOOLS = ("saccade.interop.mcp.server", "saccade.interop.mcp.serving", "saccade.t
 VIEWER = ("saccade.cli.view", "saccade.viewer.app.server", "saccade.runs.directory")
 """What the viewer imports, and a run that does nothing but write."""
 _SUBREAPER = 36
-_TIMEOUT_S = 300.0
+_TIMEOUT_S = 900.0
 _STARTING = threading.Lock()
 
 
