@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +17,9 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 from hypothesis import HealthCheck, settings
 
 from warm import WarmProcess
+
+if TYPE_CHECKING:
+    from hubs import SharedHub
 
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
@@ -34,6 +38,21 @@ def warm_engines() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process_connection, "Popen", WarmProcess)
         yield
+
+
+@pytest.fixture(scope="session")
+def _shared_hub() -> "Iterator[SharedHub]":
+    from hubs import SharedHub
+
+    with SharedHub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub(_shared_hub: "SharedHub") -> "SharedHub":
+    """A hub with nothing in it."""
+    _shared_hub.empty()
+    return _shared_hub
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -32,15 +32,23 @@ TOOLS = ("saccade.interop.mcp.server", "saccade.interop.mcp.serving", "saccade.t
 VIEWER = ("saccade.cli.view", "saccade.viewer.app.server", "saccade.runs.directory")
 """What the viewer imports, and a run that does nothing but write."""
 _SUBREAPER = 36
-_TIMEOUT_S = 300.0
+_TIMEOUT_S = 900.0
 _STARTING = threading.Lock()
 
 
 class WarmProcess(subprocess.Popen[Any]):
     """A process of ``[sys.executable, "-m" or "-c" or a script, ...]``, a child of this one, with imports made."""
 
-    def __init__(self, command: list[str], *, imported: tuple[str, ...] = MODELS, **options: Any) -> None:
-        self._imported = imported
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        imported: tuple[str, ...] = MODELS,
+        began_in: dict[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        """``began_in`` is the environment that the imports read, by default that of the tests."""
+        self._imported, self._began_in = imported, None if began_in is None else tuple(sorted(began_in.items()))
         super().__init__(command, **options)
 
     def _execute_child(self, command: list[str], *handed: Any) -> None:
@@ -60,7 +68,7 @@ class WarmProcess(subprocess.Popen[Any]):
         }
         packed = json.dumps(asked).encode()
         with _STARTING:
-            connection = _first_process(self._imported)
+            connection = _first_process(self._imported, self._began_in)
             # The fork's parent ends at once, and so the fork becomes a child of this process.
             ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
             try:
@@ -77,12 +85,15 @@ def run_warm(
     command: list[str],
     *,
     imported: tuple[str, ...] = MODELS,
+    began_in: dict[str, str] | None = None,
     check: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """What ``subprocess.run(command, capture_output=True, text=True)`` gives, of a warm process."""
     pipe = subprocess.PIPE
-    with WarmProcess(command, imported=imported, stdout=pipe, stderr=pipe, text=True, **options) as process:
+    with WarmProcess(
+        command, imported=imported, began_in=began_in, stdout=pipe, stderr=pipe, text=True, **options
+    ) as process:
         try:
             out, err = process.communicate(timeout=_TIMEOUT_S)
         except BaseException:
@@ -95,7 +106,7 @@ def run_warm(
 
 
 @cache
-def _first_process(imported: tuple[str, ...]) -> socket.socket:
+def _first_process(imported: tuple[str, ...], began_in: tuple[tuple[str, str], ...] | None) -> socket.socket:
     """The connection to a process that has made the imports, and ends with this one."""
     here, there = socket.socketpair()
     with there:
@@ -104,6 +115,7 @@ def _first_process(imported: tuple[str, ...]) -> socket.socket:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[there.fileno()],
+            env=None if began_in is None else dict(began_in),
         )
 
     def end() -> None:

@@ -1,7 +1,7 @@
 """No module of the source opens a file, or loads code, without being known here: a new reader must be watched too."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from loaders import LOADERS
@@ -52,14 +52,16 @@ _OF = {
 _BUILT_IN = ("exec", "eval", "compile", "__import__")
 
 
-def opening_modules() -> Iterator[tuple[str, str]]:
-    """Modules that call something that opens a file or loads code, with one of its names."""
+@cache
+def opening_modules() -> frozenset[str]:
+    """Modules that call something that opens a file or loads code."""
+    found = set()
     for module, path in source_files():
-        tree = ast.parse(path.read_text("utf-8"))
-        own = {one.name for node in ast.walk(tree) if _is_of_plain_files(node) for one in node.names}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (name := _opening(node.func, own)):
-                yield module, name
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        own = {one.name for node in nodes if _is_of_plain_files(node) for one in node.names}
+        if any(isinstance(node, ast.Call) and _opens(node.func, own) for node in nodes):
+            found.add(module)
+    return frozenset(found)
 
 
 def _is_of_plain_files(node: ast.AST) -> bool:
@@ -67,24 +69,21 @@ def _is_of_plain_files(node: ast.AST) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "saccade.plain_files"
 
 
-def _opening(called: ast.expr, own: set[str]) -> str:
+def _opens(called: ast.expr, own: set[str]) -> bool:
     if isinstance(called, ast.Name):
-        known = called.id in own or called.id in _CALLS or called.id in _BUILT_IN or "" in _OF.get(called.id, ())
-        return called.id if known else ""
-    if isinstance(called, ast.Attribute):
-        of = ast.unparse(called.value)
-        return called.attr if called.attr in _CALLS or of in _OF.get(called.attr, ()) else ""
-    return ""
+        return called.id in own or called.id in _CALLS or called.id in _BUILT_IN or "" in _OF.get(called.id, ())
+    if not isinstance(called, ast.Attribute):
+        return False
+    return called.attr in _CALLS or (called.attr in _OF and ast.unparse(called.value) in _OF[called.attr])
 
 
 def test_every_module_that_opens_something_says_who_watches_it() -> None:
-    found = {module for module, _ in opening_modules()}
-    assert sorted(found - READ_BY.keys() - OTHERS.keys()) == [], "add a reader to tests/strangers/loaders.py, and here"
+    unknown = sorted(opening_modules() - READ_BY.keys() - OTHERS.keys())
+    assert unknown == [], "add a reader to tests/strangers/loaders.py, and here"
 
 
 def test_no_module_is_listed_that_opens_nothing_any_more() -> None:
-    found = {module for module, _ in opening_modules()}
-    assert sorted((READ_BY.keys() | OTHERS.keys()) - found) == []
+    assert sorted((READ_BY.keys() | OTHERS.keys()) - opening_modules()) == []
     assert READ_BY.keys() & OTHERS.keys() == set()
     assert READ_BY.keys() >= NATIVE
 

@@ -1,9 +1,11 @@
 """Reads every input with every reader that takes its kind, watched; writes what was reached. ``python THIS PLAN.json``.
 
-Each reader works in a fork of its own, so that one which ends the process is only its own failure.
+Each reader works in a fork of its own, so that one which ends the process is only its own failure. What it imports of
+Saccade and transformers is imported here then, once for all that follow.
 """
 
 import contextlib
+import importlib
 import io
 import json
 import logging
@@ -14,6 +16,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -37,32 +40,42 @@ def main(plan: Path) -> None:
     sys.dont_write_bytecode = True  # the interpreter's own writing beside its packages is no reader's
     said = json.loads(plan.read_text())
     (root := Path(said["root"])).joinpath("results").mkdir()
+    _live_in(root / "own" / "all", said["environment"])
     for number, name in enumerate(said["loaders"]):
-        result = root / "results" / f"{number}.json"
+        result, imported = root / "results" / f"{number}.json", root / "imported"
         if (child := os.fork()) == 0:
             try:
+                before = set(sys.modules)
                 result.write_text(json.dumps(read_all(name, said, root)))
+                imported.write_text("\n".join(one for one in sys.modules if one not in before))
             except BaseException:
                 result.write_text(json.dumps({"failed": traceback.format_exc()}))
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
+        for module in imported.read_text().split() if imported.exists() else ():
+            if module.startswith(("saccade.", "transformers.models.", "sentence_transformers.")):
+                importlib.import_module(module)
 
 
-def read_all(name: str, said: dict[str, str], root: Path) -> dict[str, object]:
+def _live_in(own: Path, environment: dict[str, str]) -> None:
+    for folder in ("tmp", "cache", "out"):
+        (own / folder).mkdir(parents=True)
+    state = {"TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "XDG_STATE_HOME": "state"}
+    os.environ.update(environment, **{name: str(own / folder) for name, folder in state.items()})
+
+
+def read_all(name: str, said: dict[str, Any], root: Path) -> dict[str, object]:
     """For each input its outcome and what was reached; the modules that opened something of an input."""
     from saccade.errors import SaccadeError
 
     loader, own = LOADERS[name], root / "own" / name.replace(" ", "_")
-    for folder in ("tmp", "cache", "out"):
-        (own / folder).mkdir(parents=True)
-    state = {"TMPDIR": "tmp", "XDG_CACHE_HOME": "cache", "XDG_STATE_HOME": "state"}
-    os.environ.update(said["environment"], **{name: str(own / folder) for name, folder in state.items()})
+    _live_in(own, said["environment"])
     import tempfile
 
     tempfile.tempdir = None
     os.chdir(own)
-    watch = Watch(decoys=Path(said["decoys"]), own=(own, root / "own" / "hf"))
+    watch = Watch(decoys=Path(said["decoys"]), own=(own, root / "own" / "hf", root / "own" / "all"))
     watch.start()
     signal.signal(signal.SIGALRM, _ring)
     logging.disable(logging.CRITICAL)

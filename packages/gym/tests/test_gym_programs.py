@@ -11,7 +11,7 @@ import pytest
 from saccade.geometry import Box
 from saccade.gym.extras import missing_modules
 from saccade.gym.family import IF_NOT, GymFamily
-from saccade.gym.golden import golden_complaint, sample_digest
+from saccade.gym.golden import golden_complaint, golden_samples, sample_digest
 from saccade.gym.levels import Levels
 from saccade.gym.program import UNANSWERABLE
 from saccade.gym.registry import gym_families
@@ -24,7 +24,6 @@ from saccade.tools.tool import find_tool
 from saccade.types import Answer, Task, ToolCall
 
 MEDIA = MediaStore()
-LEVELS = (0.0, 1.0)
 
 
 def _drawn_here(family: GymFamily) -> bool:
@@ -47,25 +46,14 @@ def _programs(share: float) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("family", "name"), found)
 
 
-def _sample(family: GymFamily, name: str, level: float, unanswerable: float | None = None) -> GymSample:
-    rng = generator_for(3, "test", family.name, name, str(level))
-    return family.sample(rng, Levels(base=level), program=family.program(name), unanswerable=unanswerable)
+def _sample(family: GymFamily, name: str, unanswerable: float | None = None) -> GymSample:
+    rng = generator_for(3, "test", family.name, name, "0.5")
+    return family.sample(rng, Levels(), program=family.program(name), unanswerable=unanswerable)
 
 
-@_programs(1 / 2)
-def test_a_program_gives_all_that_is_asked_of_it(family: GymFamily, name: str, is_full: bool) -> None:
-    # Each is drawn at one level, half of them at each; golden hashes, below, draw all programs at two.
-    for level in LEVELS if is_full else (LEVELS[len(name) % 2],):
-        sample = _sample(family, name, level)
-        check_answer(sample)
-        check_regions(sample)
-        check_wordings(sample)
-    check_experts(sample)
-
-
-@_programs(1 / 3)
+@_programs(1 / 4)
 def test_a_variant_without_an_answer_shows_or_asks_something_else(family: GymFamily, name: str) -> None:
-    untold = _sample(family, name, 0.5, unanswerable=1.0)
+    untold = _sample(family, name, unanswerable=1.0)
     asked = untold.scene.asked
     assert asked.answer == UNANSWERABLE
     assert asked.question.endswith(IF_NOT)
@@ -74,7 +62,7 @@ def test_a_variant_without_an_answer_shows_or_asks_something_else(family: GymFam
     if family.is_split_by_state:
         assert family.program(name).falsify is not None or untold.asked.evidence
         return
-    told = _sample(family, name, 0.5)
+    told = _sample(family, name)
     before, after = ([image.tobytes() for image in one.scene.images] for one in (told, untold))
     assert (before, told.scene.asked.question) != (after, asked.question.removesuffix(IF_NOT))
 
@@ -146,7 +134,8 @@ def check_wordings(sample: GymSample) -> None:
     assert asked.question in sample.paraphrases
     if not asked.choices and not asked.answer.isdigit():
         pattern = rf"(?<!\w){re.escape(asked.answer.lower())}(?!\w)"
-        assert not any(re.search(pattern, text.lower()) for text in sample.paraphrases)
+        # A field may be called Name, and a question may begin with that word.
+        assert not any(re.search(pattern, text.lower().removeprefix("name ")) for text in sample.paraphrases)
 
 
 def test_a_sequence_whose_two_attributes_repeat_beyond_its_end_is_not_asked_for_its_period() -> None:
@@ -157,8 +146,16 @@ def test_a_sequence_whose_two_attributes_repeat_beyond_its_end_is_not_asked_for_
 
 
 @every_family
-def test_bytes_are_those_on_record(family: GymFamily) -> None:
-    assert golden_complaint(family) == ""
+def test_each_program_gives_all_that_is_asked_of_it_and_the_bytes_on_record(family: GymFamily) -> None:
+    samples = list(golden_samples(family))
+    for sample in samples:
+        try:
+            for check in (check_answer, check_regions, check_wordings, check_experts):
+                check(sample)
+        except AssertionError as error:
+            error.add_note(f"{family.name}/{sample.program.name}")
+            raise
+    assert golden_complaint(family, samples) == ""
 
 
 DIGESTS = """
@@ -174,8 +171,10 @@ for name in sys.argv[1:]:
 
 
 def test_another_process_with_other_threads_draws_the_same_bytes() -> None:
+    """One family of each way of drawing: golden hashes, of other processes too, hold the others."""
+    chosen = {family.renderers: family for family in HERE}.values()
     environment = {**os.environ, "PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "3"}
-    command = [sys.executable, "-c", DIGESTS, *(family.name for family in HERE)]
+    command = [sys.executable, "-c", DIGESTS, *(family.name for family in chosen)]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    here = [f"{one.name} {sample_digest(one.sample(generator_for(5, one.name), Levels()))}" for one in HERE]
+    here = [f"{one.name} {sample_digest(one.sample(generator_for(5, one.name), Levels()))}" for one in chosen]
     assert run.stdout.splitlines() == here, run.stderr

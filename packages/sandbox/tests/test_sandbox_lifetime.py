@@ -115,7 +115,11 @@ def test_a_killed_trainer_leaves_nothing(isolation: Isolation) -> None:
     assert not folder or eventually(lambda: not Path(folder).exists())
 
 
-@pytest.mark.parametrize("which", ["watcher", "warm parent"])
+@pytest.mark.parametrize(
+    ("attacked", "which"),
+    [*((isolation, "watcher") for isolation in ISOLATIONS), ("full", "warm parent")],
+    indirect=["attacked"],
+)
 def test_a_killed_warm_parent_takes_its_sessions_along_and_the_next_session_starts_another(
     attacked: Sandbox, which: str
 ) -> None:

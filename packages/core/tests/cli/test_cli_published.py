@@ -1,7 +1,6 @@
 """The commands over small models in the files that publishers wrote, from a folder and by name from a hub."""
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -13,11 +12,11 @@ import httpx2
 import pytest
 from PIL import Image
 
+from hubs import SharedHub
 from places import ROOT
 from published_models import SIZES, write_published
 from saccade.cli import run_command
-from saccade.testing.hub_server import FakeHub
-from warm import TORCH, WarmProcess, run_warm
+from warm import WarmProcess
 
 NAMES = ("Qwen/Qwen2.5-VL-3B-Instruct", "Qwen/Qwen3-VL-4B-Instruct", "OpenGVLab/InternVL3-8B-hf")
 PORT = re.compile(rb'"serving".*"port": (\d+)')
@@ -56,7 +55,7 @@ def test_a_published_model_trains_is_measured_and_adapted(name: str, data: Path,
     assert "What the policy saw" in (tmp_path / "pushed" / "README.md").read_text()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(one, marks=pytest.mark.full) for one in NAMES[1:])])
 def test_a_published_model_is_served_with_its_tools_and_chatted_with(name: str, tmp_path: Path) -> None:
     model = tmp_path / "model"
     write_published(model, name)
@@ -78,40 +77,20 @@ def test_a_published_model_is_served_with_its_tools_and_chatted_with(name: str, 
         process.communicate(timeout=180)
 
 
-COMMANDS = """
-import contextlib, io, json, sys
-from saccade.cli import run_command
-told = []
-for command in json.loads(sys.argv[1]):
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        status = run_command(command)
-    told.append([status, out.getvalue()])
-print(json.dumps(told))
-"""
+def told_by(hub: SharedHub, folder: Path, *commands: list[str]) -> list[tuple[int, str]]:
+    """Status and words of each command of one who may write."""
+    return hub.told_by(folder, *(("hf_writes", command) for command in commands))
 
 
-def told_by(hub: FakeHub, folder: Path, *commands: list[str]) -> list[tuple[int, str]]:
-    """Status and words of each command, beside a hub and a cache of its own."""
-    known = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "HUGGING"))}
-    quiet = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    env = {**known, **quiet, "HF_ENDPOINT": hub.state.url, "HF_HOME": str(folder / "home"), "HF_TOKEN": "hf_writes"}
-    words = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
-    done = run_warm(words, imported=TORCH, env=env, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return [(status, said) for status, said in json.loads(done.stdout.splitlines()[-1])]
-
-
-def test_a_name_is_looked_at_before_its_weights_and_before_the_data(tmp_path: Path) -> None:
+def test_a_name_is_looked_at_before_its_weights_and_before_the_data(hub: SharedHub, tmp_path: Path) -> None:
     """InternVL3's first repositories hold code of their own; 16 GB of them would be of no use."""
     old = {"model_type": "internvl_chat", "auto_map": {"AutoModel": "modeling_internvl_chat.InternVLChatModel"}}
     files = {"config.json": json.dumps(old).encode(), "model.safetensors": b"many"}
-    with FakeHub({"hf_writes": ("me", True)}) as hub:
-        hub.state.add("model", "OpenGVLab/InternVL3-8B", files)
-        (tmp_path / "empty").mkdir()
-        train = ["train", "questions", "--data", "me/questions", "--out", "run", "--model"]
-        by_name, in_folder = told_by(hub, tmp_path, [*train, "OpenGVLab/InternVL3-8B"], [*train, "empty"])
-        asked = list(hub.asked)
+    hub.state.add("model", "OpenGVLab/InternVL3-8B", files)
+    (tmp_path / "empty").mkdir()
+    train = ["train", "questions", "--data", "me/questions", "--out", "run", "--model"]
+    by_name, in_folder = told_by(hub, tmp_path, [*train, "OpenGVLab/InternVL3-8B"], [*train, "empty"])
+    asked = list(hub.asked)
     assert by_name[0] == in_folder[0] == 2
     assert "copies that need no code of their own often have names that end in -hf" in by_name[1]
     assert "no such file or folder" not in by_name[1]
@@ -120,24 +99,26 @@ def test_a_name_is_looked_at_before_its_weights_and_before_the_data(tmp_path: Pa
     assert not any("safetensors" in one or "/blobs/" in one or "datasets" in one for one in asked), asked
 
 
-def test_a_published_model_is_planned_measured_and_its_adapter_opened_by_name(data: Path, tmp_path: Path) -> None:
+def test_a_published_model_is_planned_measured_and_its_adapter_opened_by_name(
+    hub: SharedHub, data: Path, tmp_path: Path
+) -> None:
     name = "Qwen/Qwen2.5-VL-3B-Instruct"
     write_published(tmp_path / "model", name)
     evaluate = ["eval", "--data", str(data), *PICTURES, "--set", "rollout.max_turn_tokens=8", "--quiet", "--model"]
     train = ["train", "questions", "--model", name, "--data", str(data), *PICTURES, "--quiet", "--out", "runs/lora"]
-    with FakeHub({"hf_writes": ("me", True)}) as hub:
-        files = {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()}
-        hub.state.add("model", name, files)
-        [(planned, said)] = told_by(hub, tmp_path, ["plan-memory", "--model", name])
-        assert planned == 0, said
-        assert not any("safetensors" in one or "/blobs/" in one for one in hub.asked)
-        done = told_by(hub, tmp_path, [*train, *small("rl.optimizer.lora.rank=2")], ["push", "runs/lora", "me/lora"])
-        assert [status for status, _ in done] == [0, 0], done
-        assert json.loads(hub.state.files("model", "me/lora")["adapter_config.json"])["base_model_name_or_path"] == name
-        # Elsewhere nothing of it is there, and the base is found by the name that the adapter has for it.
-        elsewhere = tmp_path / "elsewhere"
-        elsewhere.mkdir()
-        opened = told_by(hub, elsewhere, ["plan-memory", "--model", "me/lora"], [*evaluate, "me/lora", "--out", "seen"])
+    files = {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()}
+    hub.state.add("model", name, files)
+    [(planned, said)] = told_by(hub, tmp_path, ["plan-memory", "--model", name])
+    assert planned == 0, said
+    assert not any("safetensors" in one or "/blobs/" in one for one in hub.asked)
+    done = told_by(hub, tmp_path, [*train, *small("rl.optimizer.lora.rank=2")], ["push", "runs/lora", "me/lora"])
+    assert [status for status, _ in done] == [0, 0], done
+    assert json.loads(hub.state.files("model", "me/lora")["adapter_config.json"])["base_model_name_or_path"] == name
+    # Elsewhere nothing of it is there, and the base is found by the name that the adapter has for it.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    hub.forget()
+    opened = told_by(hub, elsewhere, ["plan-memory", "--model", "me/lora"], [*evaluate, "me/lora", "--out", "seen"])
     assert [status for status, _ in opened] == [0, 0], opened
 
 
@@ -152,7 +133,7 @@ def shown(page: str, begins: str) -> list[str]:
     return shlex.split(found, comments=True)[1:]
 
 
-def test_the_commands_of_the_pages_run_as_they_stand_there(data: Path, tmp_path: Path) -> None:
+def test_the_commands_of_the_pages_run_as_they_stand_there(hub: SharedHub, data: Path, tmp_path: Path) -> None:
     """Of the model alone the size is another; what is added makes the run short."""
     trained = shown("README.md", TRAIN)
     planned = shown("docs/photo_task.md", "saccade plan-memory --model Qwen/")
@@ -164,12 +145,11 @@ def test_the_commands_of_the_pages_run_as_they_stand_there(data: Path, tmp_path:
         shutil.copy(file, tmp_path)
     shutil.copy(data, tmp_path / "other.jsonl")
     after = [word.replace("rl-000100", "rl-000001") for word in measured]
-    with FakeHub({"hf_writes": ("me", True)}) as hub:
-        hub.state.add("model", name, {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()})
-        short = [*small(), *PICTURES]
-        done = told_by(hub, tmp_path, planned, [*trained, *short], after, shown("README.md", PUSH))
-        assert [status for status, _ in done] == [0, 0, 0, 0], done
-        assert "model.safetensors" in hub.state.files("model", "me/my-model")
+    hub.state.add("model", name, {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()})
+    short = [*small(), *PICTURES]
+    done = told_by(hub, tmp_path, planned, [*trained, *short], after, shown("README.md", PUSH))
+    assert [status for status, _ in done] == [0, 0, 0, 0], done
+    assert "model.safetensors" in hub.state.files("model", "me/my-model")
 
 
 def test_every_model_that_the_pages_train_was_published_in_files_that_are_tested() -> None:

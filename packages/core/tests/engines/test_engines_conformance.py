@@ -29,6 +29,9 @@ def test_the_local_engine(model, pictures):
     check_engine(LocalEngine(model), model, pictures, bound=BOUND)
 
 
+@pytest.mark.parametrize(
+    "model", ["qwen3_vl", pytest.param("qwen2_5_vl", marks=pytest.mark.full), "internvl"], indirect=True
+)
 def test_the_engine_behind_the_wire_of_vllm(model, pictures, twin):
     with FakeVllm(twin(model)) as server:
         engine = VllmEngine(context(model), VllmSettings(urls=(server.url,)))

@@ -331,7 +331,17 @@ def test_long_prompts_are_prefilled_in_parts_with_the_same_outcome(model, pictur
     ]
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_rows": 3}, {"cache_tokens": 150}])
+@pytest.mark.parametrize(
+    ("model", "limits"),
+    [
+        ("qwen3_vl", {}),
+        ("qwen3_vl", {"max_rows": 3}),
+        ("qwen3_vl", {"cache_tokens": 150}),
+        ("qwen2_5_vl", {}),
+        ("internvl", {}),
+    ],
+    indirect=["model"],
+)
 def test_keys_and_values_in_pages_sample_the_same_bytes_as_in_rows(model, picture, prompt, monkeypatch, limits):
     monkeypatch.setenv(SWITCH, "0")
 

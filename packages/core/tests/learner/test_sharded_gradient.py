@@ -23,7 +23,8 @@ from saccade.testing.ranks import in_ranks
 SMALL = OptimizerSettings(micro_batch_tokens=200)
 ADAPTER = replace(SMALL, lora=LoraSettings(rank=2), learning_rate=1e-2)
 CASES = {
-    **{f"{family}-{wrap}": Case(family=family, wrap=wrap) for family in FAMILIES for wrap in ("layers", "whole")},
+    **{f"{family}-layers": Case(family=family) for family in FAMILIES},
+    "internvl-whole": Case(family="internvl", wrap="whole"),
     "critic": Case(has_critic=True),
     "adapter": Case(settings=ADAPTER),
     "adapter-whole": Case(settings=ADAPTER, wrap="whole", has_critic=True, family="qwen2_5_vl"),
@@ -31,7 +32,7 @@ CASES = {
     "checkpointing": Case(settings=replace(SMALL, activation_checkpointing=True), family="internvl"),
     "muon": Case(settings=replace(SMALL, muon=True)),
 }
-FEW = ("qwen3_vl-layers", "internvl-whole", "adapter-whole", "frozen tower")
+FEW = ("qwen3_vl-layers", "internvl-whole", "adapter-whole")
 """What three ranks say that two do not, parameters that they cannot share evenly, in each way of wrapping."""
 HALF = [Case(is_half=True), Case(is_half=True, settings=ADAPTER), Case(is_half=True, wrap="whole", has_critic=True)]
 

@@ -159,7 +159,11 @@ def deepeyes(number: int) -> Row:
 FORMS = {"geometry3k": geometry3k, "virl39k": virl39k, "mmk12": mmk12, "vlm-r1": vlm_r1, "deepeyes": deepeyes}
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    # Those of one layout are all read in packages/core/tests/tasks/test_published_rows.py.
+    [pytest.param(form, marks=pytest.mark.full if form in ("virl39k", "mmk12") else ()) for form in FORMS],
+)
 def test_a_policy_that_is_right_in_half_of_its_answers_is_rewarded_for_half(form: str, tmp_path: Path) -> None:
     rows = [FORMS[form](number) for number in range(len(PLACES))]
     (tmp_path / "images").mkdir()

@@ -48,8 +48,8 @@ def playground(folder: Path) -> Iterator[tuple[TestClient, Path]]:
     agent = ChatAgent(teacher, spec, DEFAULT_VIEW, ("<|im_end|>",))
     out = folder / "run"
     with RunDirectory.create(out, resume=True, settings=playground_settings("m", "by hand")) as directory:
-        collection = Collection(paths=(out,), cache=folder / "cache")
-        collection.load()
+        collection = Collection(paths=(out,), cache=folder / "cache", look_every_s=0.05)
+        collection.start()
         viewer = RunsViewer(collection=collection, events=Events(), has_chat=True)
         [shown] = collection.runs.values()
         run = PlaygroundRun(directory=directory, media=media)
@@ -59,6 +59,7 @@ def playground(folder: Path) -> Iterator[tuple[TestClient, Path]]:
         with TestClient(app, base_url="http://127.0.0.1:7860", raise_server_exceptions=False) as client:
             client.headers[CSRF_HEADER.decode()] = viewer.csrf
             yield client, out
+        collection.close()
     agent.close()
 
 

@@ -16,7 +16,7 @@ from warm import WarmProcess
 Reply = Callable[[str], str | Iterator[str]]
 """The text of a reply, by all texts of a conversation, or its pieces, which may wait for something."""
 
-PIECES = 60
+PIECES = 12
 """Of a long reply; a short one comes in fewer."""
 
 

@@ -2,13 +2,11 @@
 
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from PIL import Image
 from viewer_fake_run import hostile_attempt, make_run
 
 import saccade.models
+from hubs import SharedHub
 from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
 from saccade.cli import run_command
 from saccade.envs import DEFAULT_VIEW
@@ -33,21 +32,13 @@ from saccade.runs.checkpoints import save_checkpoint
 from saccade.runs.position import Position
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
-from saccade.testing.hub_server import FakeHub
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.plan_record import way_of
 from saccade.viewer.evidence import collect
 from saccade.viewer.model_card import Rights, model_card
-from warm import TORCH, run_warm
 
 BASE = Path(saccade.models.__file__).parent / "base_checkpoint"
 REPO = "me/looker"
-
-
-@pytest.fixture
-def hub() -> Iterator[FakeHub]:
-    with FakeHub({"hf_writes": ("me", True), "hf_reads": ("me", False)}) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
@@ -63,46 +54,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def environment(hub: FakeHub, home: Path, **others: str) -> dict[str, str]:
-    known = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "HUGGING"))}
-    quiet = {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    return {**known, **quiet, "HF_ENDPOINT": hub.state.url, "HF_HOME": str(home), **others}
-
-
-def python(code: str, env: dict[str, str], folder: Path) -> str:
-    done = run_warm([sys.executable, "-c", code], imported=TORCH, env=env, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-COMMANDS = """
-import contextlib, io, json, os, sys
-from saccade.checksums import CHECKSUMS, damage_in, read_sums, sums_file
-from saccade.cli import run_command
-said = []
-for token, command in json.loads(sys.stdin.read() if len(sys.argv) < 2 else sys.argv[1]):
-    os.environ.pop("HF_TOKEN", None)
-    if token:
-        os.environ["HF_TOKEN"] = token
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = run_command(command)
-    said.append([status, out.getvalue() + err.getvalue()])
-print(json.dumps(said))
-"""
-
-
-def commands(asked: list[tuple[str, list[str]]], env: dict[str, str], folder: Path) -> list[tuple[int, str]]:
-    """Status and words of commands of ours, each with its token."""
-    done = run_warm([sys.executable, "-c", COMMANDS, json.dumps(asked)], imported=TORCH, env=env, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return [(status, said) for status, said in json.loads(done.stdout.splitlines()[-1])]
-
-
-def test_a_run_is_pushed_in_one_commit_and_opened_by_others(hub: FakeHub, run: Path, tmp_path: Path) -> None:
-    env = environment(hub, tmp_path / "home")
+def test_a_run_is_pushed_in_one_commit_and_opened_by_others(hub: SharedHub, run: Path, tmp_path: Path) -> None:
     push = ("hf_writes", ["push", str(run), REPO])
-    (status, said), (again, _) = commands([push, push], env, tmp_path)
+    (status, said), (again, _) = hub.told_by(tmp_path, push, push)
     assert (status, again) == (0, 0), said
     repo = hub.state.repos["model", REPO]
     assert said.startswith(f"Pushed: {hub.state.url}/{REPO}/commit/")
@@ -116,7 +70,7 @@ def test_a_run_is_pushed_in_one_commit_and_opened_by_others(hub: FakeHub, run: P
     opened = (
         "import huggingface_hub as h, transformers as t; m = t.AutoModelForImageTextToText.from_pretrained('me/looker')"
     )
-    told = python(f"{opened}; print(h.snapshot_download('me/looker'), type(m).__name__)", env, tmp_path).split()
+    told = hub.run(f"{opened}; print(h.snapshot_download('me/looker'), type(m).__name__)", tmp_path).split()
     assert told[1] == "Qwen3VLForConditionalGeneration"
     assert {one.name for one in Path(told[0]).iterdir()} >= set(files)
     assert damage_in(Path(told[0])) is None
@@ -197,7 +151,7 @@ def test_a_configuration_that_no_run_wrote_is_not_pushed(
     assert str(stranger / "config.yaml") in capsys.readouterr().err
 
 
-def test_what_the_hub_refuses_is_told(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+def test_what_the_hub_refuses_is_told(hub: SharedHub, run: Path, tmp_path: Path) -> None:
     hub.state.add("model", "them/hidden", {"config.json": b"{}"}, is_private=True)
     hub.state.add("model", REPO, {"config.json": b"{}"})
     (tmp_path / "them" / "folder").mkdir(parents=True)
@@ -217,42 +171,36 @@ def test_what_the_hub_refuses_is_told(hub: FakeHub, run: Path, tmp_path: Path) -
         ("hf_wrong", [*plan, REPO], "refuses the token"),
         ("", [*plan, "runs/mine"], "; hf:runs/mine would be the one on the hub"),
     ]
-    told = commands([(token, command) for token, command, _ in asked], environment(hub, tmp_path / "home"), tmp_path)
+    told = hub.told_by(tmp_path, *((token, command) for token, command, _ in asked))
     assert [(status, part in said) for (status, said), (_, _, part) in zip(told, asked)] == [(2, True)] * len(asked), (
         told
     )
     # A folder of that name is the folder, with no question to the hub; hf: means the hub.
     before = len(hub.asked)
-    (_, own), (_, far) = commands(
-        [("", [*plan, "them/folder"]), ("", [*plan, "hf:them/folder"])], environment(hub, tmp_path / "home"), tmp_path
-    )
+    (_, own), (_, far) = hub.told_by(tmp_path, ("", [*plan, "them/folder"]), ("", [*plan, "hf:them/folder"]))
     assert "config.json" in own
     assert "there is no model them/folder on" in far
     assert len(hub.asked) == before + 1
 
 
-def test_without_a_connection_the_cache_is_enough(hub: FakeHub, tmp_path: Path) -> None:
+def test_without_a_connection_the_cache_is_enough(hub: SharedHub, tmp_path: Path) -> None:
     hub.state.add("model", "me/base", {file.name: file.read_bytes() for file in BASE.iterdir()})
     command = ("", ["plan-memory", "--gpus", "1", "--model", "me/base"])
-    home = tmp_path / "home"
-    [(first, said)] = commands([command], environment(hub, home), tmp_path)
+    [(first, said)] = hub.told_by(tmp_path, command)
     assert first == 0, said
-    gone = {**environment(hub, home), "HF_ENDPOINT": "http://127.0.0.1:9"}
-    [(second, _), (status, told)] = commands([command, ("", [*command[1][:-1], "me/other"])], gone, tmp_path)
+    other = ("", [*command[1][:-1], "me/other"])
+    [(second, _), (status, told)] = hub.told_by(tmp_path, command, other, HF_ENDPOINT="http://127.0.0.1:9")
     assert (second, status) == (0, 3)
     assert "http://127.0.0.1:9 cannot be reached and the cache" in told
-    [(offline, why)] = commands(
-        [("", [*command[1][:-1], "me/other"])], environment(hub, home, HF_HUB_OFFLINE="1"), tmp_path
-    )
+    [(offline, why)] = hub.told_by(tmp_path, other, HF_HUB_OFFLINE="1")
     assert (offline, "HF_HUB_OFFLINE is set" in why) == (3, True)
 
 
-def test_a_download_that_is_cut_off_or_killed_goes_on(hub: FakeHub, tmp_path: Path) -> None:
+def test_a_download_that_is_cut_off_or_killed_goes_on(hub: SharedHub, tmp_path: Path) -> None:
     hub.state.add("model", "me/base", {file.name: file.read_bytes() for file in BASE.iterdir()})
-    env = environment(hub, tmp_path / "home")
     hub.waits.set()
     code = "from saccade.interop.hub import *; print(fetched(hub_name('me/base'), 'model'))"
-    child = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen([sys.executable, "-c", code], env=hub.environment, stdout=subprocess.DEVNULL)
     while not any(one.startswith("GET /blobs/") for one in hub.asked):
         assert child.poll() is None
         time.sleep(0.02)
@@ -262,7 +210,7 @@ def test_a_download_that_is_cut_off_or_killed_goes_on(hub: FakeHub, tmp_path: Pa
     hub.waits.clear()
     hub.asked.clear()
     hub.cuts.append(100_000)
-    folder = Path(python(code, env, tmp_path).strip())
+    folder = Path(hub.run(code, tmp_path).strip())
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == hub.state.files("model", "me/base")
     # The weights were asked for twice: once cut off, once from there on.
     assert sum(one.startswith("GET /blobs/") for one in hub.asked) == 2
@@ -271,7 +219,7 @@ def test_a_download_that_is_cut_off_or_killed_goes_on(hub: FakeHub, tmp_path: Pa
     ) | waited_for
 
 
-def test_questions_are_read_from_the_hub(hub: FakeHub, tmp_path: Path) -> None:
+def test_questions_are_read_from_the_hub(hub: SharedHub, tmp_path: Path) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (40, 40), "red").save(picture, format="PNG")
     row = {"question": "Which colour?", "answer": "red", "image": "pictures/a.png"}
@@ -290,12 +238,12 @@ for name in ("me/plain", "me/deep", "me/deep:test", "me/deep@main:test"):
     read = read_tasks(existing("--data", Path(name)), media=MediaStore()).tasks
     print([(one.question, len(one.images)) for one in read])
 """
-    told = python(code, environment(hub, tmp_path / "home"), tmp_path).splitlines()
+    told = hub.run(code, tmp_path).splitlines()
     assert told == ["[('Which colour?', 1)]", "[('train', 0)]", "[('test', 0)]", "[('test', 0)]"]
 
 
-def test_the_hub_of_the_tests_serves_the_hf_command(hub: FakeHub, run: Path, tmp_path: Path) -> None:
-    env = environment(hub, tmp_path / "home", HF_TOKEN="hf_writes")
+def test_the_hub_of_the_tests_serves_the_hf_command(hub: SharedHub, run: Path, tmp_path: Path) -> None:
+    env = {**hub.environment, "HF_TOKEN": "hf_writes"}
     tool = str(Path(sys.executable).parent / "hf")
     for words in (
         ["upload", "me/by-hf", str(BASE), "."],
@@ -353,20 +301,19 @@ def code_of(card: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", card, re.DOTALL)
 
 
-def test_the_code_of_a_card_runs_as_it_stands(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+def test_the_code_of_a_card_runs_as_it_stands(hub: SharedHub, run: Path, tmp_path: Path) -> None:
     written = tmp_path / "files"
     assert run_command(["push", str(run), REPO, "--only-write", str(written)]) == 0
     hub.state.add("model", REPO, {file.name: file.read_bytes() for file in written.iterdir() if file.is_file()})
     Image.new("RGB", (96, 64), "red").save(tmp_path / "picture.png")
     with_tools, alone = code_of((written / "README.md").read_text())
-    env = environment(hub, tmp_path / "home")
-    assert "\nAnswer: " in python(with_tools, env, tmp_path)
+    assert "\nAnswer: " in hub.run(with_tools, tmp_path)
     compile(alone, "card", "exec")
     if find_spec("torchvision") is not None:  # Without it transformers makes no processor of these families.
-        assert "Turn: " in python(alone, env, tmp_path)
+        assert "Turn: " in hub.run(alone, tmp_path)
 
 
-def test_the_code_of_an_adapters_card_fetches_its_base(hub: FakeHub, run: Path, tmp_path: Path) -> None:
+def test_the_code_of_an_adapters_card_fetches_its_base(hub: SharedHub, run: Path, tmp_path: Path) -> None:
     copied, written = shutil.copytree(run, tmp_path / "run"), tmp_path / "files"
     checkpoints = RunPaths(root=copied).checkpoints
     shutil.rmtree(checkpoints)
@@ -380,7 +327,7 @@ def test_the_code_of_an_adapters_card_fetches_its_base(hub: FakeHub, run: Path, 
         hub.state.add("model", name, {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()})
     Image.new("RGB", (96, 64), "red").save(tmp_path / "picture.png")
     [with_tools] = code_of((written / "README.md").read_text())
-    assert "\nAnswer: " in python(with_tools, environment(hub, tmp_path / "home"), tmp_path)
+    assert "\nAnswer: " in hub.run(with_tools, tmp_path)
 
 
 def test_a_card_has_the_instructions_that_the_policy_was_trained_with(run: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def notes_of(run: Path, beside: Path, cache: Path) -> list[str]:
     "name", ["settings.json", "metrics.jsonl", "evaluations/after_rl.jsonl", "trajectories/rl/step-000030.jsonl"]
 )
 def test_the_run_is_listed_with_a_reason_and_others_go_on(whole: Path, tmp_path: Path, name: str, kind: str) -> None:
-    stranger = make_run(tmp_path / "stranger", n=6)
+    stranger = shutil.copytree(whole, tmp_path / "stranger")
     (stranger / name).unlink()
     ODD_FILES[kind](stranger / name)
     notes = answer_of(lambda: notes_of(stranger, whole, tmp_path / "cache"))
@@ -68,7 +69,7 @@ def test_the_run_is_listed_with_a_reason_and_others_go_on(whole: Path, tmp_path:
 
 @pytest.mark.parametrize("name", ["run.json", "index/trajectories/rl/step-000030.arrow", "report.json", FILE])
 def test_files_that_may_be_missing_may_be_fifos(whole: Path, tmp_path: Path, name: str) -> None:
-    stranger = make_run(tmp_path / "stranger", n=6)
+    stranger = shutil.copytree(whole, tmp_path / "stranger")
     (stranger / name).unlink(missing_ok=True)
     (stranger / name).parent.mkdir(parents=True, exist_ok=True)
     ODD_FILES["fifo"](stranger / name)

@@ -76,10 +76,14 @@ def png(color: str = "red", size: tuple[int, int] = (64, 48)) -> bytes:
     return buffer.getvalue()
 
 
+def record_files(out: Path) -> list[Path]:
+    """Of all questions, without one that is still being written."""
+    return sorted((out / "trajectories" / "chat").glob("step-*.jsonl"))
+
+
 def records_of(out: Path) -> list[Attempt]:
     """Of the newest question."""
-    newest = max((out / "trajectories" / "chat").glob("*.jsonl"))
-    return list(read_records(newest))
+    return list(read_records(record_files(out)[-1]))
 
 
 def ask(page: Page, question: str, samples: int = 1) -> None:
@@ -183,9 +187,9 @@ def test_a_page_that_leaves_ends_its_samples_and_one_that_is_loaded_again_goes_o
     watched.settled()
     watched.until(lambda: len(page.locator(".live").inner_text()) > 120)
     assert page.locator("textarea[name=question]").input_value() == "Talk endlessly, and I reload."
-    before = len(list((out / "trajectories" / "chat").glob("*.jsonl")))
+    before = len(record_files(out))
     page.goto("about:blank")
-    watched.until(lambda: len(list((out / "trajectories" / "chat").glob("*.jsonl"))) == before + 1)
+    watched.until(lambda: len(record_files(out)) == before + 1)
     [left] = records_of(out)
     assert "stopped by hand" in left.trajectory.failure, left
     page.close()
@@ -241,7 +245,8 @@ def test_the_keyboard_alone_asks_a_checkpoint_that_streams_its_own_tokens(browse
     path = tmp_path / "mine.png"
     path.write_bytes(png())
     out = tmp_path / "run"
-    with chatting(out, str(base_checkpoint()), "--picture", str(path), "--temperature", "1") as address:
+    short = ("--turns", "1", "--set", "rollout.max_turn_tokens=48", "--temperature", "1")
+    with chatting(out, str(base_checkpoint()), "--picture", str(path), *short) as address:
         watched = Watched.of(browser)
         page = watched.open(address)
 

@@ -65,12 +65,17 @@ class Save:
     def is_sound(self) -> bool:
         """Whether every name is one that a run may have, in the run and in the folder."""
         names = [one.file for one in self.files]
-        return len({*names}) == len(names) and all(
-            (one.file == CHECKSUMS or is_covered(one.file))
-            and one.file.split("/")[0] in RUN_ENTRIES
-            and one.at in (one.file, place_again(one.file, one.xxh3_128))
-            and _HEXADECIMAL.fullmatch(one.xxh3_128) is not None
-            for one in self.files
+        folders = {name[:at] for name in names for at, letter in enumerate(name) if letter == "/"}
+        return (
+            len({*names}) == len(names)
+            and folders.isdisjoint(names)
+            and all(
+                (one.file == CHECKSUMS or is_covered(one.file))
+                and one.file.split("/")[0] in RUN_ENTRIES
+                and one.at in (one.file, place_again(one.file, one.xxh3_128))
+                and _HEXADECIMAL.fullmatch(one.xxh3_128) is not None
+                for one in self.files
+            )
         )
 
 

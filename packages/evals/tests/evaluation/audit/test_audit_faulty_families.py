@@ -49,7 +49,7 @@ def test_a_fault_is_found_by_the_check_that_should(name: str, check: str) -> Non
     assert found.example or found.note
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_a_clean_family_is_convicted_of_nothing(seed: int) -> None:
     audit = audited_family(f"{FILE}:draw_clean", replace(SETTINGS, seed=seed)).audit
     assert convicted_by(audit) == set()

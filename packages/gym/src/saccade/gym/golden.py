@@ -6,7 +6,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -33,14 +33,19 @@ def sample_digest(sample: GymSample) -> str:
     return digest.hexdigest()
 
 
-def family_digest(family: GymFamily) -> str:
-    """A hash of two samples of every program."""
-    digest = hashlib.sha256()
+def golden_samples(family: GymFamily) -> Iterator[GymSample]:
+    """Two samples of every program: those whose hash is on record."""
     for program in family.programs:
         for index in range(2):
             rng = generator_for(0, "golden", family.name, program.name, index)
-            sample = family.sample(rng, Levels(base=0.25 + 0.5 * index), program=program)
-            digest.update(sample_digest(sample).encode())
+            yield family.sample(rng, Levels(base=0.25 + 0.5 * index), program=program)
+
+
+def family_digest(samples: Iterable[GymSample]) -> str:
+    """A hash of a family's golden samples."""
+    digest = hashlib.sha256()
+    for sample in samples:
+        digest.update(sample_digest(sample).encode())
     return digest.hexdigest()
 
 
@@ -65,15 +70,18 @@ def golden_record(name: str) -> tuple[Mapping[str, str], str] | None:
     return record["versions"], record["sha256"]
 
 
-def golden_complaint(family: GymFamily) -> str:
-    """What is wrong with the family's golden hash; "" where it is right, or was made with other versions."""
+def golden_complaint(family: GymFamily, samples: Iterable[GymSample] | None = None) -> str:
+    """What is wrong with the family's golden hash; "" where it is right, or was made with other versions.
+
+    ``samples`` are its golden samples where they have been drawn already.
+    """
     record = golden_record(family.name)
     if record is None:
         return f"the family {family.name} has no golden hash; python -m saccade.gym.golden {family.name}"
     versions, sha256 = record
     if versions != library_versions(family):
         return ""
-    drawn = family_digest(family)
+    drawn = family_digest(golden_samples(family) if samples is None else samples)
     if drawn == sha256:
         return ""
     return (
@@ -86,7 +94,7 @@ def golden_complaint(family: GymFamily) -> str:
 def write_golden(family: GymFamily) -> None:
     """Put the family's hash on record."""
     FOLDER.mkdir(exist_ok=True)
-    record = {"versions": dict(library_versions(family)), "sha256": family_digest(family)}
+    record = {"versions": dict(library_versions(family)), "sha256": family_digest(golden_samples(family))}
     (FOLDER / f"{family.name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
