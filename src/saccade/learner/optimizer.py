@@ -147,7 +147,7 @@ class MasterOptimizer:
         self.adamw.step()
         if self.muon is not None:
             self.muon.param_groups[0]["lr"] = learning_rate
-            self.muon.step()  # type: ignore[no-untyped-call]
+            self.muon.step()
         self.copy_back()
 
     def state_dict(self) -> dict[str, object]:

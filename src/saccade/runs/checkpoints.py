@@ -234,8 +234,8 @@ def prune_checkpoints(directory: Path, current: Position, *, kept: int) -> None:
         if stage != current.stage and current.stage in by_stage:
             with disk_errors(found[-1].path):
                 drop_sums(found[-1].path, lambda name: name.startswith(_OPTIMIZER))
-                for kept in found[-1].path.glob(f"{_OPTIMIZER}*"):
-                    shutil.rmtree(kept, ignore_errors=True) if kept.is_dir() else kept.unlink()
+                for moments in found[-1].path.glob(f"{_OPTIMIZER}*"):
+                    shutil.rmtree(moments, ignore_errors=True) if moments.is_dir() else moments.unlink()
 
 
 @contextmanager
