@@ -14,8 +14,7 @@ from saccade.rollout.players import SampleCost, TokenPlayer
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.train.artefacts import Derive
-from saccade.train.coming_weights import taking
-from saccade.train.fleet import PlayedShard, Shard
+from saccade.train.fleet import PlayedShard, Shard, taking
 from saccade.train.fleet_weights import Invitation, WeightsReceiver
 from saccade.train.plan import Evaluate, Plan, RLStage, Stage
 from saccade.train.rollouts import play_here, restarts_of
