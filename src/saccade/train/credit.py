@@ -37,7 +37,7 @@ class CreditedBatch:
 
 
 @dataclass(slots=True)
-class _Row:
+class _CreditRow:
     """A trajectory and its contexts as sequences: none where nothing of it can be learned."""
 
     trajectory: Trajectory
@@ -51,24 +51,24 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _CreditTable:
     """The trajectories of a batch, by group."""
 
-    rows: Sequence[Sequence[_Row]]
+    rows: Sequence[Sequence[_CreditRow]]
 
     @staticmethod
-    def of(groups: Sequence[Group]) -> "_Table":
+    def of(groups: Sequence[Group]) -> "_CreditTable":
         places = count()
 
-        def row(one: Trajectory) -> _Row:
+        def row(one: Trajectory) -> _CreditRow:
             is_learned = one.status != "failed" and any(one.action_mask)
             sequences = training_sequences(one) if is_learned else ()
-            return _Row(one, [replace(sequence, place=next(places)) for sequence in sequences])
+            return _CreditRow(one, [replace(sequence, place=next(places)) for sequence in sequences])
 
-        return _Table([[row(one) for one in group.trajectories] for group in groups])
+        return _CreditTable([[row(one) for one in group.trajectories] for group in groups])
 
     @property
-    def learned(self) -> list[_Row]:
+    def learned(self) -> list[_CreditRow]:
         return [row for of_group in self.rows for row in of_group if row.sequences]
 
     @property
@@ -117,7 +117,7 @@ def compute_advantages(
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
     an importance correction needs the two apart.
     """
-    table = _Table.of(groups)
+    table = _CreditTable.of(groups)
     if reference is not None:
         table.learn("reference_logprobs", reference(table.sequences))
     if recomputes_old:
@@ -156,7 +156,7 @@ def compute_advantages(
     )
 
 
-def _attempt(task: Task, compared: Trajectory, row: _Row) -> Attempt:
+def _attempt(task: Task, compared: Trajectory, row: _CreditRow) -> Attempt:
     is_trained = bool(row.sequences) and not row.is_left_out
     advantages = row.numbers(lambda one: one.advantages) if is_trained else None
     references = row.numbers(lambda one: one.reference_logprobs) or None
