@@ -1,5 +1,6 @@
 """The packages of the repository: no import goes the wrong way, each can be had without those above it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -91,10 +92,35 @@ def test_every_function_that_a_part_has_for_another_is_there() -> None:
         part("a dream")
 
 
-def test_training_loads_no_tool_with_a_machine_behind_it_before_it_is_named() -> None:
-    code = "import sys, saccade.train.run; print(*(name for name in sys.modules if name.startswith('saccade.')))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    rooms = ("catalogue", "code", "page_search", "sandbox", "services", "retrieval", "curation")
+COUNTED = """
+import sys
+from dataclasses import replace
+from saccade.errors import UserError
+from saccade.recipes.questions import questions
+
+def counted(context):
+    def tasks():
+        print(*(name for name in sys.modules if name.startswith("saccade.")))
+        raise UserError("the first stage has begun")
+
+    plan = questions(context)
+    return replace(plan, stages=(replace(plan.stages[0], tasks=tasks), *plan.stages[1:]))
+"""
+MOST_MODULES = 250
+
+
+def test_training_on_own_questions_has_loaded_little_when_its_first_stage_begins(tmp_path: Path) -> None:
+    (tmp_path / "recipe.py").write_text(COUNTED)
+    rows = ({"question": f"Question {number}?", "answer": str(number)} for number in range(8))
+    (tmp_path / "q.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    command = [sys.executable, "-m", "saccade", "train", "recipe.py:counted", "--data", "q.jsonl", "--out", "run"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "the first stage has begun" in ended.stderr
+    loaded = ended.stdout.split()
+    assert "saccade.evaluation.evaluate" in loaded
+    assert len(loaded) < MOST_MODULES
+    # No tool with a machine behind it before it is named, and no learner before a stage learns.
+    rooms = ("catalogue", "code", "page_search", "sandbox", "services", "retrieval", "curation", "loops", "sharding")
     assert [name for name in loaded if set(name.split(".")) & set(rooms)] == []
 
 

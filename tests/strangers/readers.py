@@ -174,6 +174,7 @@ OTHERS: dict[str, str] = {
     "runs/save_folder.py": "checks names and checksums of what it brings (test_save_folder.py)",
     "runs/saver.py": "copies files of a run that this process writes",
     "runs/trackers/following.py": "imports a tracker of its own table",
+    "tasks/rows/layouts.py": "imports a reader of its own table",
     "sandbox/displays.py": "opens pictures inside of the sandbox",
     "sandbox/execution.py": "runs the model's code inside of the sandbox",
     "sandbox/files.py": "works inside of the sandbox, or on its folders (packages/sandbox/tests)",

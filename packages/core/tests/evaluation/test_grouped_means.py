@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from test_repeats import PLAIN
 
-from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.grouped_means import GroupedMeans
+from saccade.evaluation.sample_files import collection_paused
 from saccade.evaluation.statistics import clustered_mean
 
 VALUES = [1.0, 0.0, 1.0, 1.0, 0.5, 0.0]

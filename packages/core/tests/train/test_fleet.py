@@ -17,12 +17,11 @@ from saccade.config.fleet import FleetSettings, split_overrides
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.runs.progress import Progress
-from saccade.train.fleet import Fleet, PlayedShard, Shard
+from saccade.train.fleet import Fleet, PlayedShard, Shard, shares_of
 from saccade.train.fleet_weights import Invitation, LostWorkerError
 from saccade.train.plan import Plan
 from saccade.train.rollout_worker import RolloutWorker
 from saccade.train.run import run_plan
-from saccade.train.shares import shares_of
 
 SETTINGS = FleetSettings(rollouts=2)
 

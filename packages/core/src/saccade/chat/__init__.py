@@ -5,18 +5,19 @@ while it goes on; judges are in ``saccade.rewards.judges``. ``openai_chat.py`` i
 ``local_chat.py`` the checkpoint in this process, ``vision_chat.py`` the shape that tools and plain functions ask.
 """
 
-from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, ConnectedChat, check_up, connect
-from saccade.chat.resources import ChatMeter, Resources
-from saccade.chat.wire import RefusedRequestError
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ChatCounts",
-    "ChatMeter",
-    "ChatModel",
-    "ChatServerSettings",
-    "ConnectedChat",
-    "RefusedRequestError",
-    "Resources",
-    "check_up",
-    "connect",
-]
+from saccade.faces import names_on_use
+
+if TYPE_CHECKING:
+    from saccade.chat.chat_model import ChatCounts as ChatCounts
+    from saccade.chat.chat_model import ChatMeter as ChatMeter
+    from saccade.chat.chat_model import ChatModel as ChatModel
+    from saccade.chat.chat_model import ChatServerSettings as ChatServerSettings
+    from saccade.chat.chat_model import ConnectedChat as ConnectedChat
+    from saccade.chat.chat_model import check_up as check_up
+    from saccade.chat.chat_model import connect as connect
+    from saccade.chat.resources import Resources as Resources
+    from saccade.chat.wire import RefusedRequestError as RefusedRequestError
+else:
+    __getattr__, __dir__ = names_on_use(__name__)

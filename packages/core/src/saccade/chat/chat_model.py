@@ -4,7 +4,7 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -92,6 +92,32 @@ class ChatCounts:
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
         )
+
+
+class Counting(Protocol):
+    """A model that counts what it does."""
+
+    @property
+    def counts(self) -> ChatCounts: ...
+
+
+class ChatMeter:
+    """Counts of models since the last reading, as ``<name>_requests`` and so on; of several models the sums."""
+
+    def __init__(self, name: str, models: Iterable[Counting]) -> None:
+        self._name = name
+        self._models = list(models)
+        self._read: dict[str, int] = {}
+
+    def add(self, model: Counting) -> None:
+        self._models.append(model)
+
+    def __call__(self) -> Mapping[str, float]:
+        counts = ChatCounts()
+        for model in self._models:
+            counts = counts.plus(model.counts)
+        before, self._read = self._read, counts.as_counts()
+        return {f"{self._name}_{name}": float(count - before.get(name, 0)) for name, count in self._read.items()}
 
 
 class ConnectedChat(ChatModel, Protocol):

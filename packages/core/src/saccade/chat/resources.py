@@ -7,12 +7,12 @@ A recipe, or a reward with a model behind it, needs three lines:
     return plan.with_reward(MyReward(critic)).with_models(models)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Protocol, Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 
-from saccade.chat.chat_model import ChatCounts, ChatModel, ChatServerSettings, connect
+from saccade.chat.chat_model import ChatMeter, ChatModel, ChatServerSettings, connect
 from saccade.chat.vision_chat import LentImages, VisionChat
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -27,32 +27,6 @@ class Connection(TypedDict, total=False):
     load: LoadSettings
     api_key: str | None
     cache_dir: Path | None
-
-
-class Counting(Protocol):
-    """A model that counts what it does."""
-
-    @property
-    def counts(self) -> ChatCounts: ...
-
-
-class ChatMeter:
-    """Counts of models since the last reading, as ``<name>_requests`` and so on; of several models the sums."""
-
-    def __init__(self, name: str, models: Iterable[Counting]) -> None:
-        self._name = name
-        self._models = list(models)
-        self._read: dict[str, int] = {}
-
-    def add(self, model: Counting) -> None:
-        self._models.append(model)
-
-    def __call__(self) -> Mapping[str, float]:
-        counts = ChatCounts()
-        for model in self._models:
-            counts = counts.plus(model.counts)
-        before, self._read = self._read, counts.as_counts()
-        return {f"{self._name}_{name}": float(count - before.get(name, 0)) for name, count in self._read.items()}
 
 
 class Resources:

@@ -32,9 +32,9 @@ def train_spread(
     if target is None:
         raise UserError("fleet.rollouts and fleet.address need a recipe by its name; use `saccade train RECIPE`")
     plan.check()
-    from saccade.train.fitting import check_shards
     from saccade.train.fleet_ray import train_on_ray
     from saccade.train.job import Job, weights_folder
+    from saccade.train.leading import check_shards
 
     if fleet.learners > 1:
         check_shards(plan)

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
@@ -177,17 +178,18 @@ def start(
     log_to_stderr(is_quiet=how["quiet"] or os.environ.get("RANK", "0") != "0")
     from saccade.config.fleet import split_overrides
     from saccade.config.tracking import split_tracking
-    from saccade.runs.notices import notice_of_end
     from saccade.runs.runinfo import RunPaths
-    from saccade.runs.trackers.following import check_trackers
     from saccade.train.engine_choice import plan_of
 
     fleet, overrides = split_overrides(context.overrides)
     tracking, overrides = split_tracking(overrides)
-    check_trackers(tracking)
+    if tracking.has_any:
+        from saccade.runs.trackers.following import check_trackers
+
+        check_trackers(tracking)
     # Before the imports, which take seconds: most mistakes are found here.
     is_first = os.environ.get("RANK", "0") == "0"
-    with notice_of_end(tracking.notify if is_first else "", out):
+    with _notice(tracking.notify if is_first else "", out):
         if not fleet.has_ray:
             check_started(fleet.learners)
         if how["resume"]:
@@ -225,6 +227,14 @@ def start(
             except PeerError:
                 # The rank that failed has said why.
                 sys.exit(1)
+
+
+def _notice(how: str, out: Path) -> AbstractContextManager[None]:
+    if not how:
+        return nullcontext()
+    from saccade.runs.notices import notice_of_end
+
+    return notice_of_end(how, out)
 
 
 def _run(
@@ -288,10 +298,11 @@ def tell(
     from saccade.runs.asking import read_asked
     from saccade.runs.checkpoints import latest_checkpoint
     from saccade.runs.runinfo import RunPaths
-    from saccade.runs.trackers.following import send_report
 
     has_report = draw_report(out)
-    if tracking is not None and has_report:
+    if tracking is not None and tracking.has_any and has_report:
+        from saccade.runs.trackers.following import send_report
+
         send_report(tracking, RunPaths(root=out))
     for remark in plan.remarks:
         click.echo(remark)

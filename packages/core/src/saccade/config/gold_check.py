@@ -13,8 +13,8 @@ from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.protocols.tagged import parse
 from saccade.quantities import NUMBER_WORDS
+from saccade.rewards.answers.kinds import options_in
 from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
-from saccade.rewards.answers.options_in_text import options_in
 from saccade.rewards.answers.statements import has_content
 from saccade.types import FREE_TEXT, Answer, Task
 

@@ -5,6 +5,7 @@ pictures that it showed when the run began. A resumed run holds out the same row
 their pictures were saved since.
 """
 
+import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +16,9 @@ from typing import TypeVar
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.config.context import RecipeContext, read_own_tasks, read_split
-from saccade.config.drawn_side import drawn_by_count, drawn_by_seed, picture_key, seen_in
 from saccade.errors import UserError
 from saccade.plain_files import plain_text
+from saccade.seeding import generator_for
 from saccade.tasks.sources import measured_part, splits_of
 from saccade.tasks.splits import held_out_split, training_split
 from saccade.types import Json, Task
@@ -216,3 +217,43 @@ def _identity(task: Task, context: RecipeContext) -> str:
 
 def _asked(task: Task) -> tuple[str, str]:
     return " ".join(task.question.split()).casefold(), picture_key(seen_in(task))
+
+
+def drawn_by_count(by_picture: Mapping[str, Sequence[Task]], wanted: int) -> set[str]:
+    """Pictures with ``wanted`` questions together, or a few less where no picture has just as many as are lacking."""
+    ranks = {
+        key: min(hashlib.sha256(task.id.encode("utf-8", "surrogatepass")).digest() for task in tasks)
+        for key, tasks in by_picture.items()
+    }
+    ordered = sorted(by_picture, key=lambda key: (ranks[key], key))
+    chosen: set[str] = set()
+    left = min(max(wanted, 1), sum(map(len, by_picture.values())) - 1)
+    for key in ordered:
+        if len(by_picture[key]) <= left:
+            chosen.add(key)
+            left -= len(by_picture[key])
+    return chosen or {min(ordered, key=lambda key: len(by_picture[key]))}
+
+
+def drawn_by_seed(by_picture: Mapping[str, Sequence[Task]], held_out_share: float, seed: int) -> set[str]:
+    """The choice of runs that kept no record: by a number for each picture, so that their count varied."""
+    draws = {key: generator_for(seed, "held out", key).random() for key in by_picture}
+    # With few pictures chance may put all on one side: then the nearest one changes sides.
+    ordered = sorted(draws.values())
+    bound = min(max(held_out_share, ordered[0]), ordered[-2])
+    return {key for key, draw in draws.items() if draw <= bound}
+
+
+def picture_key(seen: Sequence[str]) -> str:
+    """All that a question shows, as one text."""
+    return "+".join(sorted(seen))
+
+
+def seen_in(task: Task) -> list[str]:
+    """Contents that may not be on both sides: the task's documents, else its pictures, else its text.
+
+    Pages of other documents that a retriever has brought do not count: they hold no answer.
+    """
+    documents = {page.document for page in task.gold_pages or ()} | ({task.document} if task.document else set())
+    named = [f"the document {name!r} of {task.corpus!r}" for name in sorted(documents)]
+    return named or [image.hash for image in task.images] or [f"the text {task.question!r}"]

@@ -17,7 +17,6 @@ from saccade.media.video import MAX_FRAMES
 from saccade.own_code import own_file
 from saccade.plain_files import open_plain, plain_text
 from saccade.tasks.family_names import offer_of_family
-from saccade.tasks.procedural import family_named
 from saccade.types import Json
 
 DIFF_LINES = 60
@@ -170,6 +169,8 @@ def family_inputs(family: str) -> dict[str, str]:
     file = own_file(family)
     if file is None:
         return {}
+    from saccade.tasks.procedural import family_named
+
     name, _ = family_named(family)
     return {f"family_{name}_sha256": recipe_source(name, file).sha256}
 

@@ -3,19 +3,21 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from saccade.engines.decode_graphs import DecodeGraphs, Record, cuda_recorder
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import CachedForward, FeatureCache, accelerated
 from saccade.types import ImageRef
+
+if TYPE_CHECKING:
+    from saccade.engines.decode_graphs import Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +92,7 @@ class TorchForwards:
         cache: SlotCache,
         *,
         max_chunk_tokens: int,
-        record: Record | None = None,
+        record: "Record | None" = None,
     ) -> None:
         """With ``record`` decode steps on pages are recorded and replayed (``decode_graphs``)."""
         self._model = model
@@ -100,6 +102,8 @@ class TorchForwards:
         self._decoder = TokenDecoder.of(model.hf)
         self._graphs = None
         if self._decoder is not None and cache.pages is not None and record is not None:
+            from saccade.engines.decode_graphs import DecodeGraphs
+
             self._graphs = DecodeGraphs(self._decoder, cache.pages, record)
         cache.moves = not cache.is_paged
 
@@ -162,7 +166,11 @@ def forwards_for(
     """The faster of the two for the model as it is now; ``docs/native.md`` says what is left to torch."""
     native = None if cache.is_paged else accelerated(model.hf)
     if native is None:
-        record = cuda_recorder(model.device)
+        record = None
+        if model.device.type == "cuda":
+            from saccade.engines.decode_graphs import cuda_recorder
+
+            record = cuda_recorder(model.device)
         return TorchForwards(model, features, cache, max_chunk_tokens=max_chunk_tokens, record=record)
     return NativeForwards(model, native.cached, features, cache, max_chunk_tokens=max_chunk_tokens)
 

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 
 from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
-from saccade.engines.in_flight import ExpectedWeights
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
@@ -20,6 +20,9 @@ from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
+
+if TYPE_CHECKING:
+    from saccade.engines.in_flight import ExpectedWeights
 
 
 class _Comers:
@@ -119,7 +122,9 @@ class LocalEngine:
         """As ``Abilities.expect_weights``, for an engine whose model is its own."""
         if self._rows is not None:
             raise SaccadeError("a batch is open; call expect_weights before it begins")
-        self._expected = ExpectedWeights(after_steps)
+        from saccade.engines import in_flight
+
+        self._expected = in_flight.ExpectedWeights(after_steps)
 
     def _take_over(self, source: WeightSource) -> None:
         if source is not self.model:

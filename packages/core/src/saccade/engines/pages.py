@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.engines.windows import RowStates, Window
+from saccade.engines.row_memory import RowStates, Window
 from saccade.models.memory import on_device
 from saccade.models.shared_prefix import SharedPrefix
 

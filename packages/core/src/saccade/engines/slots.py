@@ -3,18 +3,20 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import is_
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from saccade.engines.pages import PageMemory
-from saccade.engines.row_memory import RowMemory, Storage
-from saccade.engines.windows import Window
+from saccade.engines.row_memory import RowMemory, Storage, Window
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
+
+if TYPE_CHECKING:
+    from saccade.engines.pages import PageMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,9 @@ class SlotCache:
         self.pages: PageMemory | None = None
         """Where keys and values are, if they are not in rows."""
         if device.type != "cpu" if paged is None else paged:
-            self.pages = PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+            from saccade.engines import pages
+
+            self.pages = pages.PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
             self.moves = False
         else:
             self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)

@@ -17,7 +17,7 @@ from saccade.envs.spaces import Picture, RgbImages, TaskSource, UnicodeText, che
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, ViewRule
 from saccade.media.store import MediaStore
-from saccade.protocols.box_answers import answer_to_model, answer_to_original
+from saccade.protocols.box_text import answer_to_model, answer_to_original
 from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.markup import MAX_TURN_CHARS
 from saccade.protocols.points import points_to_original

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from saccade.codec.forms import Form
 from saccade.errors import UserError
 from saccade.evaluation.asked_alike import PairedSamples, asked_differences
-from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.grouped_means import GroupedMeans
+from saccade.evaluation.sample_files import collection_paused
 from saccade.evaluation.samples import SampleSet, StoredSample, by_question
 from saccade.evaluation.statistics import (
     ClusteredMean,

@@ -1,12 +1,14 @@
-"""Crops held against what the answer depends on."""
+"""Crops held against what the answer depends on, and why an answer is wrong, as far as the record proves it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from saccade.geometry import Box, iou
-from saccade.types import Json, Task, ToolCall, Trajectory
+from saccade.types import Attempt, Json, Task, ToolCall, Trajectory
 
 LOOKING_TOOLS = ("crop", "zoom")
+WHOLE = 0.95
+"""A crop that holds this share of a target shows all of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,3 +61,31 @@ def _box(arguments: Mapping[str, Json]) -> Box | None:
 def _covered(target: Box, crop: Box) -> float:
     shared = Box(max(target.x1, crop.x1), max(target.y1, crop.y1), min(target.x2, crop.x2), min(target.y2, crop.y2))
     return shared.area / target.area if shared.is_ordered and target.area > 0 else 0.0
+
+
+def wrong_reason(attempt: Attempt) -> str:
+    """A key of ``REASONS`` for an attempt whose answer is known to be wrong."""
+    return next(_reasons(attempt))
+
+
+def _reasons(attempt: Attempt) -> Iterator[str]:
+    task, trajectory = attempt.task, attempt.trajectory
+    if trajectory.answer is None:
+        yield {"turn_limit": "out_of_turns", "token_limit": "out_of_tokens"}.get(trajectory.status, "no_answer")
+        return
+    if task.choices and trajectory.answer.strip().casefold() not in {one.strip().casefold() for one in task.choices}:
+        yield "no_choice"
+    has_called, has_run = _calls(trajectory)
+    if not has_called:
+        yield "no_call"
+    elif not has_run:
+        yield "calls_failed"
+    if (look := look_of(task, trajectory)) is not None:
+        yield "looked_elsewhere" if look.coverage <= 0 else "saw_part" if look.coverage < WHOLE else "saw_target"
+    yield "after_calls"
+
+
+def _calls(trajectory: Trajectory) -> tuple[bool, bool]:
+    """Whether there is a call, and whether one ran without an error."""
+    called = [turn for turn in trajectory.turns if isinstance(turn.action, ToolCall)]
+    return bool(called), any(turn.result is not None and turn.result.is_ok for turn in called)

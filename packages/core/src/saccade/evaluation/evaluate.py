@@ -16,21 +16,23 @@ reward's judge failed has its boxes all the same, and its second pass is played.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from saccade import metric_names as metric
 from saccade.engines.engine import Engine
 from saccade.envs.environment import MakeEnvironment
-from saccade.evaluation.views import View, ViewKind, Views, cut_views
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rewards.groups import is_without_verdict, score_attempts
-from saccade.rewards.mentions import readable_boxes
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.batch import PlayedAs, ignore_trajectory, rollout_batch
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.rollout.players import SamplePlayer
 from saccade.seeding import seed_for
 from saccade.types import Attempt, Task, Trajectory
+
+if TYPE_CHECKING:
+    from saccade.evaluation.views import View, ViewKind, Views
 
 
 def play(
@@ -116,7 +118,7 @@ class TwoPasses:
     """Both passes over the tasks, in their order."""
 
     first: tuple[Attempt, ...]
-    views: tuple[tuple[View, ...], ...]
+    views: tuple[tuple["View", ...], ...]
     """The views that the second pass saw beside the task's own images."""
     second: tuple[Attempt, ...]
     """Each with its task as it was shown: the same id, more images."""
@@ -129,7 +131,7 @@ def play_with_views(
     media: MediaStore,
     first: PlayedAs | Sequence[Attempt],
     second: PlayedAs,
-    views: Views,
+    views: "Views",
     seed: int,
     name: str,
 ) -> TwoPasses:
@@ -138,6 +140,9 @@ def play_with_views(
     ``first`` says how the first pass is played, or is one that has been played on these tasks already.
     ``name`` is that of the evaluation, on which the seeds depend.
     """
+    from saccade.evaluation.views import cut_views
+    from saccade.rewards.mentions import readable_boxes
+
     looked = playing(_first_requests(tasks, seed=seed, name=name), first) if isinstance(first, PlayedAs) else first
     cut = tuple(
         cut_views(one.task.images[0], readable_boxes(one.trajectory), views, media) if one.task.images else ()
@@ -158,7 +163,7 @@ def play_with_views(
     )
 
 
-def with_views(task: Task, views: Sequence[View]) -> Task:
+def with_views(task: Task, views: "Sequence[View]") -> Task:
     """The same task with the views after its own images."""
     return replace(task, images=(*task.images, *(view.image for view in views)))
 

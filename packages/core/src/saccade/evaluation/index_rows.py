@@ -6,13 +6,12 @@ from pathlib import Path
 
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
-from saccade.evaluation.reasons import wrong_reason
+from saccade.evaluation.crops import wrong_reason
 from saccade.evaluation.tool_use import failure_kind
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import Position
 from saccade.runs.record_lines import RecordScan, ScannedLine, TokenCounts
-from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import IndexRow, Kind, Rows, SegmentInfo, fingerprint, write_segment
+from saccade.runs.segments import IndexRow, Kind, RecordPlace, Rows, SegmentInfo, fingerprint, write_segment
 from saccade.runs.task_json import task_from_json
 from saccade.runs.trajectory_json import trajectory_from_json
 from saccade.types import Attempt, Malformed, Task, ToolCall, Trajectory

@@ -5,9 +5,11 @@ resumed. The header has a digest of the whole file, by which one that was cut, o
 which no two runs share, stand in ``samples/NAME.times.jsonl``.
 """
 
+import gc
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +20,6 @@ from saccade.codec.fields import is_number
 from saccade.codec.forms import Form
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
-from saccade.evaluation.garbage_collection import collection_paused
 from saccade.evaluation.samples import Belonging, SampleHeader, SampleSet, SampleTimes, StoredSample, question_of
 from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.types import Json, Task
@@ -31,6 +32,21 @@ _DIGEST = "sha256"
 _MOST_OPTIONS = 10_000
 _MOST_COUNTED = 1 << 100
 """Of tokens, pixels and calls: their sums and means are numbers too."""
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Without Python's search for cycles of garbage, which goes over all objects again and again, though all are kept.
+
+    Memory is still freed by reference counts. It holds for the whole process, so only for work of a second or so.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _check(sample: StoredSample) -> None:

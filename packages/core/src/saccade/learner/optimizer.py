@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from saccade.codec.bounds import Bounds, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
-from saccade.learner.eight_bit import EightBitAdamW
-from saccade.learner.muon import muon
 from saccade.models.lora import LoraSettings
 
 Decay = Literal["constant", "linear", "cosine"]
@@ -98,19 +96,20 @@ class MasterOptimizer:
         groups: list[dict[str, object]] = [{"params": others}]
         if critic:
             groups.append({"params": self.masters[len(weights) :]})
-        kind = EightBitAdamW if settings.eight_bit_optimizer else _adamw(self.weights)
-        self.adamw = kind(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
-        self.muon = muon(inner, settings.learning_rate, settings.weight_decay) if inner else None
+        self.has_codes = settings.eight_bit_optimizer
+        """Whether moments are kept in 8 bits."""
+        adamw = _adamw(self.weights, settings)
+        self.adamw = adamw(groups, lr=settings.learning_rate, betas=settings.betas, weight_decay=settings.weight_decay)
+        self.muon: torch.optim.Optimizer | None = None
+        if inner:
+            from saccade.learner.muon import muon
+
+            self.muon = muon(inner, settings.learning_rate, settings.weight_decay)
 
     @property
     def kinds(self) -> dict[str, torch.optim.Optimizer]:
         """The optimisers that share the weights, by name."""
         return {"adamw": self.adamw} | ({} if self.muon is None else {"muon": self.muon})
-
-    @property
-    def has_codes(self) -> bool:
-        """Whether moments are kept in 8 bits."""
-        return isinstance(self.adamw, EightBitAdamW)
 
     def zero_grad(self) -> None:
         for tensor in (*self.weights, *self.masters):
@@ -148,7 +147,7 @@ class MasterOptimizer:
         self.adamw.step()
         if self.muon is not None:
             self.muon.param_groups[0]["lr"] = learning_rate
-            self.muon.step()  # type: ignore[no-untyped-call]
+            self.muon.step()
         self.copy_back()
 
     def state_dict(self) -> dict[str, object]:
@@ -220,11 +219,15 @@ class _Sum:
         self._master.grad = moved if self._master.grad is None else self._master.grad.add_(moved)
 
 
-def _adamw(weights: Sequence[Tensor]) -> Callable[..., torch.optim.AdamW]:
-    """For a GPU in one kernel: torch's default there makes temporary lists as large as all masters.
+def _adamw(weights: Sequence[Tensor], settings: OptimizerSettings) -> Callable[..., torch.optim.Optimizer]:
+    """AdamW of the settings; for a GPU in one kernel: torch's default makes temporary lists as large as all masters.
 
     Masters on the host too: the default goes through all their memory a dozen times.
     """
+    if settings.eight_bit_optimizer:
+        from saccade.learner.eight_bit import EightBitAdamW
+
+        return EightBitAdamW
     is_on_gpu = any(weight.device.type == "cuda" for weight in weights)
     return partial(torch.optim.AdamW, fused=True) if is_on_gpu else torch.optim.AdamW
 

@@ -1,6 +1,5 @@
 """What a learner keeps beside its model on disk: one process writes torch's own file, several the shards of each."""
 
-import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +14,10 @@ from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 
-from saccade.errors import UserError
 from saccade.learner.optimizer import MasterOptimizer
 from saccade.learner.shard_index import ShardReader
 from saccade.learner.sharding import like, overwrite, whole
-from saccade.models.loading import first_line
+from saccade.models.loading import damage
 from saccade.models.lora import adapter_parameters
 
 if TYPE_CHECKING:
@@ -77,12 +75,6 @@ def restore_state(learner: "Learner", directory: Path) -> None:
         with damage(directory / _REFERENCE) as path:
             weights = adapter_parameters(learner.model)
             adapter.start = {name: like(weights[name], value) for name, value in load_file(path).items()}
-
-
-def drop_optimizer(directory: Path) -> None:
-    """Deletes moments and masters: most of a checkpoint, which nobody needs who does not go on from it."""
-    (directory / _ALONE).unlink(missing_ok=True)
-    shutil.rmtree(directory / _SHARDS, ignore_errors=True)
 
 
 def _named(optimizer: MasterOptimizer, names: Sequence[str], masters: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -157,16 +149,3 @@ def _own_errors() -> Iterator[None]:
     except CheckpointException as error:
         [(first, _), *_] = error.failures.values()
         raise first from error
-
-
-@contextmanager
-def damage(path: Path) -> Iterator[Path]:
-    """UserError that names the file and the way out, for whatever reading it raises inside."""
-    try:
-        yield path
-    except Exception as error:  # Unpickling what a broken disk left may raise anything.
-        reason = error.strerror if isinstance(error, OSError) else first_line(error)
-        raise UserError(
-            f"{path} cannot be restored: it is damaged or of another model ({reason}); delete this checkpoint "
-            "to resume from an older one"
-        ) from error

@@ -177,6 +177,19 @@ def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
 
 
+@contextmanager
+def damage(path: Path) -> Iterator[Path]:
+    """UserError that names the file and the way out, for whatever reading it raises inside."""
+    try:
+        yield path
+    except Exception as error:  # Unpickling what a broken disk left may raise anything.
+        reason = error.strerror if isinstance(error, OSError) else first_line(error)
+        raise UserError(
+            f"{path} cannot be restored: it is damaged or of another model ({reason}); delete this checkpoint "
+            "to resume from an older one"
+        ) from error
+
+
 def _why_no_checkpoint(path: Path) -> str:
     if not path.exists():
         return f"there is no checkpoint directory {path}; models are read from disk, never downloaded"

@@ -25,7 +25,6 @@ from saccade.models.chat_templates import TemplateTokenizer
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
-from saccade.models.gpu import prepare_gpu
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
@@ -97,6 +96,8 @@ class VisionLanguageModel:
         enable_packs(hf)
         project_by_product(hf)
         if home.type == "cuda":
+            from saccade.models.gpu import prepare_gpu
+
             prepare_gpu(hf)
         self.hf = hf
         self.media = media

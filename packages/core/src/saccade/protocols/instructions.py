@@ -12,7 +12,7 @@ from typing import Literal
 
 from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
-from saccade.protocols.box_answers import COORDINATES, form_of_boxes
+from saccade.protocols.box_text import COORDINATES, form_of_boxes
 from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from saccade.media.resize import ViewRule
-from saccade.protocols.box_answers import answer_to_original
+from saccade.protocols.box_text import answer_to_original
 from saccade.protocols.coordinates import mentions_to_original
 from saccade.protocols.points import points_to_original
 from saccade.protocols.protocol import ChatProtocol

@@ -11,27 +11,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.characters import shell_words
 from saccade.checksums import CHECKSUMS, damage_in, drop_sums, sums_file
 from saccade.errors import UserError
-from saccade.learner.policy_learner import PolicyLearner
-from saccade.learner.state_files import damage, drop_optimizer
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import TRAINER_PREFIX, refuse_damaged_model
-from saccade.models.loading import LoadSettings, load_model
+from saccade.models.loading import LoadSettings, damage, load_model
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base
 from saccade.models.vlm import VisionLanguageModel
 from saccade.plain_files import plain_text
 from saccade.runs.position import Position
 from saccade.types import Json
 
+if TYPE_CHECKING:
+    from saccade.learner.policy_learner import PolicyLearner
+
 _NAME = re.compile(r"(?P<stage>.+)-(?P<step>\d{6})")
 _TRAINER = TRAINER_PREFIX.rstrip("/")
 _POSITION = f"{TRAINER_PREFIX}position.json"
 _OPTIMIZER = f"{TRAINER_PREFIX}optimizer"
-"""Begins the names of what ``drop_optimizer`` deletes."""
+"""Begins the names of a learner's moments and masters: a file, or a directory of shards."""
 _SET_ASIDE = ".set-aside"
 _OS_ERROR = re.compile(r"\(os error (?P<code>\d+)\)")
 """As Rust writes it."""
@@ -52,7 +54,7 @@ def save_checkpoint(
     directory: Path,
     position: Position,
     model: VisionLanguageModel,
-    learner: PolicyLearner | None,
+    learner: "PolicyLearner | None",
     *,
     extras: Mapping[str, Json] = MappingProxyType({}),
     records: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
@@ -192,7 +194,7 @@ def load_checkpoint(checkpoint: Checkpoint, media: MediaStore, settings: LoadSet
     return model
 
 
-def restore_learner(checkpoint: Checkpoint, learner: PolicyLearner) -> None:
+def restore_learner(checkpoint: Checkpoint, learner: "PolicyLearner") -> None:
     """Optimiser, critic and reference policy as they were saved.
 
     UserError when a file is damaged or of another model, or was written with other precision or offload.
@@ -232,7 +234,8 @@ def prune_checkpoints(directory: Path, current: Position, *, kept: int) -> None:
         if stage != current.stage and current.stage in by_stage:
             with disk_errors(found[-1].path):
                 drop_sums(found[-1].path, lambda name: name.startswith(_OPTIMIZER))
-                drop_optimizer(found[-1].path / _TRAINER)
+                for moments in found[-1].path.glob(f"{_OPTIMIZER}*"):
+                    shutil.rmtree(moments, ignore_errors=True) if moments.is_dir() else moments.unlink()
 
 
 @contextmanager

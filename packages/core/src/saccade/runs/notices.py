@@ -29,11 +29,8 @@ _TRIES = 4
 def notice_of_end(how: str, out: Path) -> Iterator[None]:
     """Tells ``how`` (a web address, or a shell command) once when the block is left or the process dies in it.
 
-    Nothing happens where ``how`` is empty. A notice that cannot be sent is a line of ``log.txt`` in ``out``.
+    A notice that cannot be sent is a line of ``log.txt`` in ``out``.
     """
-    if not how:
-        yield
-        return
     job: dict[str, str | int] = {"how": how, "run": str(out.absolute()), "parent": os.getpid()}
     watcher = subprocess.Popen(
         [sys.executable, "-I", "-S", __file__],

@@ -17,8 +17,8 @@ from saccade.codec.text import parsed
 from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
-from saccade.runs.record_places import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.records import check_version
+from saccade.runs.segments import MAX_LINE_BYTES, SEGMENTS, RecordPlace
 from saccade.runs.trajectory_json import CODEC
 from saccade.types import Json, Trajectory
 

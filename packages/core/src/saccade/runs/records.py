@@ -19,7 +19,7 @@ from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.plain_files import open_plain, plain_lines
 from saccade.runs.position import Position
-from saccade.runs.record_places import SEGMENTS, RecordPlace
+from saccade.runs.segments import SEGMENTS, RecordPlace
 from saccade.runs.trajectory_json import FORMS
 from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
 

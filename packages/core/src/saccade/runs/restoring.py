@@ -76,13 +76,11 @@ def _bring(folder: SaveFolder, save: Save, out: Path) -> None:
         raise _refused(folder, error) from error
 
 
-def open_saver(settings: TrackingSettings, root: Path, *, is_resumed: bool) -> Saver | None:
-    """What copies the run at ``root``; None without a ``save_folder``.
+def open_saver(settings: TrackingSettings, root: Path, *, is_resumed: bool) -> Saver:
+    """What copies the run at ``root`` to its ``save_folder``.
 
     UserError for a folder that cannot be written, or that holds another run.
     """
-    if not settings.save_folder:
-        return None
     folder = SaveFolder(settings.save_folder)
     newest = _newest(folder)
     if newest is not None and not (is_resumed and _is_of(folder, newest, root)):

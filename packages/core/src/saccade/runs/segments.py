@@ -19,9 +19,13 @@ from saccade.atomic import write_whole
 from saccade.plain_files import open_plain
 from saccade.runs.columns import number_column, text_column, word_column
 from saccade.runs.position import Position
-from saccade.runs.record_places import RecordPlace
 from saccade.types import Json
 
+MAX_LINE_BYTES = 64 << 20
+"""Longer lines are skipped with a note."""
+
+SEGMENTS = b', "segments": ['
+"""Where a trajectory's line goes over to its tokens."""
 VERSION = 1
 MAX_TERMS = 64
 """Reward terms that have columns; further ones are in the records alone."""
@@ -47,6 +51,19 @@ DIRECTORY = "index"
 _EDGE_BYTES = 4096
 
 Kind = Literal["train", "eval"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordPlace:
+    """Where a trajectory and its task stand in their file, in bytes."""
+
+    offset: int
+    length: int
+    """Of the line, with its end."""
+    head: int
+    """Bytes before the segments; the whole length where the line was not written by Saccade."""
+    task_offset: int
+    task_length: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,7 @@ from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
-from saccade.tasks.rows.layouts import LAYOUTS, detect, unknown_layout, with_renaming
+from saccade.tasks.rows.layouts import LAYOUTS, detect, reader_of, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
 from saccade.tasks.rows.tasks import BadRow, TaskRow, row_identity, task_of
 from saccade.tasks.rows.videos import VideoReader
@@ -178,7 +178,7 @@ def _tasks_of(
             yield TaskRow(source.name, number, row, unknown_layout(row))
             continue
         try:
-            parts = with_defaults(LAYOUTS[found](row), defaults)
+            parts = with_defaults(reader_of(found)(row), defaults)
             where = f"{source.name}, row {number}"
             task, guessed = task_of(parts, images, videos, where=where, stem=source.stem)
         except RowError as error:

@@ -8,13 +8,13 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.media.decode import is_lfs_pointer
 from saccade.tasks.rows.fields import NumberedRow
-from saccade.tasks.rows.tables import dataset_rows, dataset_splits, is_saved_dataset, parquet_rows
 from saccade.tasks.rows.text_files import kind_of_file, open_text_rows
 from saccade.tasks.splits import (
     ALL,
     FILE_KINDS,
     Splits,
     chosen_split,
+    is_saved_dataset,
     measured_split,
     saved_splits,
     splits_of_folder,
@@ -58,6 +58,8 @@ def splits_of(path: Path | str) -> Splits:
     if is_saved_dataset(folder):
         return dict.fromkeys(saved_splits(folder), ())
     if _is_by_library(path):
+        from saccade.tasks.rows.tables import dataset_splits
+
         return dict.fromkeys(dataset_splits(name), ())
     return splits_of_files(path)
 
@@ -102,6 +104,8 @@ def sources_of(path: Path | str, image_root: Path | None, split: str | None) -> 
         if split == ALL:
             raise UserError(f"{path}: splits of a data set are read one by one; choose one with --split NAME")
         wanted = named or (split and chosen_split(splits_of(path), split, path))
+        from saccade.tasks.rows.tables import dataset_rows
+
         root = image_root or (folder if folder.is_dir() else Path.cwd())
         yield FileSource(str(path), folder.name, dataset_rows(name, wanted), root)
         return
@@ -131,4 +135,8 @@ def _rows_of(file: Path) -> Iterator[NumberedRow]:
         raise UserError(f"{file}: cannot tell the kind of file; it must end in {', '.join(FILE_KINDS)}")
     if is_lfs_pointer(file):
         raise UserError(f"{file}: is a Git LFS pointer and not the file itself; run git lfs pull in its folder")
-    return parquet_rows(file) if kind_of_file(file) == ".parquet" else open_text_rows(file)
+    if kind_of_file(file) != ".parquet":
+        return open_text_rows(file)
+    from saccade.tasks.rows.tables import parquet_rows
+
+    return parquet_rows(file)

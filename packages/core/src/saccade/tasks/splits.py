@@ -68,6 +68,12 @@ def splits_of_folder(folder: Path) -> Splits:
     return found
 
 
+def is_saved_dataset(directory: Path) -> bool:
+    """Whether ``datasets.save_to_disk`` wrote this directory."""
+    # ``dataset_info.json`` is no mark of it, LLaMA-Factory writes one too.
+    return any((directory / name).is_file() for name in (SAVED, "state.json"))
+
+
 def saved_splits(folder: Path) -> list[str]:
     """The splits of a folder that ``datasets.save_to_disk`` wrote; none where it is a single one."""
     record = folder / SAVED

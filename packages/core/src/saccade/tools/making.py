@@ -20,14 +20,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from saccade.codec.fields import Fields
 from saccade.entry_points import OWN, Offer, offer_named, offers
 from saccade.errors import UserError
-from saccade.tools.reaches import Reach, option_reach
 from saccade.tools.tool import EpisodeTool, Returned, Tool, tool_from
 from saccade.types import Json
+
+if TYPE_CHECKING:
+    from saccade.tools.reaches import Reach
 
 GROUP = "saccade.tools"
 PACKAGE = "package"
@@ -77,8 +79,10 @@ class ToolMaker:
         """
         raise NotImplementedError
 
-    def reaches(self, origin: Fields) -> Iterator[Reach]:
+    def reaches(self, origin: Fields) -> "Iterator[Reach]":
         """What tools of this origin reach outside: any text of their settings, unless a maker knows better."""
+        from saccade.tools.reaches import option_reach
+
         for key, value in origin.values.items():
             for name, text in value.items() if isinstance(value, Mapping) else ((key, value),):
                 if key != PACKAGE and (reach := option_reach(name, text, Path())) is not None:
@@ -100,7 +104,7 @@ class _FunctionMaker(ToolMaker):
             raise _unknown(name, origin.values)
         return tool_from(found[1], origin.number("deadline_s"))
 
-    def reaches(self, origin: Fields) -> Iterator[Reach]:
+    def reaches(self, origin: Fields) -> "Iterator[Reach]":
         return iter(())
 
 

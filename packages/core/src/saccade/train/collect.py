@@ -15,8 +15,8 @@ from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.trajectory_json import FORMS
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, TaskSampler
-from saccade.train.fleet import PolicyRollouts
 from saccade.train.plan import RLStage
+from saccade.train.rollouts import PolicyRollouts
 from saccade.types import Group, Json, Task
 
 

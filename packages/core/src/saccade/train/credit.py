@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Literal
 
 from saccade.algorithms.advantages import GroupAdvantages, PerToken
@@ -12,17 +13,13 @@ from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences
 from saccade.runs.signals import by_turn
-from saccade.types import Attempt, Group, Signals, Trajectory
+from saccade.types import Attempt, Group, Signals, Task, Trajectory
 
 _Numbers = tuple[float, ...]
 LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]]
 """log p of the action tokens of each sequence under some policy."""
 
 _Learned = Literal["reference_logprobs", "old_logprobs", "old_values", "returns", "advantages"]
-_Place = tuple[int, int]
-"""Index of a group in the batch and of a trajectory in the group."""
-_ContextPlace = tuple[int, int, int]
-"""The place of a trajectory, and the index of a context in it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +34,71 @@ class CreditedBatch:
     """For each attempt the places of its sequences in the batch (``TrainingSequence.place``)."""
     rejected: int
     """Trajectories that the algorithm left out because their sampler was too far from the learner."""
+
+
+@dataclass(slots=True)
+class _CreditRow:
+    """A trajectory and its contexts as sequences: none where nothing of it can be learned."""
+
+    trajectory: Trajectory
+    sequences: Sequence[TrainingSequence]
+    is_left_out: bool = False
+    """Whether the algorithm does not train on it."""
+
+    def numbers(self, of: Callable[[TrainingSequence], _Numbers | None]) -> _Numbers:
+        """Numbers of all its action tokens, one context after the other."""
+        return tuple(chain.from_iterable(of(one) or () for one in self.sequences))
+
+
+@dataclass(frozen=True, slots=True)
+class _CreditTable:
+    """The trajectories of a batch, by group."""
+
+    rows: Sequence[Sequence[_CreditRow]]
+
+    @staticmethod
+    def of(groups: Sequence[Group]) -> "_CreditTable":
+        places = count()
+
+        def row(one: Trajectory) -> _CreditRow:
+            is_learned = one.status != "failed" and any(one.action_mask)
+            sequences = training_sequences(one) if is_learned else ()
+            return _CreditRow(one, [replace(sequence, place=next(places)) for sequence in sequences])
+
+        return _CreditTable([[row(one) for one in group.trajectories] for group in groups])
+
+    @property
+    def learned(self) -> list[_CreditRow]:
+        return [row for of_group in self.rows for row in of_group if row.sequences]
+
+    @property
+    def sequences(self) -> list[TrainingSequence]:
+        return [one for row in self.learned for one in row.sequences]
+
+    def learn(self, name: _Learned, values: Sequence[_Numbers]) -> None:
+        """Gives each sequence its numbers, which come in the order of ``sequences``."""
+        left = iter(values)
+        for row in self.learned:
+            row.sequences = [
+                replace(one, **{name: numbers})  # type: ignore[arg-type]
+                for one, numbers in zip(row.sequences, left)
+            ]
+
+    def spread(self, name: _Learned, numbers: Sequence[Sequence[Sequence[float]]]) -> None:
+        """Gives each sequence its part of its trajectory's numbers, one per turn or ``PerToken``."""
+        given = [
+            training_sequences(row.trajectory, of_row)
+            for of_group, of_rows in zip(self.rows, numbers)
+            for row, of_row in zip(of_group, of_rows)
+            if row.sequences
+        ]
+        self.learn(name, [one.advantages for sequences in given for one in sequences])
+
+    def nested(
+        self, of: Callable[[TrainingSequence], _Numbers | None], *, trained: bool = False
+    ) -> list[list[_Numbers]]:
+        """Numbers by group and trajectory; nothing for those that are not learned from, or not ``trained`` on."""
+        return [[() if trained and row.is_left_out else row.numbers(of) for row in of_group] for of_group in self.rows]
 
 
 def compute_advantages(
@@ -55,66 +117,54 @@ def compute_advantages(
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
     an importance correction needs the two apart.
     """
-    trajectories = {(g, t): one for g, group in enumerate(groups) for t, one in enumerate(group.trajectories)}
-    sequences = {
-        (*place, c): sequence
-        for place, one in trajectories.items()
-        if one.status != "failed" and any(one.action_mask)
-        for c, sequence in enumerate(training_sequences(one))
-    }
-    sequences = {where: replace(one, place=number) for number, (where, one) in enumerate(sequences.items())}
-    learned_from = dict.fromkeys((g, t) for g, t, _ in sequences)
-
-    left_out = {place for place in learned_from if algorithm.masks_truncated and is_truncated(trajectories[place])}
-
-    def learn(name: _Learned, values: Sequence[_Numbers]) -> None:
-        for (place, sequence), numbers in zip(list(sequences.items()), values):
-            sequences[place] = replace(sequence, **{name: numbers})  # type: ignore[arg-type]
-
+    table = _CreditTable.of(groups)
     if reference is not None:
-        learn("reference_logprobs", reference([*sequences.values()]))
+        table.learn("reference_logprobs", reference(table.sequences))
     if recomputes_old:
-        learn("old_logprobs", learner.logprobs([*sequences.values()], temperature=temperature))
-    rejected = {place for place in learned_from if _is_rejected(_contexts(sequences, place), algorithm)} - left_out
-    left_out |= rejected
-    kl_rewards = _by_trajectory({p: _kl_rewards(one, algorithm.kl_in_reward) for p, one in sequences.items()})
-    compared = with_kl_in_reward(groups, _nested(groups, kl_rewards)) if algorithm.kl_in_reward else groups
+        table.learn("old_logprobs", learner.logprobs(table.sequences, temperature=temperature))
+    rejected = 0
+    for row in table.learned:
+        is_masked = algorithm.masks_truncated and is_truncated(row.trajectory)
+        is_rejected = _is_rejected(row.sequences, algorithm)
+        row.is_left_out = is_masked or is_rejected
+        rejected += is_rejected and not is_masked
+    kl_rewards = table.nested(lambda one: _kl_rewards(one, algorithm.kl_in_reward))
+    compared = with_kl_in_reward(groups, kl_rewards) if algorithm.kl_in_reward else groups
     advantages: GroupAdvantages
     if algorithm.critic is None:
         advantages = algorithm.advantages(compared)
     else:
-        learn("old_values", learner.values([*sequences.values()], temperature=temperature))
+        table.learn("old_values", learner.values(table.sequences, temperature=temperature))
         # The critic whitens over what is trained on: what is left out has no part in that.
-        values = _by_trajectory({p: one.old_values or () for p, one in sequences.items() if p[:2] not in left_out})
-        advantages, returns = algorithm.critic.targets(
-            groups, _nested(groups, values), _nested(groups, kl_rewards), algorithm.turn_rewards
-        )
-        spread = {(g, t): training_sequences(trajectories[g, t], PerToken(returns[g][t])) for g, t in learned_from}
-        learn("returns", [spread[g, t][c].advantages for g, t, c in sequences])
-    spread = {(g, t): training_sequences(trajectories[g, t], advantages[g][t]) for g, t in learned_from}
-    learn("advantages", [spread[g, t][c].advantages for g, t, c in sequences])
-    trained: list[list[TrainingSequence]] = [[] for _ in groups]
-    for place in learned_from:
-        if place not in left_out:
-            trained[place[0]] += _contexts(sequences, place)
-    references = _by_trajectory({p: one.reference_logprobs for p, one in sequences.items() if one.reference_logprobs})
-    advantages_of = _by_trajectory({p: one.advantages for p, one in sequences.items() if p[:2] not in left_out})
+        values = table.nested(lambda one: one.old_values, trained=True)
+        advantages, returns = algorithm.critic.targets(groups, values, kl_rewards, algorithm.turn_rewards)
+        table.spread("returns", [[PerToken(of_row) for of_row in of_group] for of_group in returns])
+    table.spread("advantages", advantages)
     return CreditedBatch(
-        sequences=trained,
+        sequences=[[one for row in rows if not row.is_left_out for one in row.sequences] for rows in table.rows],
         attempts=[
-            Attempt(
-                task=group.task,
-                trajectory=one,
-                advantages=_by_turn(one, advantages_of.get((g, t))),
-                signals=_signals(one, advantages_of.get((g, t)), references.get((g, t))),
-            )
-            for g, group in enumerate(compared)
-            for t, one in enumerate(group.trajectories)
+            _attempt(group.task, one, row)
+            for group, of_group in zip(compared, table.rows)
+            for one, row in zip(group.trajectories, of_group)
         ],
         places=[
-            tuple(one.place for one in _contexts(sequences, place) if one.place is not None) for place in trajectories
+            tuple(one.place for one in row.sequences if one.place is not None)
+            for of_group in table.rows
+            for row in of_group
         ],
-        rejected=len(rejected),
+        rejected=rejected,
+    )
+
+
+def _attempt(task: Task, compared: Trajectory, row: _CreditRow) -> Attempt:
+    is_trained = bool(row.sequences) and not row.is_left_out
+    advantages = row.numbers(lambda one: one.advantages) if is_trained else None
+    references = row.numbers(lambda one: one.reference_logprobs) or None
+    return Attempt(
+        task=task,
+        trajectory=compared,
+        advantages=_by_turn(compared, advantages),
+        signals=_signals(compared, advantages, references),
     )
 
 
@@ -135,22 +185,6 @@ def with_entropies(credited: CreditedBatch, entropies: Mapping[int, _Numbers]) -
         else one
         for one, places in zip(credited.attempts, credited.places, strict=True)
     ]
-
-
-def _contexts(sequences: Mapping[_ContextPlace, TrainingSequence], place: _Place) -> list[TrainingSequence]:
-    """The sequences of a trajectory."""
-    found: list[TrainingSequence] = []
-    while (*place, len(found)) in sequences:
-        found.append(sequences[*place, len(found)])
-    return found
-
-
-def _by_trajectory(numbers: Mapping[_ContextPlace, _Numbers]) -> dict[_Place, _Numbers]:
-    """Numbers of all action tokens of a trajectory, one context after the other."""
-    joined: dict[_Place, _Numbers] = {}
-    for (g, t, _), of_context in numbers.items():
-        joined[g, t] = (*joined.get((g, t), ()), *of_context)
-    return joined
 
 
 def _is_rejected(contexts: Sequence[TrainingSequence], algorithm: Algorithm) -> bool:
@@ -176,11 +210,6 @@ def _by_turn(trajectory: Trajectory, advantages: _Numbers | None) -> tuple[float
 def _same_or_mean(numbers: Sequence[float]) -> float:
     # Equal numbers are not averaged, so that what is recorded is the advantage to the last bit.
     return numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
-
-
-def _nested(groups: Sequence[Group], values: Mapping[_Place, _Numbers]) -> list[list[_Numbers]]:
-    """By group and trajectory; nothing for those that are left out."""
-    return [[values.get((g, t), ()) for t in range(len(group.trajectories))] for g, group in enumerate(groups)]
 
 
 def _kl_rewards(sequence: TrainingSequence, weight: float) -> _Numbers:

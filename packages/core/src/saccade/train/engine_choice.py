@@ -9,8 +9,8 @@ from saccade.config import RecipeContext
 from saccade.config.engine import EngineChoice, split_engine
 from saccade.engines.engine import Engine, EngineContext, abilities_of
 from saccade.errors import UserError
-from saccade.train.fleet import PolicyRollouts
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
+from saccade.train.rollouts import PolicyRollouts
 
 MARGIN = 8
 """Tokens that a server must take beyond a trajectory: to score one, vLLM samples a token after it."""

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from saccade.errors import UserError
-from saccade.learner.sharding import check_can_shard
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.position import Position
 from saccade.tasks.curriculum import TaskSampler, known_tasks
 from saccade.train.artefacts import NotDerivedError
-from saccade.train.plan import EpisodeSpec, Plan, RLStage, SFTStage
+from saccade.train.plan import EpisodeSpec, RLStage
 from saccade.train.state import RunState, is_done
 from saccade.types import Task
 
@@ -114,10 +113,3 @@ def _pictures(task: Task) -> str:
     largest = max(task.images, key=lambda image: image.width * image.height)
     size = f"{largest.width} x {largest.height} px"
     return f"a picture of {size}" if len(task.images) == 1 else f"{len(task.images)} pictures of up to {size}"
-
-
-def check_shards(plan: Plan) -> None:
-    """UserError for settings of a stage that several learners cannot work with."""
-    for stage in plan.stages:
-        if isinstance(stage, SFTStage | RLStage):
-            check_can_shard(stage.settings.optimizer, f"stage {stage.name}: optimizer.")

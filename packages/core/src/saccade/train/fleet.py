@@ -1,123 +1,72 @@
-"""The doors of a fleet: what a loop asks of those who play its trajectories; what goes to a worker and comes back.
+"""A fleet of rollout workers: what goes to a worker and comes back. ``SpreadRollouts`` hands whole groups to them."""
 
-``InProcess`` plays with the engine of this process, as a run without a fleet does; ``SpreadRollouts`` hands whole
-groups to workers. Learners have a door of their own, ``PolicyLearner``.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from saccade.config.fleet import FleetSettings
 from saccade.engines.engine import Engine, abilities_of
-from saccade.learner.processes import Company
-from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.batch import rollout_streams
+from saccade.engines.weights import give_weights
+from saccade.errors import MachineError, SaccadeError
+from saccade.media.resize import ViewRule
+from saccade.rollout.batch import PlayedAs
 from saccade.rollout.episodes import RolloutRequest
-from saccade.rollout.players import SampleCost, SamplePlayer
-from saccade.runs.directory import RunDirectory
-from saccade.train.coming_weights import ComingWeights
-from saccade.train.fleet_weights import Receives
-from saccade.train.plan import RLStage
-from saccade.types import Json, Trajectory
+from saccade.rollout.players import OnPlayed, PlayedSample, SampleCost
+from saccade.train.fleet_weights import LostWorkerError, Receives
+from saccade.train.rollouts import InProcess as InProcess
+from saccade.train.rollouts import PolicyRollouts as PolicyRollouts
+from saccade.types import Trajectory
+
+_LOOK_S = 0.05
 
 
-class PolicyRollouts(Protocol):
-    """Those who play the trajectories of a stage."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComingWeights:
+    """Weights that a share's batch takes over in its midst: a file whose name is known before it is there.
 
-    @property
-    def has_own_weights(self) -> bool:
-        """Whether they may play while the learner works: ``update_weights`` alone changes what they sample with."""
-        ...
+    A share that is played again finds the same weights at the same decode step, whether they are there by then or not.
+    Nothing has to be told to a worker that is at work.
+    """
 
-    def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
-        """One trajectory per request, in their order; ``questions`` numbers the question that each is about.
-
-        Requests of one question are played together. Pictures of the trajectories are in the run's store afterwards.
-        """
-        ...
-
-    def player(self, stage: str) -> SamplePlayer | None:
-        """Plays evaluations of the stage, or those in its midst; None where the engine of this process does."""
-        ...
-
-    def update_weights(self, model: VisionLanguageModel, version: int) -> None:
-        """Everything that is played from here on is sampled with these weights."""
-        ...
-
-    def refusal_in_flight(self) -> str | None:
-        """Why weights cannot change in the midst of what is played, and what to use; None where they can."""
-        ...
-
-    def expect_weights(self, after_steps: int) -> None:
-        """What is played next goes on with the weights that ``update_weights`` gives, after so many decode steps.
-
-        The call comes before ``play`` begins, which another thread may do; ``update_weights`` comes once after it.
-        """
-        ...
-
-    def idle(self, learners_waited_s: float) -> Mapping[str, float]:
-        """Metrics of the step that is over: who waited for whom. ``learners_waited_s`` is the learners' part."""
-        ...
-
-    def close(self) -> None: ...
+    path: Path
+    """Where they will be, whole; their folder goes away where they never come."""
+    version: int
+    after_steps: int
+    """Decode steps of the share that are run before them."""
 
 
-class InProcess:
-    """The engine of this process."""
-
-    def __init__(self, engine: Engine, model: VisionLanguageModel) -> None:
-        self._engine = engine
-        self._model = model
-
-    @property
-    def has_own_weights(self) -> bool:
-        return abilities_of(self._engine).has_own_weights
-
-    def play(self, stage: RLStage, requests: Sequence[RolloutRequest], questions: Sequence[int]) -> list[Trajectory]:
-        return play_here(stage, requests, engine=self._engine, model=self._model)
-
-    def player(self, stage: str) -> SamplePlayer | None:
-        return None
-
-    def update_weights(self, model: VisionLanguageModel, version: int) -> None:
-        self._engine.update_weights(model, version)
-
-    def refusal_in_flight(self) -> str | None:
-        if abilities_of(self._engine).expect_weights is not None:
-            return None
-        return (
-            f"its engine {type(self._engine).__name__} has no method expect_weights: it takes weights between two "
-            "batches alone. Use ProcessEngine or VllmEngine"
-        )
-
-    def expect_weights(self, after_steps: int) -> None:
-        expect_weights = abilities_of(self._engine).expect_weights
-        assert expect_weights is not None
-        expect_weights(after_steps)
-
-    def idle(self, learners_waited_s: float) -> Mapping[str, float]:
-        return {}
-
-    def close(self) -> None:
-        pass
-
-
-def play_here(
-    stage: RLStage, requests: Sequence[RolloutRequest], *, engine: Engine, model: VisionLanguageModel
-) -> list[Trajectory]:
-    """The trajectories of some requests of a stage, as one batch of an engine."""
-    return rollout_streams(
-        requests,
-        engine=engine,
-        chat=model.chat,
-        streams={
-            stream.name: stream.episodes.played_as(model.media, model.view, temperature=stage.settings.temperature)
-            for stream in stage.streams
-        },
+@contextmanager
+def taking(engine: Engine, coming: ComingWeights | None) -> Iterator[None]:
+    """Gives the weights to the batch that is played inside as soon as they are there; None gives nothing."""
+    if coming is None:
+        yield
+        return
+    expect_weights = abilities_of(engine).expect_weights
+    assert expect_weights is not None
+    expect_weights(coming.after_steps)
+    has_ended = threading.Event()
+    watching = threading.Thread(
+        target=_give_when_there, args=(engine, coming, has_ended), name="coming weights", daemon=True
     )
+    watching.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        watching.join()
+
+
+def _give_when_there(engine: Engine, coming: ComingWeights, has_ended: threading.Event) -> None:
+    while not has_ended.wait(_LOOK_S):
+        if coming.path.is_file() or not coming.path.parent.is_dir():
+            # Where the folder is gone the run is over, and reading fails the batch, which would wait for ever.
+            with suppress(SaccadeError):
+                give_weights(engine, coming.path, coming.version)
+            return
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,12 +110,6 @@ class PlayedShard:
     """What the worker's engine had to start again, in words."""
 
 
-def restarts_of(engine: Engine) -> tuple[str, ...]:
-    """What the engine started again since it was last asked."""
-    take_restarts = abilities_of(engine).take_restarts
-    return () if take_restarts is None else tuple(take_restarts())
-
-
 class Worker(Receives, Protocol):
     """A rollout worker from afar."""
 
@@ -198,25 +141,79 @@ class Fleet:
     """Restarts that this process is the outcome of, in words."""
 
 
-def spread_over(company: Company | None, fleet: Fleet | None) -> dict[str, Json]:
-    """The settings of the processes that results depend on; none where there is one process."""
-    learners: dict[str, Json] = {} if company is None else {"learners": company.count, "wrap": company.sharding.wrap}
-    rollouts: dict[str, Json] = (
-        {} if fleet is None or not fleet.settings.rollouts else {"rollouts": fleet.settings.rollouts}
-    )
-    return {"fleet": {**learners, **rollouts}} if learners or rollouts else {}
+TRIES = 3
+"""How often one share of a batch is begun, each time with another worker."""
 
 
-def rollouts_of(
-    fleet: Fleet | None, engine: Engine, model: VisionLanguageModel, directory: RunDirectory, *, rows: int
-) -> PolicyRollouts:
-    """Those who play a run's trajectories: the fleet's workers, or the engine here; restarts are written down."""
-    for line in () if fleet is None else fleet.restarted:
-        directory.note_restart(line)
-    if fleet is None or not fleet.settings.rollouts:
-        return InProcess(engine, model)
-    from saccade.train.spread import SpreadRollouts
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampledBy:
+    """The weights of a batch, whoever plays its shares and when."""
 
-    spread = SpreadRollouts(fleet, engine, model, rows=rows, on_restart=directory.note_restart)
-    spread.begin_with(model)
-    return spread
+    weights: Path | None
+    """None where they are sent."""
+    version: int
+    coming: ComingWeights | None = None
+
+
+@dataclass(kw_only=True)
+class WorkerShare:
+    """Part of a batch that one worker plays at a time."""
+
+    stage: str
+    evaluates: bool
+    places: tuple[int, ...]
+    """Of its requests in the batch."""
+    sampled_by: SampledBy
+    until_s: float = 0.0
+    tries: int = 0
+
+
+def shares_of(questions: Sequence[int], workers: int) -> dict[int, tuple[int, ...]]:
+    """The places of each worker's requests, by its number; a worker without a question has no share."""
+    places: dict[int, list[int]] = {}
+    for place, question in enumerate(questions):
+        places.setdefault(question % workers, []).append(place)
+    return {number: tuple(of) for number, of in sorted(places.items())}
+
+
+def check_tries(number: int, share: WorkerShare, why: str) -> None:
+    """MachineError when this share has ended every worker that was given it."""
+    if share.tries >= TRIES:
+        raise MachineError(
+            f"rollout worker {number}: {why}; this happened {TRIES} times in a row to its share of "
+            f"{len(share.places)} trajectories. If memory ran out, lower rl.group_size, rl.tasks_per_step or "
+            "rollout.max_tokens, or use more rollout workers"
+        )
+
+
+def result_of(future: "Future[PlayedShard]") -> PlayedShard:
+    if not future.done():
+        raise LostWorkerError("it gave no answer in time (fleet.play_timeout_s)")
+    return future.result()
+
+
+class PlayShares(Protocol):
+    """Workers' shares of some requests as they are done, with the places of the requests in them."""
+
+    def __call__(
+        self, requests: Sequence[RolloutRequest], questions: Sequence[int], /
+    ) -> Iterator[tuple[Sequence[int], PlayedShard]]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetPlayer:
+    """A ``SamplePlayer``; workers find by their own plan how an evaluation is played."""
+
+    shares: PlayShares
+    view: ViewRule
+    at_once: int
+
+    def play(self, requests: Sequence[RolloutRequest], how: PlayedAs, on_played: OnPlayed) -> list[PlayedSample]:
+        """``on_played`` is told of a worker's share when all of it is done. MachineError as workers are lost."""
+        numbers = {task: number for number, task in enumerate(dict.fromkeys(one.task.id for one in requests))}
+        finished: dict[int, PlayedSample] = {}
+        for places, played in self.shares(requests, [numbers[one.task.id] for one in requests]):
+            for place, trajectory, cost in zip(places, played.trajectories, played.costs, strict=True):
+                finished[place] = PlayedSample(trajectory=trajectory, cost=cost)
+                on_played(place, finished[place])
+        return [finished[place] for place in range(len(requests))]

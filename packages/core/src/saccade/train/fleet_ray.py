@@ -19,12 +19,10 @@ from typing import Any
 from saccade.errors import MachineError, SaccadeError, UserError, missing_extra
 from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import LostRanksError
-from saccade.train.cluster_words import asked_of
 from saccade.train.fleet import PlayedShard, Shard
 from saccade.train.fleet_weights import Invitation, LostWorkerError
-from saccade.train.job import GroupPlace, Job, learn, rollout_worker
-from saccade.train.outcomes import FailedPart, carried, log_here
-from saccade.train.ray_cluster import cluster, ray_words, reserved
+from saccade.train.job import FailedPart, GroupPlace, Job, carried, learn, log_here, rollout_worker
+from saccade.train.ray_cluster import asked_of, cluster, ray_words, reserved
 
 try:
     import ray

@@ -1,6 +1,7 @@
 """A run as the processes of a fleet are told of it: each finds the same recipe again and does its part."""
 
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,8 +14,10 @@ from saccade.config.held_out import held_out_json
 from saccade.config.settings import to_json
 from saccade.config.sources import families_in, inputs_of
 from saccade.config.tracking import TrackingSettings
+from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.processes import Company, joined
+from saccade.learner.processes import Company, LostRanksError, joined
+from saccade.learner.ranks import said
 from saccade.media.store import MediaStore
 from saccade.runs.directory import wait_for_lock
 from saccade.runs.progress import Progress
@@ -145,3 +148,33 @@ def rollout_worker(job: Job) -> RolloutWorker:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     plan, context = job.opened()
     return RolloutWorker(plan, media=context.media, seed=context.seed, threads=job.threads, run=job.out)
+
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedPart:
+    """How an actor's part ended without a result: as a value, since an error that crosses loses its kind."""
+
+    error: SaccadeError
+
+
+def carried(error: Exception) -> SaccadeError:
+    """An error that can be sent: one of ours as its kind, others in words."""
+    for kind in (UserError, LostRanksError, MachineError):
+        if isinstance(error, kind):
+            return kind(str(error))
+    logger.exception("this process failed")
+    return SaccadeError(said(error))
+
+
+def log_here(*, is_quiet: bool) -> None:
+    """Lets this process's log be seen: Ray brings it to the command."""
+    ours = logging.getLogger("saccade")
+    ours.setLevel(logging.INFO)
+    if not ours.handlers:
+        handler = logging.StreamHandler()
+        handler.setLevel(logging.WARNING if is_quiet else logging.INFO)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        ours.addHandler(handler)

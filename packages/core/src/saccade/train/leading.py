@@ -9,10 +9,12 @@ from saccade.algorithms.algorithm import PolicyLoss
 from saccade.learner.learner import Learner
 from saccade.learner.processes import Company
 from saccade.learner.sequences import TrainingSequence
+from saccade.learner.sharding import check_can_shard
 from saccade.media.packed import packed_pictures
 from saccade.media.store import MediaStore
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import Checkpoint
+from saccade.train.plan import Plan, RLStage, SFTStage
 
 _FORGET_BYTES = 256 << 20
 """Pictures that the others are sent before they forget all of them."""
@@ -73,6 +75,13 @@ class Orders:
         self._sent |= hashes
         self._sent_bytes += sum(map(len, pictures.values()))
         return pictures
+
+
+def check_shards(plan: Plan) -> None:
+    """UserError for settings of a stage that several learners cannot work with."""
+    for stage in plan.stages:
+        if isinstance(stage, SFTStage | RLStage):
+            check_can_shard(stage.settings.optimizer, f"stage {stage.name}: optimizer.")
 
 
 class LeadingLearner:

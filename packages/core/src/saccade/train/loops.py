@@ -23,10 +23,10 @@ from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import BATCHES, Batch, Collector
 from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
-from saccade.train.fleet import InProcess, PolicyRollouts
 from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampled
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
+from saccade.train.rollouts import InProcess, PolicyRollouts
 from saccade.train.stage_settings import rate_at
 from saccade.types import Attempt, Json, SpokenConversation, Task, Trajectory
 

@@ -17,11 +17,10 @@ from saccade.runs.asking import AskedIn
 from saccade.runs.clocks import DIRECTORY as CLOCKS
 from saccade.runs.clocks import write_clocks
 from saccade.runs.position import Position
-from saccade.runs.record_places import RecordPlace
 from saccade.runs.records import read_records, write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.runs.segments import DIRECTORY as INDEX
-from saccade.runs.segments import Kind
+from saccade.runs.segments import Kind, RecordPlace
 from saccade.runs.signals import DIRECTORY as SIGNALS
 from saccade.runs.signals import write_signals
 from saccade.train.fitting import check_prompts_fit
@@ -129,7 +128,8 @@ def write_attempts(run: MeasuringState, path: Path, position: Position, attempts
     run.directory.check_in_place()
     paths = run.directory.paths
     places = write_records(path, position, attempts, media=run.media, media_directory=paths.media)
-    run.trackers.show(position, attempts, run.media, is_training=path.parent != paths.evaluations)
+    if run.trackers is not None:
+        run.trackers.show(position, attempts, run.media, is_training=path.parent != paths.evaluations)
     try:
         write_beside(paths, path, position, places, attempts)
     except OSError as error:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
-from saccade.chat.resources import Resources
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.errors import UserError
@@ -30,6 +29,8 @@ from saccade.train.stages import with_episodes
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from saccade.chat.resources import Resources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ class Plan:
         stages = (replace(one, algorithm=algorithm(one)) if isinstance(one, RLStage) else one for one in self.stages)
         return replace(self, stages=tuple(stages))
 
-    def with_models(self, models: Resources) -> "Plan":
+    def with_models(self, models: "Resources") -> "Plan":
         """The plan with models that are open while it runs, for a reward or a tool, and counted with its steps."""
         before = self.meters
         return replace(

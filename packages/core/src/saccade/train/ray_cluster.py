@@ -2,12 +2,12 @@
 
 import logging
 import os
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from saccade.config.fleet import FleetSettings
-from saccade.errors import MachineError, missing_extra
-from saccade.train.cluster_words import check_reachable, resources_told
+from saccade.errors import MachineError, UserError, missing_extra
 
 try:
     import ray
@@ -79,3 +79,30 @@ def ray_words(error: BaseException) -> str:
     """Ray's words for what became of a process, in one line."""
     words: Sequence[str] = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {words[0] if words else 'no reason given'}"
+
+
+CONNECT_S = 10.0
+
+
+def check_reachable(address: str) -> None:
+    """UserError for a HOST:PORT where nobody listens; Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"fleet.address={address}: no Ray cluster answers there ({error}); give the address that `ray start` has "
+            "printed, or auto on one of its machines"
+        ) from error
+
+
+def asked_of(cpus: float, gpus: float) -> dict[str, float]:
+    """The resources of one process by Ray's names; empty where it asks for none."""
+    return {name: amount for name, amount in (("CPU", cpus), ("GPU", gpus)) if amount}
+
+
+def resources_told(resources: Mapping[str, float]) -> str:
+    """CPUs and GPUs as a sentence has them."""
+    return " and ".join(f"{resources.get(name, 0.0):g} {name}s" for name in ("CPU", "GPU"))

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from saccade.codec.docs import field_docs
 from saccade.config.context import RecipeContext
 from saccade.config.setting_values import describe
 from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
@@ -218,6 +217,8 @@ def _value_at(values: Json, key: str) -> Json:
 
 
 def _meanings(kind: type, prefix: str) -> Iterator[tuple[str, str]]:
+    from saccade.codec.docs import field_docs
+
     lines = field_docs(kind)
     keys = setting_keys(kind)
     for field in dataclasses.fields(kind):

@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.dapo import is_truncated
 from saccade.evaluation.crops import look_of
 from saccade.evaluation.tool_use import tool_use, uses_tool
-from saccade.train.collect import Batch
 from saccade.types import Attempt, Group, Score, Trajectory
 
+if TYPE_CHECKING:
+    from saccade.train.collect import Batch
 
-def batch_metrics(batch: Batch, *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
+
+def batch_metrics(batch: "Batch", *, streams: Sequence[str], policy_version: int) -> Mapping[str, float]:
     """Metrics of all groups played, also those that a filter left out; per stream too where there are several."""
     metrics = dict(rollout_metrics(attempts_of(batch.played)))
     metrics[metric.SAMPLED_ENTROPY] = sampled_entropy(one for group in batch.played for one in group.trajectories)

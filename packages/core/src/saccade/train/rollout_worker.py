@@ -14,10 +14,10 @@ from saccade.rollout.players import SampleCost, TokenPlayer
 from saccade.runs.records import images_of
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.train.artefacts import Derive
-from saccade.train.coming_weights import taking
-from saccade.train.fleet import PlayedShard, Shard, play_here, restarts_of
+from saccade.train.fleet import PlayedShard, Shard, taking
 from saccade.train.fleet_weights import Invitation, WeightsReceiver
 from saccade.train.plan import Evaluate, Plan, RLStage, Stage
+from saccade.train.rollouts import play_here, restarts_of
 from saccade.train.state import repeatable
 from saccade.types import Attempt, Trajectory
 from saccade.waiting import run_to_end

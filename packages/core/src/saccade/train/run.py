@@ -4,28 +4,30 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saccade.config.settings import to_json
 from saccade.config.sources import RecipeSource
 from saccade.config.tracking import TrackingSettings
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
 from saccade.runs.checkpoints import position_reached
 from saccade.runs.directory import RunDirectory
 from saccade.runs.progress import Progress
-from saccade.runs.restoring import restore
 from saccade.runs.runinfo import RunPaths
-from saccade.train.fitting import check_shards, check_training_fits
-from saccade.train.fleet import Fleet, spread_over
+from saccade.train.artefacts import Derive
+from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
 from saccade.train.plan import Evaluate, Plan
 from saccade.train.plan_record import described, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
-from saccade.train.stage_steps import run_stage
 from saccade.train.state import Keeping, MeasuringState, RunState, open_run, open_served, repeatable
 from saccade.types import Json
+
+if TYPE_CHECKING:
+    from saccade.learner.processes import Company
+    from saccade.train.fleet import Fleet
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +45,9 @@ def run_plan(
     source: RecipeSource | None = None,
     accepted: Collection[str] = (),
     progress: Progress | None = None,
-    company: Company | None = None,
+    company: "Company | None" = None,
     keeping: Keeping = Keeping(),
-    fleet: Fleet | None = None,
+    fleet: "Fleet | None" = None,
     config: str = "",
     held_out: Mapping[str, Json] | None = None,
     tracking: TrackingSettings = TrackingSettings(),
@@ -64,11 +66,15 @@ def run_plan(
     """
     plan.check()
     if company is not None:
+        from saccade.train.leading import check_shards
+
         check_shards(plan)
     inputs = {**(inputs or {}), **(source.inputs() if source else {})}
-    if resume:
+    if resume and tracking.save_folder:
+        from saccade.runs.restoring import restore
+
         restore(tracking, out)
-    settings = _recorded(plan, seed=seed, threads=threads, inputs=inputs, spread=spread_over(company, fleet))
+    settings = _recorded(plan, seed=seed, threads=threads, inputs=inputs, spread=_spread(company, fleet))
     with ExitStack() as stack:
         stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
         # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
@@ -145,6 +151,15 @@ def _recorded(
     }
 
 
+def _spread(company: "Company | None", fleet: "Fleet | None") -> dict[str, Json]:
+    """The settings of the processes that results depend on; none where there is one process."""
+    learners: dict[str, Json] = {} if company is None else {"learners": company.count, "wrap": company.sharding.wrap}
+    rollouts: dict[str, Json] = (
+        {} if fleet is None or not fleet.settings.rollouts else {"rollouts": fleet.settings.rollouts}
+    )
+    return {"fleet": {**learners, **rollouts}} if learners or rollouts else {}
+
+
 def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSource | None) -> ResumeRules:
     stages, paths = tuple(stage.name for stage in plan.stages), RunPaths(root=out)
     return ResumeRules(
@@ -159,7 +174,18 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
 def _trained(run: RunState) -> Mapping[str, StageSummary]:
     check_training_fits(run)
     for stage in run.plan.stages:
-        run_stage(run, stage)
+        if isinstance(stage, Evaluate):
+            evaluate_stage(run, stage)
+            run.note_restarts()
+        elif isinstance(stage, Derive):
+            from saccade.train.derive import derive_stage
+
+            derive_stage(run, stage)
+        else:
+            # With the first stage that learns: a run that only measures needs no learner.
+            from saccade.train.stage_steps import learn_stage
+
+            learn_stage(run, stage)
     return _told(run)
 
 
@@ -173,7 +199,8 @@ def _measured(run: MeasuringState) -> Mapping[str, StageSummary]:
 def _told(run: MeasuringState) -> Mapping[str, StageSummary]:
     """The summaries of the run's evaluations, which its trackers are told."""
     measured = {f"{name}/accuracy": one.overall.accuracy for name, one in run.summaries.items()}
-    run.trackers.summarise({key: value for key, value in measured.items() if value is not None})
+    if run.trackers is not None:
+        run.trackers.summarise({key: value for key, value in measured.items() if value is not None})
     return run.summaries
 
 

@@ -21,12 +21,21 @@ from saccade.errors import MachineError
 from saccade.media.packed import add_packed, packed_pictures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
-from saccade.train.coming_weights import ComingWeights
-from saccade.train.fleet import Fleet, PlayedShard, Shard, Worker
-from saccade.train.fleet_player import FleetPlayer
+from saccade.train.fleet import (
+    ComingWeights,
+    Fleet,
+    FleetPlayer,
+    PlayedShard,
+    SampledBy,
+    Shard,
+    Worker,
+    WorkerShare,
+    check_tries,
+    result_of,
+    shares_of,
+)
 from saccade.train.fleet_weights import LostWorkerError, sender_for
 from saccade.train.plan import RLStage
-from saccade.train.shares import SampledBy, WorkerShare, check_tries, result_of, shares_of
 from saccade.types import Trajectory
 
 _FORGET_BYTES = 256 << 20

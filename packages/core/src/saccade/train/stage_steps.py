@@ -1,4 +1,4 @@
-"""A stage of a run: its steps one after the other, each recorded, with checkpoints from which a killed run goes on."""
+"""A stage that learns: its steps one after the other, each recorded, with checkpoints to go on from when killed."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,31 +8,30 @@ from saccade import metric_names as metric
 from saccade.learner.learner import NonFiniteStep
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.trained_weights import choose_trained
-from saccade.runs.checkpoints import load_extras, prune_checkpoints, restore_learner, save_checkpoint
+from saccade.models.vlm import VisionLanguageModel
+from saccade.runs.checkpoints import (
+    Checkpoint,
+    latest_checkpoint,
+    load_extras,
+    prune_checkpoints,
+    restore_learner,
+    save_checkpoint,
+)
 from saccade.runs.position import Position
 from saccade.runs.reaches import remember_own
 from saccade.runs.records import export_images, images_of, write_nonfinite
-from saccade.train.artefacts import Derive
-from saccade.train.derive import derive_stage
 from saccade.train.fitting import check_stage_fits
 from saccade.train.leading import LeadingLearner, Orders, StageStart
 from saccade.train.loops import RLLoop, StepOutcome, supervise
-from saccade.train.measure import curve_point, evaluate_stage, timed, write_attempts
-from saccade.train.plan import Evaluate, RLStage, SFTStage, Stage
+from saccade.train.measure import curve_point, timed, write_attempts
+from saccade.train.plan import RLStage, SFTStage
 from saccade.train.stage_learner import model_at, stage_learner
-from saccade.train.state import RunState, SkippedSteps, check_scored, first_policy, first_policy_at, is_done
+from saccade.train.state import RunState, SkippedSteps, check_scored, is_done
 from saccade.types import Attempt, Json
 
 
-def run_stage(run: RunState, stage: Stage) -> None:
-    """Runs a stage, or what is left of it after the checkpoint that the run goes on from."""
-    if isinstance(stage, Derive):
-        derive_stage(run, stage)
-        return
-    if isinstance(stage, Evaluate):
-        evaluate_stage(run, stage)
-        run.note_restarts()
-        return
+def learn_stage(run: RunState, stage: SFTStage | RLStage) -> None:
+    """Runs a stage that learns, or what is left of it after the checkpoint that the run goes on from."""
     if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
     run.passes.clear()
@@ -59,8 +58,9 @@ def run_stage(run: RunState, stage: Stage) -> None:
 
 
 def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> PolicyLearner:
-    if run.orders is None:
+    if run.company is None:
         return stage_learner(stage, run.model, seed=run.seed, on_nonfinite=skipped.append)
+    run.orders = run.orders or Orders(run.company, run.media)
     return _leading_learner(run, run.orders, stage, skipped)
 
 
@@ -68,7 +68,7 @@ def _leading_learner(
     run: RunState, orders: Orders, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]
 ) -> LeadingLearner:
     """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
-    start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=first_policy_at(run, stage))
+    start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=_first_policy_at(run, stage))
     with orders.given("begin", start=start):
         choose_trained(run.model, stage.settings.optimizer)
         model = model_at(run.plan, start.checkpoint, run.media)
@@ -97,7 +97,7 @@ def _steps(
         learner,
         seed=run.seed,
         first_step=first_step,
-        load_reference=lambda: first_policy(run, stage),
+        load_reference=lambda: _first_policy(run, stage),
         rollouts=run.rollouts,
     )
     if run.reached is not None and first_step > 0:
@@ -105,6 +105,20 @@ def _steps(
         steps.load_state_dict(state)
         _keep_images(run, waiting, steps.ahead())
     return steps
+
+
+def _first_policy_at(run: RunState, stage: SFTStage | RLStage) -> Checkpoint | None:
+    """The checkpoint that the stage began with; None where it began with the plan's own model."""
+    earlier = run.stages[: run.stages.index(stage.name)]
+    return latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
+
+
+def _first_policy(run: RunState, stage: SFTStage | RLStage) -> VisionLanguageModel:
+    """A copy of the model as the stage began with it, in memory of its own."""
+    policy = model_at(run.plan, _first_policy_at(run, stage), run.media, is_sharded=run.company is not None)
+    # Both see the same pictures: each is decoded and resized once.
+    policy.patches = run.model.patches
+    return policy
 
 
 def _imitation(run: RunState, stage: SFTStage, learner: PolicyLearner, first_step: int) -> Iterator[StepOutcome]:

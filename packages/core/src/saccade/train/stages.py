@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.chat.chat_model import ConnectedChat
 from saccade.evaluation.samples import default_cluster
-from saccade.evaluation.views import Views
 from saccade.media.resize import ViewRule
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec
@@ -14,6 +14,9 @@ from saccade.tasks.curriculum import TaskSampler
 from saccade.train.artefacts import Derive
 from saccade.train.stage_settings import RLSettings, SFTSettings, chosen
 from saccade.types import Attempt, Example, Json, SpokenConversation, Task
+
+if TYPE_CHECKING:
+    from saccade.evaluation.views import Views
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,7 @@ class Evaluate:
     """0 is greedy."""
     first_pass: EpisodeSpec | None = None
     """How boxes are asked for: a grounded protocol."""
-    views: Views | None = None
+    views: "Views | None" = None
     """Views of the second pass beside the original; one without crops and union is a plain evaluation."""
     samples: int = 1
     """How often each task is played; more than once gives pass rates, at a temperature above 0."""

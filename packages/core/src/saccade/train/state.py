@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -14,32 +15,33 @@ from saccade.config.tracking import TrackingSettings
 from saccade.engines.engine import Engine, EngineContext
 from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.processes import Company
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.identity import model_hash
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import UNANSWERED
-from saccade.rollout.players import ChatPlayer, SamplePlayer, TokenPlayer
+from saccade.rollout.players import SamplePlayer, TokenPlayer
 from saccade.runs.asking import AskedFile, AskingRecord, open_asked
-from saccade.runs.checkpoints import Checkpoint, latest_checkpoint, load_checkpoint, whole_checkpoint
+from saccade.runs.checkpoints import Checkpoint, load_checkpoint, whole_checkpoint
 from saccade.runs.directory import RunDirectory
 from saccade.runs.metrics import MetricsWriter
 from saccade.runs.position import Position
 from saccade.runs.progress import Progress
-from saccade.runs.restoring import open_saver
 from saccade.runs.runinfo import RunPaths, read_json_object
-from saccade.runs.saver import Saver
-from saccade.runs.trackers.following import Trackers, open_trackers
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
-from saccade.train.fleet import Fleet, PolicyRollouts, restarts_of, rollouts_of
-from saccade.train.leading import Orders
-from saccade.train.plan import EpisodeSpec, Plan, RLStage, ServedPolicy, SFTStage, Stage
+from saccade.train.plan import EpisodeSpec, Plan, RLStage, ServedPolicy, SFTStage
 from saccade.train.plan_record import asking_of
-from saccade.train.stage_learner import model_at
+from saccade.train.rollouts import PolicyRollouts, restarts_of, rollouts_of
 from saccade.types import Attempt, Json, Task
 from saccade.waiting import run_to_end
+
+if TYPE_CHECKING:
+    from saccade.learner.processes import Company
+    from saccade.runs.saver import Saver
+    from saccade.runs.trackers.following import Trackers
+    from saccade.train.fleet import Fleet
+    from saccade.train.leading import Orders
 
 
 @contextmanager
@@ -142,8 +144,8 @@ class MeasuringState:
     identity: Callable[[], Mapping[str, Json]]
     """Identity of the policy as it is now, for the keys of journals."""
     keeping: Keeping = Keeping()
-    trackers: Trackers = field(default_factory=Trackers)
-    saver: Saver | None = None
+    trackers: "Trackers | None" = None
+    saver: "Saver | None" = None
     summaries: dict[str, StageSummary] = field(default_factory=dict)
     passes: list[NamedPass] = field(default_factory=list)
     """Greedy passes since the last step of training; what is equal to one of them need not be played again."""
@@ -170,8 +172,10 @@ class RunState(MeasuringState):
     """Those who play the trajectories that are learned from."""
     asking: AskingRecord
     """How the plan asks; every checkpoint carries it."""
-    orders: Orders | None = None
-    """The way to the other ranks, where several learn together."""
+    company: "Company | None" = None
+    """The other ranks, where several learn together."""
+    orders: "Orders | None" = None
+    """The way to them, from the first stage on that learns."""
 
     def player_of(self, stage: str) -> SamplePlayer:
         return self.rollouts.player(stage) or self.player
@@ -195,9 +199,9 @@ def open_run(
     media: MediaStore,
     seed: int,
     progress: Progress,
-    company: Company | None = None,
+    company: "Company | None" = None,
     keeping: Keeping = Keeping(),
-    fleet: Fleet | None = None,
+    fleet: "Fleet | None" = None,
     tracking: TrackingSettings = TrackingSettings(),
 ) -> RunState:
     """The run as its newest whole checkpoint left it, with all that came later deleted; or a new one."""
@@ -242,7 +246,7 @@ def open_run(
         asking=asking,
         trained=read_trained_on(model.checkpoint),
         asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained, write=directory.sums.write_json),
-        orders=None if company is None else Orders(company, media),
+        company=company,
     )
 
 
@@ -256,17 +260,26 @@ def _goes_by(plan: Plan) -> Mapping[str, str]:
     }
 
 
-def _followed(metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPaths, stack: ExitStack) -> Trackers:
+def _followed(
+    metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPaths, stack: ExitStack
+) -> "Trackers | None":
     """The trackers of the settings, which have every record so far and are given each that comes."""
+    if not tracking.has_any:
+        return None
+    from saccade.runs.trackers.following import open_trackers
+
     trackers = stack.enter_context(open_trackers(tracking, paths, values=read_json_object(paths.settings)))
     trackers.catch_up(paths.metrics)
     metrics.follow(trackers.log)
     return trackers
 
 
-def _open_saver(tracking: TrackingSettings, directory: RunDirectory, stack: ExitStack) -> Saver | None:
-    saver = open_saver(tracking, directory.paths.root, is_resumed=directory.is_resumed)
-    return None if saver is None else stack.enter_context(saver)
+def _open_saver(tracking: TrackingSettings, directory: RunDirectory, stack: ExitStack) -> "Saver | None":
+    if not tracking.save_folder:
+        return None
+    from saccade.runs.restoring import open_saver
+
+    return stack.enter_context(open_saver(tracking, directory.paths.root, is_resumed=directory.is_resumed))
 
 
 def open_served(
@@ -282,6 +295,8 @@ def open_served(
     tracking: TrackingSettings = TrackingSettings(),
 ) -> MeasuringState:
     """The run whose policy is a server's model: evaluations alone, from the first on."""
+    from saccade.rollout.chat_player import ChatPlayer
+
     paths = directory.paths
     stages = tuple(stage.name for stage in plan.stages)
     directory.rewind(None, stages)
@@ -315,17 +330,3 @@ def _updates_until(plan: Plan, position: Position | None) -> int:
 def is_done(run: MeasuringState, position: Position) -> bool:
     """Whether the checkpoint that the run continues from is at this position or beyond."""
     return run.reached is not None and not position.is_after(run.reached.position, run.stages)
-
-
-def first_policy_at(run: RunState, stage: Stage) -> Checkpoint | None:
-    """The checkpoint that the stage began with; None where it began with the plan's own model."""
-    earlier = run.stages[: run.stages.index(stage.name)]
-    return latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
-
-
-def first_policy(run: RunState, stage: Stage) -> VisionLanguageModel:
-    """A copy of the model as the stage began with it, in memory of its own."""
-    policy = model_at(run.plan, first_policy_at(run, stage), run.media, is_sharded=run.orders is not None)
-    # Both see the same pictures: each is decoded and resized once.
-    policy.patches = run.model.patches
-    return policy

@@ -2,9 +2,8 @@
 
 import pytest
 
-from saccade.rewards.answers.kinds import right_by_kind
+from saccade.rewards.answers.kinds import options_in, right_by_kind
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.answers.options_in_text import options_in
 from saccade.tasks.rows.golds import infer_kind
 from saccade.types import AnswerKind, Task
 

@@ -10,8 +10,9 @@ from saccade.errors import MachineError, UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.rollout.batch import PlayedAs
+from saccade.rollout.chat_player import Conversation
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest
-from saccade.rollout.players import Conversation, TimedEnvironment
+from saccade.rollout.players import TimedEnvironment
 from saccade.rollout.trajectory import Result
 from saccade.serving.agent import AddGauge, PlayedEpisode, RequestSampling
 from saccade.serving.live import LiveChat, LiveEpisode

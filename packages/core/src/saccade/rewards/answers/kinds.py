@@ -21,9 +21,9 @@ where it is several of their letters, ``ACD``, one that has the same letters.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
-from saccade.rewards.answers.boxes import same_boxes
-from saccade.rewards.answers.options_in_text import options_in
+from saccade.answer_boxes import boxes_in, matched_ious
 from saccade.rewards.answers.replies import bare
 from saccade.rewards.answers.rules import (
     exact_match,
@@ -40,6 +40,12 @@ from saccade.types import Task
 MAX_ITEMS = 100
 _BETWEEN = re.compile(r"\s*[,;]\s*|\s+and\s+|\n+")
 _AROUND = "[](){} \t\n.\\$"
+_MARKS = (
+    re.compile(r"(?:^|(?<=[\s,;:?？，；：。]))[(（]([A-Z]|[a-z])[)）]\s*"),
+    re.compile(r"(?:^|(?<=[\s,;:?？，；：。]))([A-Z])(?:\.\s+|[．、]\s*)"),
+    re.compile(r"(?:^|(?<=[\s,;:?？，；：。]))([A-Z])[:)：]\s*"),
+)
+MAX_OPTION_CHARACTERS = 500
 
 
 def right_by_kind(task: Task, answer: str | None) -> bool:
@@ -118,3 +124,52 @@ def _same_items(given: Sequence[str], wanted: Sequence[str]) -> bool:
 
 def _same_item(given: str, wanted: str) -> bool:
     return exact_match(given, wanted) or math_equal(given, wanted) or same_words(given, wanted)
+
+
+def box_credit(prediction: str, gold: str) -> float:
+    """The sum of the matched IoUs over the number of boxes, of the side that has more; 0.0 where there is none.
+
+    Both are in pixels of the original. Boxes beyond the right ones, copies too, lower the credit.
+    """
+    given, wanted = boxes_in(prediction) or boxes_in(bare(prediction)), boxes_in(gold)
+    if not given or not wanted:
+        return 0.0
+    return sum(matched_ious(given, wanted)) / max(len(given), len(wanted))
+
+
+def same_boxes(prediction: str, gold: str, min_iou: float) -> bool:
+    """Whether each right box is met by a box of its own, at this IoU or better, and there is no other box."""
+    given, wanted = boxes_in(prediction) or boxes_in(bare(prediction)), boxes_in(gold)
+    if not given or not wanted or len(given) != len(wanted):
+        return False
+    overlaps = matched_ious(given, wanted)
+    return len(overlaps) == len(wanted) and min(overlaps) >= min_iou
+
+
+@lru_cache(maxsize=4096)
+def options_in(question: str) -> tuple[str, ...]:
+    """The texts of the options A, B, C, … in their order; empty where the question marks fewer than two."""
+    marks = option_marks(question)
+    ends = [*(match.start() for match in marks[1:]), len(question)]
+    # What follows the last option, such as a request for the form of the answer, is none of it.
+    texts = [question[match.end() : end].split("\n")[0].strip(" \t,;") for match, end in zip(marks, ends)]
+    return tuple(texts) if all(0 < len(text) <= MAX_OPTION_CHARACTERS for text in texts) else ()
+
+
+def option_marks(question: str) -> tuple[re.Match[str], ...]:
+    """The marks A, B, C, … before the options, the letter as group 1; none where there are fewer than two.
+
+    All marks have one form, letters come in order and once each; the last series of a form counts. Letters in brackets
+    go before others, and of these the series that begins first: in ``A: Plan A. It is cheap, B: Plan B.`` the full
+    stops mark nothing.
+    """
+    in_brackets, *others = (_last_series(mark, question) for mark in _MARKS)
+    return in_brackets or min(filter(None, others), key=lambda series: series[0].start(), default=())
+
+
+def _last_series(mark: re.Pattern[str], question: str) -> tuple[re.Match[str], ...]:
+    marks = list(mark.finditer(question))
+    start = max((place for place, match in enumerate(marks) if match[1].upper() == "A"), default=len(marks))
+    series = tuple(marks[start:])
+    in_order = [chr(ord("A") + place) for place in range(len(series))]
+    return series if len(series) > 1 and [match[1].upper() for match in series] == in_order else ()

@@ -32,9 +32,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from saccade.quantities import parse_integer
-from saccade.rewards.answers.boxes import box_credit
 from saccade.rewards.answers.expressions import evaluate
-from saccade.rewards.answers.kinds import right_by_kind
+from saccade.rewards.answers.kinds import box_credit, right_by_kind
 from saccade.rewards.answers.rules import (
     anls,
     exact_match,

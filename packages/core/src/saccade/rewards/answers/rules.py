@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from rapidfuzz.distance import Levenshtein
 
 from saccade.quantities import FRACTION, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
-from saccade.rewards.answers.doubts import doubts_of
 from saccade.rewards.answers.expressions import (
     MAX_EXPRESSION_CHARACTERS,
     evaluate,
@@ -19,7 +18,7 @@ from saccade.rewards.answers.expressions import (
     normal_form,
     same_expression,
 )
-from saccade.rewards.answers.replies import bare, stated_quantity, yes_or_no
+from saccade.rewards.answers.replies import bare, doubts_of, stated_quantity, yes_or_no
 
 __all__ = ["anls", "exact_match", "is_nearly", "math_equal", "multiple_choice", "relative_numeric", "relaxed_accuracy"]
 

@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from saccade.chat.chat_model import API_KEY_VARIABLE, ChatServerSettings, ConnectedChat, connect
-from saccade.chat.resources import ChatMeter
+from saccade.chat.chat_model import API_KEY_VARIABLE, ChatMeter, ChatServerSettings, ConnectedChat, connect
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
-from saccade.rewards.judges.consistency import ConsistencyJudge, Ensemble
 from saccade.rewards.reward import AccuracyJudge
+
+if TYPE_CHECKING:
+    from saccade.rewards.judges.consistency import ConsistencyJudge
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -61,7 +62,7 @@ class JudgeSettings:
 class Judges:
     """The judges of a run, what must be open while they are asked, and what was asked of them since the last look."""
 
-    consistency: ConsistencyJudge | None = None
+    consistency: "ConsistencyJudge | None" = None
     accuracy: AccuracyJudge | None = None
     resources: tuple[AbstractContextManager[object], ...] = ()
     meters: Callable[[], Mapping[str, float]] = field(default_factory=lambda: ChatMeter("judge", ()))
@@ -72,7 +73,7 @@ def judges(
     *,
     judges_consistency: bool,
     judges_answers: bool,
-    exact: ConsistencyJudge | None,
+    exact: "ConsistencyJudge | None",
     media: MediaStore,
     seed: int,
 ) -> Judges:
@@ -86,6 +87,7 @@ def judges(
                 "(saccade train ivgr:tiny); judge your own with judge.kind=server or checkpoint"
             )
         return Judges(consistency=exact if judges_consistency else None)
+    from saccade.rewards.judges.consistency import Ensemble
     from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge
 
     models = _servers(settings, media) if settings.kind == "server" else _checkpoints(settings, media)

@@ -20,7 +20,6 @@ from saccade.media.store import MediaStore
 from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
 from saccade.runs.runinfo import RunPaths, read_json_object
-from saccade.runs.save_folder import SaveFolder
 from saccade.runs.trackers.tracker import TrackedRun, Tracker
 from saccade.types import Attempt, Json
 
@@ -126,6 +125,8 @@ def check_trackers(settings: TrackingSettings) -> None:
     for name in _asked_for(settings):
         _kind(name)
     if settings.save_folder:
+        from saccade.runs.save_folder import SaveFolder
+
         SaveFolder(settings.save_folder)
 
 

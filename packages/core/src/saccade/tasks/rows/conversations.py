@@ -7,16 +7,21 @@ of its own (``GOLD_KEYS``), or else it is the last thing that the assistant says
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, optional_text
+from saccade.tasks.rows.fields import (
+    IMAGE_MARKER,
+    Row,
+    RowError,
+    RowValue,
+    final_answer,
+    is_worked,
+    listed,
+    optional_text,
+)
 from saccade.tasks.rows.grounding import with_objects
+from saccade.tasks.rows.layouts import GOLD_KEYS, MESSAGE_KEYS, holds_messages
 from saccade.tasks.rows.messages import RowMessage, joined, messages_of, with_parts_pictures
 from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 from saccade.tasks.rows.problems import gold_of
-from saccade.tasks.rows.texts import IMAGE_MARKER, final_answer, is_worked
-
-MESSAGE_KEYS = ("conversations", "messages", "message", "message_list", "conversation", "dialogue", "texts")
-GOLD_KEYS = ("solution", "answer", "ground_truth", "answers")
-"""Where a conversation that is to be answered has its right answer."""
 
 
 def conversation(row: Row) -> tuple[str, list[tuple[str, str]]]:
@@ -31,15 +36,6 @@ def conversation(row: Row) -> tuple[str, list[tuple[str, str]]]:
 def message_key(row: Row) -> str:
     """The key under which a row has messages, a list or JSON text."""
     return next((key for key in MESSAGE_KEYS if holds_messages(row.get(key))), MESSAGE_KEYS[0])
-
-
-def holds_messages(value: RowValue) -> bool:
-    is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
-    return is_list or (isinstance(value, str) and value.lstrip().startswith("[{"))
-
-
-def holds_conversation(row: Row) -> bool:
-    return any(holds_messages(row.get(key)) for key in MESSAGE_KEYS)
 
 
 def read_sharegpt(row: Row) -> RowParts:

@@ -1,29 +1,11 @@
 """Questions that Saccade exported for other programs, read back: their ground truth holds all that they ask."""
 
-import json
 from collections.abc import Mapping
 
 from saccade.tasks.rows.fields import Row, RowError, RowValue, mapping
+from saccade.tasks.rows.layouts import ground_truth_in
 from saccade.tasks.rows.messages import messages_of, with_parts_pictures
 from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
-
-_KEYS = {"question", "answer", "answer_kind", "tolerance", "choices", "accepted"}
-
-
-def ground_truth_in(row: Row) -> Mapping[str, RowValue] | None:
-    """The ground truth of an exported question, wherever its form has it; None for any other row."""
-    reward = row.get("reward_model")
-    inner = reward.get("ground_truth") if isinstance(reward, Mapping) else None
-    places = (row.get("ground_truth"), row.get("answer"), inner)
-    for text in places:
-        if isinstance(text, str) and text.startswith('{"answer": '):
-            try:
-                value = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, Mapping) and value.keys() >= _KEYS:
-                return mapping(value, "ground_truth")
-    return None
 
 
 def read_exported(row: Row) -> RowParts:

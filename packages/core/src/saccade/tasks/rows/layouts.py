@@ -26,29 +26,63 @@ question itself where ``problem`` is empty; ``question`` is not read, as it may 
 letter names. So TreeVGR-RL-37K, which has ``problem`` alone, and iVGR-RL-51K ask the same question by the same id.
 """
 
+import json
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from functools import cache
+from importlib import import_module
 
-from saccade.tasks.rows.conversations import GOLD_KEYS, holds_conversation, read_alpaca, read_sharegpt, read_trl
-from saccade.tasks.rows.exported import ground_truth_in, read_exported
-from saccade.tasks.rows.fields import Row, RowError
-from saccade.tasks.rows.nearest import refusal, renaming
+from saccade.tasks.rows.fields import Row, RowError, RowValue, mapping
 from saccade.tasks.rows.parts import RowParts
-from saccade.tasks.rows.problems import PLAIN_ANSWERS, read_easyr1, read_plain, read_video_r1
-from saccade.tasks.rows.verl import read_verl
+from saccade.tasks.rows.problems import PLAIN_ANSWERS
 
-LAYOUTS: Mapping[str, Callable[[Row], RowParts]] = MappingProxyType(
-    {
-        "plain": read_plain,
-        "easyr1": read_easyr1,
-        "verl": read_verl,
-        "sharegpt": read_sharegpt,
-        "video_r1": read_video_r1,
-        "trl": read_trl,
-        "alpaca": read_alpaca,
-        "exported": read_exported,
-    }
-)
+LAYOUTS = {
+    "plain": "problems:read_plain",
+    "easyr1": "problems:read_easyr1",
+    "verl": "verl:read_verl",
+    "sharegpt": "conversations:read_sharegpt",
+    "video_r1": "problems:read_video_r1",
+    "trl": "conversations:read_trl",
+    "alpaca": "conversations:read_alpaca",
+    "exported": "exported:read_exported",
+}
+"""The module beside this one that reads a layout, imported with the first row of it, and its function."""
+MESSAGE_KEYS = ("conversations", "messages", "message", "message_list", "conversation", "dialogue", "texts")
+GOLD_KEYS = ("solution", "answer", "ground_truth", "answers")
+"""Where a conversation that is to be answered has its right answer."""
+_EXPORTED_KEYS = {"question", "answer", "answer_kind", "tolerance", "choices", "accepted"}
+
+
+@cache
+def reader_of(layout: str) -> Callable[[Row], RowParts]:
+    """What reads the rows of a layout."""
+    module, _, name = LAYOUTS[layout].partition(":")
+    read: Callable[[Row], RowParts] = getattr(import_module(f"saccade.tasks.rows.{module}"), name)
+    return read
+
+
+def holds_messages(value: RowValue) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return is_list or (isinstance(value, str) and value.lstrip().startswith("[{"))
+
+
+def holds_conversation(row: Row) -> bool:
+    return any(holds_messages(row.get(key)) for key in MESSAGE_KEYS)
+
+
+def ground_truth_in(row: Row) -> Mapping[str, RowValue] | None:
+    """The ground truth of an exported question, wherever its form has it; None for any other row."""
+    reward = row.get("reward_model")
+    inner = reward.get("ground_truth") if isinstance(reward, Mapping) else None
+    places = (row.get("ground_truth"), row.get("answer"), inner)
+    for text in places:
+        if isinstance(text, str) and text.startswith('{"answer": '):
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, Mapping) and value.keys() >= _EXPORTED_KEYS:
+                return mapping(value, "ground_truth")
+    return None
 
 
 def detect(row: Row) -> str | None:
@@ -76,6 +110,8 @@ def detect(row: Row) -> str | None:
 
 def unknown_layout(row: Row) -> RowError:
     """Why a row fits no layout, and what to rename in it."""
+    from saccade.tasks.rows.nearest import refusal
+
     return RowError("", refusal(row, tuple(LAYOUTS)))
 
 
@@ -83,5 +119,7 @@ def with_renaming(error: RowError, row: Row) -> RowError:
     """The error of a row without an answer or a question, with the key that may be meant."""
     if error.key not in ("answer", "question") or not error.why.startswith(("there is no answer", "is missing")):
         return error
+    from saccade.tasks.rows.nearest import renaming
+
     other = renaming(row, "question", "answer").get(error.key)
     return error if other is None else RowError(error.key, f"{error.why}; rename `{other}` to `{error.key}`")

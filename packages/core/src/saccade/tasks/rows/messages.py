@@ -6,8 +6,17 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from saccade.tasks.rows.fields import Row, RowError, RowValue, kind_of, listed, literal, mapping
-from saccade.tasks.rows.texts import IMAGE_MARKER, VIDEO_MARKER
+from saccade.tasks.rows.fields import (
+    IMAGE_MARKER,
+    VIDEO_MARKER,
+    Row,
+    RowError,
+    RowValue,
+    kind_of,
+    listed,
+    literal,
+    mapping,
+)
 
 Role = Literal["system", "user", "assistant", "tool"]
 """``tool`` is a call or its result, and whatever role is unknown."""

@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from saccade.errors import UserError
-from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, optional_number, optional_text
+from saccade.tasks.rows.fields import (
+    Row,
+    RowError,
+    RowValue,
+    listed,
+    literal,
+    optional_number,
+    optional_text,
+    without_markers,
+)
 from saccade.tasks.rows.pages import RowScope, read_scope
-from saccade.tasks.rows.texts import without_markers
 from saccade.tasks.rows.videos import EVENT_KEYS, RowVideo, find_video
 from saccade.types import AnswerKind
 

@@ -4,9 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, optional_text, required_text
+from saccade.tasks.rows.fields import (
+    Row,
+    RowError,
+    RowValue,
+    final_answer,
+    is_worked,
+    listed,
+    optional_text,
+    required_text,
+    without_markers,
+)
 from saccade.tasks.rows.parts import RowParts, pictures, row_parts
-from saccade.tasks.rows.texts import final_answer, is_worked, without_markers
 
 TEXTUAL = "textual"
 """The protocol that asks in ``query``'s words."""

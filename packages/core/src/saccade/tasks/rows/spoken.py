@@ -20,8 +20,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.tasks.rows.calls import call_of, tools_of
-from saccade.tasks.rows.conversations import GOLD_KEYS, alpaca_messages, holds_messages, message_key
+from saccade.tasks.rows.conversations import alpaca_messages, message_key
 from saccade.tasks.rows.fields import (
+    IMAGE_MARKER,
+    QWEN_MARKER,
+    VIDEO_MARKER,
     Row,
     RowError,
     RowValue,
@@ -33,9 +36,9 @@ from saccade.tasks.rows.fields import (
     short,
 )
 from saccade.tasks.rows.images import ImageReader
+from saccade.tasks.rows.layouts import GOLD_KEYS, holds_messages
 from saccade.tasks.rows.messages import ROLES, content_of, thought_of, turns_of
 from saccade.tasks.rows.parts import with_pictures
-from saccade.tasks.rows.texts import IMAGE_MARKER, QWEN_MARKER, VIDEO_MARKER
 from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage, Task, ToolCall
 
 MAX_MESSAGES = 1000

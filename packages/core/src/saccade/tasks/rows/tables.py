@@ -12,12 +12,10 @@ from saccade.errors import UserError, missing_extra
 from saccade.plain_files import check_plain, check_plain_below, plain_bytes
 from saccade.tasks.rows.card import refuse_outside_files
 from saccade.tasks.rows.fields import NumberedRow, Row
+from saccade.tasks.splits import is_saved_dataset
 
 ROWS_AT_ONCE = 64
 """Rows in memory together; each may carry its images' bytes."""
-
-SAVED_DATASET_FILES = ("dataset_dict.json", "state.json")
-"""One of them marks a saved data set; ``dataset_info.json`` does not, LLaMA-Factory writes one too."""
 
 
 class _Table(Protocol):
@@ -45,11 +43,6 @@ def parquet_rows(path: Path) -> Iterator[NumberedRow]:
                     yield NumberedRow(number, row)
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: cannot be read as parquet after row {number} ({error})") from error
-
-
-def is_saved_dataset(directory: Path) -> bool:
-    """Whether ``datasets.save_to_disk`` wrote this directory."""
-    return any((directory / name).is_file() for name in SAVED_DATASET_FILES)
 
 
 def dataset_rows(name: str, split: str | None, config: str | None = None) -> Iterator[NumberedRow]:

@@ -6,7 +6,7 @@ Each sentence says what the record shows, by rules; none guesses at what the mod
 import json
 from collections.abc import Iterator, Sequence
 
-from saccade.evaluation.reasons import WHOLE
+from saccade.evaluation.crops import WHOLE
 from saccade.geometry import Box
 from saccade.types import Attempt, Malformed, ToolCall, Turn
 from saccade.viewer.outcomes import verdict

@@ -15,8 +15,7 @@ import pyarrow as pa
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.runs.position import Position
-from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import Rows
+from saccade.runs.segments import RecordPlace, Rows
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import Fields, as_number, foreign_row
 from saccade.viewer.store.formats import Indexed, RecordFormat

@@ -14,8 +14,7 @@ from saccade.evaluation.index_rows import index_row
 from saccade.plain_files import open_plain
 from saccade.runs.position import Position
 from saccade.runs.record_lines import TokenCounts
-from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
-from saccade.runs.segments import IndexRow, Rows
+from saccade.runs.segments import MAX_LINE_BYTES, IndexRow, RecordPlace, Rows
 from saccade.types import Attempt, Json
 from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.formats import Indexed, RecordFormat

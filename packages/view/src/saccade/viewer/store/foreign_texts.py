@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from saccade.plain_files import open_plain
-from saccade.runs.record_places import MAX_LINE_BYTES
+from saccade.runs.segments import MAX_LINE_BYTES
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import Fields, first_object, index_records, open_record, verl_attempt
 from saccade.viewer.store.formats import RecordFormat

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from saccade.errors import UserError
 from saccade.plain_files import check_plain
 from saccade.runs.position import Position
-from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import Rows
+from saccade.runs.segments import RecordPlace, Rows
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import as_number, digest, foreign_row
 from saccade.viewer.store.formats import Indexed, RecordFormat

@@ -11,8 +11,7 @@ from saccade.codec.wrong import BrokenRecordError
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.runs.position import Position
-from saccade.runs.record_places import MAX_LINE_BYTES, RecordPlace
-from saccade.runs.segments import Rows
+from saccade.runs.segments import MAX_LINE_BYTES, RecordPlace, Rows
 from saccade.runs.task_json import task_from_json
 from saccade.runs.trajectory_json import trajectory_from_json
 from saccade.types import Attempt

@@ -14,8 +14,7 @@ from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
 from saccade.plain_files import check_plain
 from saccade.runs.position import Position
-from saccade.runs.record_places import RecordPlace
-from saccade.runs.segments import MAX_TERMS, TERM_PREFIX, VERSION, Kind, SegmentInfo
+from saccade.runs.segments import MAX_TERMS, TERM_PREFIX, VERSION, Kind, RecordPlace, SegmentInfo
 from saccade.types import Json
 
 _MAX_SEGMENT_BYTES = 2 << 30
