@@ -1,10 +1,13 @@
 """The packages of the repository: no import goes the wrong way, each can be had without those above it."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import grimp
@@ -65,6 +68,25 @@ def test_all_packages_have_one_version() -> None:
     assert all(need.endswith(f"=={__version__}") for need in pins if "==" in need)
     names = {f"saccade-{source.parent.name}" for source in SOURCES}
     assert {need.split("=")[0].split("[")[0] for need in whole["dependencies"]} == names
+
+
+@pytest.mark.parametrize("package", ["base", "gym", "readers", "sandbox"])
+def test_what_can_be_had_alone_names_all_that_it_imports(package: str) -> None:
+    named = set[str]()
+    for name in (package, *dependencies()[package]):
+        text = (ROOT / "packages" / name / "pyproject.toml").read_text(encoding="utf-8")
+        named |= {need.lower() for need in re.findall(r'"([\w-]+)[\[<>=;"]', text)}
+    # The first two are read by type checkers alone; matplotlib brings the third.
+    named |= {"_typeshed", "starlette", "fonttools"}
+    owners, foreign = packages_distributions(), set[str]()
+    for file in (ROOT / "packages" / package / "src" / "saccade").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                foreign |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                foreign.add(node.module.partition(".")[0])
+    foreign -= {*sys.stdlib_module_names, "saccade"}
+    assert [name for name in sorted(foreign) if not named & {one.lower() for one in owners.get(name, [name])}] == []
 
 
 def test_the_core_runs_without_the_other_parts_and_says_what_is_missing() -> None:

@@ -44,30 +44,38 @@ class RefusalError(MachineError):
     """
 
 
+_EXTRA_OF_PACKAGE = {
+    "gym": ("saccade-gym", "looks"),
+    "readers": ("saccade-readers", "geometry,ocr"),
+    "sandbox": ("saccade-sandbox", "code"),
+    "video": ("saccade-base", "video"),
+}
+"""Extras that one package has: it may be installed without the rest."""
+
+
 def install_command(extra: str) -> str:
     """The command that brings an extra of this project, as messages say it: without a clone, by its packages."""
     if not (Path(__file__).parents[2] / "pyproject.toml").is_file():
-        return pip_command("saccade-vlm", extra)
+        return pip_command(*_EXTRA_OF_PACKAGE.get(extra, ("saccade-vlm", extra)))
     return f'pip install -e ".[{extra}]" in a clone of Saccade'
 
 
 def pip_command(distribution: str, extra: str) -> str:
-    """The command that installs what an extra of a distribution asks for, of packages of others alone."""
+    """The command that installs what extras (by commas) of a distribution ask for, of packages of others alone."""
     return shlex.join(["pip", "install", *_needs_of(distribution, extra)])
 
 
 def _needs_of(distribution: str, extra: str) -> list[str]:
-    """What an extra of Saccade or of one of its packages asks for, of others alone."""
+    """What extras of Saccade or of one of its packages ask for, of others alone."""
     from importlib.metadata import PackageNotFoundError, requires
 
     needs: list[str] = []
     with suppress(PackageNotFoundError):
         for line in requires(distribution) or ():
             need, _, where = line.replace("'", '"').partition(";")
-            if f'extra == "{extra}"' in where:
+            if any(f'extra == "{one}"' in where for one in extra.split(",")):
                 own = re.fullmatch(r"(saccade-\w+)\[(.+)\]", need.strip())
-                inner = own[2].split(",") if own else ()
-                needs += [one for name in inner for one in _needs_of(own[1], name)] if own else [need.strip()]
+                needs += _needs_of(own[1], own[2]) if own else [need.strip()]
     return needs or [f"{distribution}[{extra}]"]
 
 

@@ -84,7 +84,7 @@ def usable_packages() -> Entries:
 
 
 def _needs(package: Distribution) -> list[str]:
-    # It comes with transformers; the warm parent must not load it.
+    # The warm parent must not load it.
     from packaging.requirements import Requirement
 
     needs = [Requirement(line) for line in package.requires or ()]
