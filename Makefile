@@ -33,6 +33,8 @@ $(READY): pyproject.toml $(wildcard packages/*/pyproject.toml) constraints.txt h
 	grep '^pip==' hashes.txt | $(INSTALL) --upgrade --requirement /dev/stdin
 	# Any build of torch will do (one that is here, an index's or a folder's), and each has a hash of its own.
 	$(INSTALL) --no-deps --constraint constraints.txt torch
+	# Replaced by a later install, the one wheel of before would take the command `saccade` of its successor along.
+	$(BIN)/python -m pip uninstall -qq --yes --disable-pip-version-check saccade-vlm
 	$(PIP) $(PACKAGES) '.[dev]'
 	# Trackio asks for an older Pillow than it needs, TextArena for chess (GPL), which its games for one player do without.
 	$(PIP) --no-deps trackio textarena
