@@ -44,6 +44,8 @@ def errors_of_own(path: Path, hint: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         said = error.msg if isinstance(error, SyntaxError) else str(error)
+        if isinstance(error, ImportError) and error.name == "saccade":
+            said += "; names are in modules of saccade: from saccade.types import Task; Box is in saccade.geometry"
         raise UserError(f"{_place_of(error, path)}: {type(error).__name__}: {said}{hint}") from error
 
 
