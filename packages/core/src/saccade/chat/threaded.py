@@ -120,12 +120,12 @@ class ChatThread:
 
         async def asked() -> T:
             async with places:
-                return await self._asked(ask)
+                return await self._ask_guarded(ask)
 
         # To stop waiting also stops the request.
         return await asyncio.wrap_future(thread.submit(asked()))
 
-    async def _asked(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
+    async def _ask_guarded(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         passed = self._breaker.enter()
         try:
             answered = await ask()

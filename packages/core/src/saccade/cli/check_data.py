@@ -98,12 +98,12 @@ def _check_questions(context: "RecipeContext", split: str | None, rows: int) -> 
     splits = splits_of(context.data)
     if splits:
         click.echo(f"{context.data}: {described(splits)}")
-    has_weak = [_checked(context, name, rows) for name in ([split] if split or not splits else splits)]
+    has_weak = [_print_split(context, name, rows) for name in ([split] if split or not splits else splits)]
     if any(has_weak):
         click.get_current_context().exit(1)
 
 
-def _checked(context: "RecipeContext", split: str | None, rows: int) -> bool:
+def _print_split(context: "RecipeContext", split: str | None, rows: int) -> bool:
     """Prints what a split holds; whether a gold of it is weak."""
     from saccade.config.context import read_split, warn_of_bad_rows
     from saccade.config.gold_check import describe_kinds, weak_golds

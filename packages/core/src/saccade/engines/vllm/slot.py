@@ -54,7 +54,7 @@ class VllmSlot:
         self._rules.check(self, ids, images, sampling)
         self.seed = sampling.seed
         self.ids, self.images = list(ids), list(images)
-        self._asking = asyncio.create_task(self._continued(sampling))
+        self._asking = asyncio.create_task(self._sample_to_stop(sampling))
         try:
             done = await self._asking
         except asyncio.CancelledError:
@@ -74,7 +74,7 @@ class VllmSlot:
         if self._asking is not None:
             self._asking.cancel()
 
-    async def _continued(self, sampling: Sampling) -> Completion:
+    async def _sample_to_stop(self, sampling: Sampling) -> Completion:
         """The turn, ended where our own ``StopFinder`` ends it."""
         stops = StopFinder(sampling.stop)
         said: list[int] = []
