@@ -46,14 +46,14 @@ def grounded_protocol(
     *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
 ) -> ChatProtocol:
     """iVGR's grounded protocol: one turn of reasoning with boxes, then the answer."""
-    return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=False)
+    return _grounded_protocol(style=style, max_turns=max_turns, form=form, offers_tools=False)
 
 
 def grounded_with_crop_protocol(
     *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
 ) -> ChatProtocol:
     """iVGR's grounded protocol over several turns with tools to look closer: the paper's future work."""
-    return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=True)
+    return _grounded_protocol(style=style, max_turns=max_turns, form=form, offers_tools=True)
 
 
 def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
@@ -80,7 +80,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
     )
 
 
-def _grounded(*, style: Style, max_turns: int | None, form: BoxForm, offers_tools: bool) -> ChatProtocol:
+def _grounded_protocol(*, style: Style, max_turns: int | None, form: BoxForm, offers_tools: bool) -> ChatProtocol:
     protocol = marked_protocol(
         name=f"{GROUNDED}_with_crop" if offers_tools else GROUNDED,
         marks=MarkInstructions(

@@ -92,7 +92,7 @@ def evaluation(
         limits = EpisodeSpec(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
         return ways.episodes(protocol, recorded, limits)
 
-    played = _asked(settings, ways, episodes, has_looks=bool(looks))
+    played = _single_looks(settings, ways, episodes, has_looks=bool(looks))
     ways.check(list(played.values()))
     if ways.notice:
         logger.warning("%s", ways.notice)
@@ -174,7 +174,7 @@ def _ordered(words: Sequence[ViewWord]) -> tuple[ViewWord, ...]:
     return view_words(",".join(words))
 
 
-def _asked(
+def _single_looks(
     settings: EvaluationSettings, ways: Ways, episodes: MakeEpisodes, *, has_looks: bool
 ) -> Mapping[str, EpisodeSpec]:
     """The evaluations that look once, by name, and how they are played."""
