@@ -160,7 +160,7 @@ class _Group:
         """What the first learner gives. Raises what it raises, or ``LostRanksError`` when a process has died."""
         until_s = math.inf
         while True:
-            for rank in self._ended(POLL_S):
+            for rank in self._ended_ranks(POLL_S):
                 result = self._part_of(rank)
                 if rank == 0:
                     return self._leads(result)
@@ -169,7 +169,7 @@ class _Group:
             if time.monotonic() > until_s:
                 raise MachineError("a learner has failed, and the first one did not end; continue with --resume")
 
-    def _ended(self, within_s: float) -> list[int]:
+    def _ended_ranks(self, within_s: float) -> list[int]:
         done, _ = ray.wait(list(self._parts.values()), num_returns=1, timeout=within_s)
         return sorted(rank for rank, part in self._parts.items() if part in done)
 
@@ -184,7 +184,7 @@ class _Group:
         if not isinstance(result.error, UserError):
             # A peer that noticed a death speaks before Ray does.
             until_s = time.monotonic() + DEATH_IS_TOLD_S
-            while self._parts and (ended := self._ended(max(0.0, until_s - time.monotonic()))):
+            while self._parts and (ended := self._ended_ranks(max(0.0, until_s - time.monotonic()))):
                 for rank in ended:
                     self._part_of(rank)
         raise result.error
