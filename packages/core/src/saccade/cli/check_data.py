@@ -90,14 +90,14 @@ def _check_conversations(context: "RecipeContext", rows: int) -> None:
 
 def _check_questions(context: "RecipeContext", split: str | None, rows: int) -> None:
     from saccade.tasks.sources import splits_of
-    from saccade.tasks.splits import described
+    from saccade.tasks.splits import split_list
 
     assert context.data is not None
     if context.box_frame is not None:
         click.echo(f"Boxes of answers in {context.box_frame} are shown in pixels of the picture as it is stored.")
     splits = splits_of(context.data)
     if splits:
-        click.echo(f"{context.data}: {described(splits)}")
+        click.echo(f"{context.data}: {split_list(splits)}")
     has_weak = [_print_split(context, name, rows) for name in ([split] if split or not splits else splits)]
     if any(has_weak):
         click.get_current_context().exit(1)

@@ -24,12 +24,12 @@ _IS_NAME = re.compile(r"[a-z0-9_-]+(:[a-z0-9_]+)?")
 
 def recipe_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Shipped recipes, those beside a module's own (``ivgr:tiny``) once their module is written; else files."""
-    from saccade.entry_points import named
+    from saccade.entry_points import offers_by_name
 
     names = (
         _find_cached("recipes", _recipe_names) if ":" not in incomplete else _find_cached("all-recipes", _all_recipes)
     )
-    names = [*names, *named("saccade.recipes", {})]
+    names = [*names, *offers_by_name("saccade.recipes", {})]
     return _beginning(names, incomplete) or [CompletionItem(incomplete, type="file")]
 
 

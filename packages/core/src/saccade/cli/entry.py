@@ -10,7 +10,7 @@ import click
 
 from saccade.characters import shell_words
 from saccade.cli.commands import saccade
-from saccade.cli.shown import shown, shown_on, shown_output
+from saccade.cli.shown import printable, shown_on, shown_output
 from saccade.errors import SaccadeError, UserError, pip_command
 
 USER_ERROR, MACHINE_ERROR, INTERRUPTED = 2, 3, 130
@@ -71,7 +71,7 @@ def _report_os_error(error: OSError) -> int:
 def _report_failure(message: str, status: int) -> int:
     if os.environ.get("SACCADE_TRACEBACK") == "1":
         traceback.print_exc()
-    click.echo(f"saccade: {shown(message)}", err=True)
+    click.echo(f"saccade: {printable(message)}", err=True)
     return status
 
 

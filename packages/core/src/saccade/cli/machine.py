@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.shown import shown
+from saccade.cli.shown import printable
 from saccade.errors import MachineError, SaccadeError, UserError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _look_at_model(path: Path) -> None:
 
 
 def _fetch(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = False) -> Path:
-    from saccade.interop.hub import CONFIGURATION, fetched, fetched_data
+    from saccade.interop.hub import CONFIGURATION, fetch_repository, fetched_data
 
     def of_hub(fetch: Callable[[], Path]) -> Path:
         try:
@@ -92,12 +92,12 @@ def _fetch(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = Fal
 
     if option != "--model":
         return of_hub(lambda: fetched_data(name))
-    folder = of_hub(lambda: fetched(name, "model", only=CONFIGURATION))
+    folder = of_hub(lambda: fetch_repository(name, "model", only=CONFIGURATION))
     if not is_base:
         # One that is an adapter itself is refused below.
         _fetch_base(folder, is_loaded=is_loaded)
     _look_at_model(folder)
-    return of_hub(lambda: fetched(name, "model")) if is_loaded else folder
+    return of_hub(lambda: fetch_repository(name, "model")) if is_loaded else folder
 
 
 def _fetch_base(folder: Path, *, is_loaded: bool) -> None:
@@ -131,6 +131,6 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            click.echo(shown(self.format(record)), err=True)
+            click.echo(printable(self.format(record)), err=True)
         except (OSError, ValueError):
             self.setLevel(logging.CRITICAL + 1)

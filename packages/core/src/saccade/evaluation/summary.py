@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
-from saccade.evaluation.figure import MeasuredFigure, logger, measured
+from saccade.evaluation.figure import MeasuredFigure, logger, measure_figures
 from saccade.evaluation.samples import Belonging
 from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
@@ -138,7 +138,7 @@ def summarise(
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
         unfinished=unfinished(trajectory for _, trajectory in everything),
         tools=tool_use(played),
-        figures=measured(played, tell),
+        figures=measure_figures(played, tell),
     )
 
 

@@ -47,7 +47,7 @@ def hub_name(text: str) -> HubName | None:
     return None if match is None else HubName(match["repo"], match["revision"], match["split"])
 
 
-def fetched(name: HubName, kind: Kind, *, only: Sequence[str] | None = None) -> Path:
+def fetch_repository(name: HubName, kind: Kind, *, only: Sequence[str] | None = None) -> Path:
     """The folder in the hub's cache that holds a repository at one commit; files that are there are not fetched again.
 
     Of files by ``only`` these names alone are fetched. ``UserError`` where there is no such repository or revision, or
@@ -74,7 +74,7 @@ def fetched_data(name: HubName) -> Path:
     The folder itself where task files lie at its top; with a split, or where they lie deeper, the same by the rules of
     the ``datasets`` library (``hf:FOLDER[:SPLIT]``).
     """
-    folder = fetched(name, "dataset")
+    folder = fetch_repository(name, "dataset")
     if name.split is None and task_files(folder):
         return folder
     return Path(f"{HUB_PREFIX}{folder}{f':{name.split}' if name.split else ''}")

@@ -16,7 +16,7 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.learner.meeting import meet, on_this_machine
-from saccade.learner.ranks import ProcessRanks, said
+from saccade.learner.ranks import ProcessRanks, error_words
 from saccade.learner.sharding import Sharding, Wrap
 from saccade.models.loading import first_line
 
@@ -67,7 +67,7 @@ class Company(ProcessRanks):
         except PeerError:
             raise
         except BaseException as error:
-            rank, kind, message = self._first_failure((self.rank, _kind(error), said(error)))
+            rank, kind, message = self._first_failure((self.rank, _kind(error), error_words(error)))
             if isinstance(error, SaccadeError) or (isinstance(error, KeyboardInterrupt) and kind == _STOPPED):
                 raise
             # What a collective raises when a peer is gone says nothing; nor does the signal that a launcher sends then.
@@ -119,7 +119,7 @@ def _kind(error: BaseException) -> str:
 
 
 @contextmanager
-def joined(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Company]:
+def join_company(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Company]:
     """The processes that ``torch.distributed.run`` started together, on CPUs by gloo and on GPUs by NCCL.
 
     No wait is without an end: those inside a step have ``timeout_s``. When a rank fails, the first words about it are

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors
-from saccade.checksums import shown
+from saccade.checksums import printable_name
 from saccade.config.tracking import TrackingSettings
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.runs.runinfo import RunPaths, read_info
@@ -114,7 +114,7 @@ def _newest(folder: SaveFolder) -> Save | None:
 
 def _store_error(folder: SaveFolder, error: Exception) -> SaccadeError:
     """What went wrong, whatever the store's client raises for it."""
-    said = f"tracking.save_folder={folder.url}: {type(error).__name__}: {shown(str(error))}"
+    said = f"tracking.save_folder={folder.url}: {type(error).__name__}: {printable_name(str(error))}"
     if isinstance(error, FileNotFoundError | PermissionError | ValueError | NotImplementedError):
         return UserError(f"{said}; mend it, or leave tracking.save_folder out")
     return MachineError(said)

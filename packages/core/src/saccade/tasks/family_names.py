@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from saccade.entry_points import Offer, named
+from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in, own_file
 from saccade.tasks.scene import FamilyFunction, HasParts
@@ -56,7 +56,7 @@ SHIPPED = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:
 
 def offered_families() -> Mapping[str, Offer]:
     """What installed packages offer, by the family's name."""
-    return {name: offer for name, offer in named(GROUP, {}).items() if name not in SHIPPED}
+    return {name: offer for name, offer in offers_by_name(GROUP, {}).items() if name not in SHIPPED}
 
 
 def offer_of_family(name: str) -> Offer | None:

@@ -60,7 +60,7 @@ def splits_of_folder(folder: Path) -> Splits:
     strange = [name for name in found if role_of(name) != "train" and name]
     if found.get("") and strange:
         raise UserError(
-            f"{folder} holds {described(found, strange)} beside {_name_list(found[''])}, whose names say no split, or "
+            f"{folder} holds {split_list(found, strange)} beside {_name_list(found[''])}, whose names say no split, or "
             f"two; give the file to read itself (and --held-out FILE), or read all as one with --split {ALL}"
         )
     if found.get("") and not strange:
@@ -110,7 +110,7 @@ def chosen_split(names: Collection[str], wanted: str, where: Path | str) -> str:
     return meant[0]
 
 
-def described(splits: Splits, names: Collection[str] | None = None) -> str:
+def split_list(splits: Splits, names: Collection[str] | None = None) -> str:
     """``train (a.parquet, b.parquet), test (c.parquet)``."""
     chosen = splits if names is None else names
     return ", ".join(f"{name} ({_name_list(splits[name])})" if splits[name] else name for name in chosen)

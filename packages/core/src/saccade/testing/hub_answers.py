@@ -27,7 +27,7 @@ class HubAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def answered(hub: HubState, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HubAnswer:
+def answer_request(hub: HubState, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HubAnswer:
     """The answer to one request; ``HubRefusalError`` for what the hub refuses."""
     parts = urlsplit(target)
     path, query = unquote(parts.path), parse_qs(parts.query)

@@ -27,7 +27,7 @@ def checked_arguments(
     for name in arguments:
         if name not in by_name:
             raise ToolError(
-                f"there is no argument {shown(name)}; {_known_names('the arguments are', name, list(by_name))}"
+                f"there is no argument {json_excerpt(name)}; {_known_names('the arguments are', name, list(by_name))}"
             )
     values: dict[str, Value] = {}
     for parameter in by_name.values():
@@ -40,7 +40,7 @@ def checked_arguments(
     return values
 
 
-def shown(value: Json) -> str:
+def json_excerpt(value: Json) -> str:
     """The value as JSON, cut, for an error message."""
     if isinstance(value, int) and abs(value) > MAX_COORDINATE:
         return "a number that is too large"
@@ -53,7 +53,7 @@ def shown(value: Json) -> str:
 def _shown_structure(value: Sequence[Json] | Mapping[str, Json]) -> str:
     if isinstance(value, Mapping):
         return "an object"
-    inner = ", ".join("[…]" if _is_list(item) else shown(item) for item in value[:8])
+    inner = ", ".join("[…]" if _is_list(item) else json_excerpt(item) for item in value[:8])
     return f"[{inner}{', …' if len(value) > 8 else ''}]"
 
 
@@ -69,7 +69,7 @@ def _checked_value(value: Json, parameter: Parameter, image_count: int) -> Value
         if parameter.kind == "image" and not image_count:
             raise ToolError("there is no image that it could be called on")
         wanted = _wanted_form(parameter, image_count)
-        raise ToolError(f"the argument {parameter.name} is {shown(value)}, but it must be {wanted}")
+        raise ToolError(f"the argument {parameter.name} is {json_excerpt(value)}, but it must be {wanted}")
     return checked
 
 

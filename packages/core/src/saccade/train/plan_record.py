@@ -22,7 +22,7 @@ _MAX_DEPTH = 3
 _SECRET = re.compile(r"(?:^|_)(?:key|token|secret|password)$", re.IGNORECASE)
 
 
-def described(plan: Plan) -> dict[str, Json]:
+def stages_as_json(plan: Plan) -> dict[str, Json]:
     """Each stage by name: its kind, and by which values it is played, rewarded and learned from."""
     return {stage.name: _stage(stage) for stage in plan.stages}
 

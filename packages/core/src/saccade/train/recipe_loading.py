@@ -15,7 +15,7 @@ from saccade.config.context import RecipeContext
 from saccade.config.setting_values import describe
 from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
 from saccade.config.sources import RecipeSource, offered_source, recipe_source
-from saccade.entry_points import Offer, named
+from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in
 from saccade.types import Json
@@ -105,7 +105,11 @@ def recipe_names() -> list[str]:
 def offered_recipes() -> dict[str, Offer]:
     """The recipes of installed packages by name; none takes the name of a shipped one."""
     taken = recipe_names()
-    return {name: offer for name, offer in named("saccade.recipes", {}).items() if name.replace("-", "_") not in taken}
+    return {
+        name: offer
+        for name, offer in offers_by_name("saccade.recipes", {}).items()
+        if name.replace("-", "_") not in taken
+    }
 
 
 def offered_recipe_lines() -> list[tuple[str, str]]:
@@ -190,7 +194,7 @@ def settings_of(recipe: LoadedRecipe, context: RecipeContext) -> "DataclassInsta
     raise UserError(f"{recipe.name} has no settings: it never calls apply_overrides(settings, context.overrides)")
 
 
-def documented(settings: "DataclassInstance") -> list[SettingDoc]:
+def setting_docs(settings: "DataclassInstance") -> list[SettingDoc]:
     """Every setting in order of definition."""
     values, meanings = to_json(settings), dict(_meanings(type(settings), ""))
     return [

@@ -20,7 +20,7 @@ from saccade.train.artefacts import Derive
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
 from saccade.train.plan import Evaluate, Plan
-from saccade.train.plan_record import described, tell_of_own_algorithms
+from saccade.train.plan_record import stages_as_json, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.state import Keeping, MeasuringState, RunState, open_run, open_served, repeatable
 from saccade.types import Json
@@ -148,7 +148,7 @@ def _recorded_settings(
         "threads": threads,
         "inputs": {**inputs},
         "recipe": to_json(plan.settings),
-        "stages": described(plan),
+        "stages": stages_as_json(plan),
         **spread,
     }
 
