@@ -55,12 +55,12 @@ class Company(ProcessRanks):
     def order(self, what: object = None) -> object:
         """The order that the first rank gives; it alone says what."""
         box = [what]
-        with self.heard():
+        with self.sharing_failures():
             dist.broadcast_object_list(box, src=0, group=self._orders)
         return box[0]
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def sharing_failures(self) -> Iterator[None]:
         """Tells the others why this rank fails; where another failed first, raises ``PeerError`` with its words."""
         try:
             yield
@@ -142,7 +142,7 @@ def join_company(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Compa
         try:
             mesh = init_device_mesh("cuda" if is_gpu else "cpu", (count,))
             company = Company(PrefixStore("saccade", store), Sharding(mesh=mesh, wrap=wrap))
-            with company.heard():
+            with company.sharing_failures():
                 yield company
         finally:
             dist.destroy_process_group()

@@ -98,7 +98,7 @@ def _checked_run(run: Path) -> CheckedFolder:
         return CheckedFolder(path=run, has_checksums=False)
     damages = [] if records.problem is None else [_of_checksums(records.problem)]
     damages += [*records.damages(), *_damaged_samples(run)]
-    return _report(run, records.sums, damages, records.uncovered())
+    return _report(run, records.sums, damages, records.uncovered_files())
 
 
 def _report(folder: Path, sums: list[FileSum], damages: Iterable[Damage], uncovered: Iterable[str]) -> CheckedFolder:

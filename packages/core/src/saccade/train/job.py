@@ -57,7 +57,7 @@ class Job:
     weights: Path
     """Folder for the weights that rollout workers read."""
 
-    def opened(self) -> tuple[Plan, RecipeContext]:
+    def open_plan(self) -> tuple[Plan, RecipeContext]:
         """The plan, made in this process, and the context whose store has its pictures."""
         os.chdir(self.folder)
         context = replace(self.context, media=MediaStore(), held_out_rows=HeldOutRows())
@@ -102,7 +102,7 @@ def learn(
 
     ``restarted`` are the restarts of the group so far; with any the run goes on from its newest checkpoint.
     """
-    plan, context = job.opened()
+    plan, context = job.open_plan()
     fleet = Fleet(
         settings=job.fleet, start_worker=start_worker, weights=job.weights, host=place.host, restarted=restarted
     )
@@ -146,7 +146,7 @@ def rollout_worker(job: Job) -> RolloutWorker:
     if job.fleet.learner_gpus and not job.fleet.rollout_gpus:
         # It would take memory of a learner's.
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    plan, context = job.opened()
+    plan, context = job.open_plan()
     return RolloutWorker(plan, media=context.media, seed=context.seed, threads=job.threads, run=job.out)
 
 

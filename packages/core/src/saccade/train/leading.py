@@ -65,7 +65,7 @@ class Orders:
         if sequences is not None:
             arguments["sequences"] = tuple(sequences)
         self.company.order(Order(method=method, arguments=arguments, pictures=pictures, forgets=forgets))
-        with self.company.heard():
+        with self.company.sharing_failures():
             yield
 
     def _new_pictures(self, sequences: Sequence[TrainingSequence]) -> dict[str, bytes]:

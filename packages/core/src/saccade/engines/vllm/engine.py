@@ -306,7 +306,7 @@ class VllmEngine:
     def check(self, slot: "VllmSlot", ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> None:
         check_continues(slot, ids, images, sampling, seed=slot.seed, image_tokens=self._image_tokens)
 
-    def spelled(self, token: int) -> bytes:
+    def token_bytes(self, token: int) -> bytes:
         """The token's bytes; raises ``BadReplyError`` for one that no policy writes."""
         if token in self._forbidden:
             raise BadReplyError(f"the engine sampled token {token}, which only an environment may write")

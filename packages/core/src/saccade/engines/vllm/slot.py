@@ -28,7 +28,7 @@ class SlotRules(Protocol):
 
     def check(self, slot: "VllmSlot", ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> None: ...
 
-    def spelled(self, token: int) -> bytes: ...
+    def token_bytes(self, token: int) -> bytes: ...
 
     def versions_of(self, weights: Sequence[str]) -> tuple[VersionSpan, ...]: ...
 
@@ -91,7 +91,7 @@ class VllmSlot:
             if not found.ids:
                 raise BadReplyError("the engine sampled no token where at least one was asked for")
             for token, logprob, by in zip(found.ids, found.logprobs, found.weights, strict=True):
-                is_stop = stops.completes(self._rules.spelled(token))
+                is_stop = stops.completes(self._rules.token_bytes(token))
                 said.append(token)
                 logprobs.append(logprob)
                 weights.append(by)

@@ -47,7 +47,7 @@ class TaskRow:
     guessed_frame: str = ""
     """The frame in which the boxes of its answer were taken to be; empty where it is said, or there are none."""
 
-    def refused(self, error: RowError) -> BadRow:
+    def bad_row(self, error: RowError) -> BadRow:
         """The row as one that cannot be used."""
         return BadRow(file=self.file, row=self.number, key=error.key, why=error.why)
 
