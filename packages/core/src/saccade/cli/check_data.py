@@ -85,7 +85,7 @@ def _check_conversations(context: "RecipeContext", rows: int) -> None:
     read = read_requested(context)
     for conversation in read.conversations[:rows]:
         click.echo(f"{conversation.task.id}:")
-        click.echo("\n".join(token_lines(read.writer.written(conversation), read.writer.chat)))
+        click.echo("\n".join(token_lines(read.writer.write(conversation), read.writer.chat)))
 
 
 def _check_questions(context: "RecipeContext", split: str | None, rows: int) -> None:

@@ -127,11 +127,11 @@ def find_errors(
     ``UserError`` of the judge's server for what no other request would mend.
     """
     attempts = list(attempts)
-    verdicts = None if judge is None else run_to_end(judged(attempts, judge, is_right=is_right))
+    verdicts = None if judge is None else run_to_end(error_verdicts(attempts, judge, is_right=is_right))
     return error_report(attempts, tools, verdicts=verdicts, is_right=is_right, is_usable=is_usable)
 
 
-async def judged(
+async def error_verdicts(
     attempts: Iterable[Attempt], judge: "ErrorJudge", *, is_right: IsRight = answer_is_right
 ) -> dict[int, Verdict]:
     """The judge's verdicts on the wrong trajectories in which a tool ran, by their places among all."""

@@ -39,7 +39,7 @@ class Unfinished:
         return ", ".join(words for count, words in said if count)
 
 
-def unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
+def count_unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
     ended = list(trajectories)
     statuses = [trajectory.status for trajectory in ended]
     failed = statuses.count("failed")
@@ -136,7 +136,7 @@ def summarise(
         turns_mean=_mean([len(trajectory.turns) for trajectory in trajectories]),
         format_rate=_mean([keeps_format(trajectory) for trajectory in trajectories]),
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
-        unfinished=unfinished(trajectory for _, trajectory in everything),
+        unfinished=count_unfinished(trajectory for _, trajectory in everything),
         tools=tool_use(played),
         figures=measure_figures(played, tell),
     )
@@ -145,7 +145,9 @@ def summarise(
 def _family(
     attempts: Sequence[tuple[Task, Trajectory]], belonging: Callable[[Task], Belonging] | None
 ) -> FamilySummary:
-    return FamilySummary(answers=_share_right(attempts, belonging), unfinished=unfinished(one for _, one in attempts))
+    return FamilySummary(
+        answers=_share_right(attempts, belonging), unfinished=count_unfinished(one for _, one in attempts)
+    )
 
 
 def _share_right(

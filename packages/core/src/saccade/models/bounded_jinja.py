@@ -43,7 +43,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         for name in _UNUSED:
             del self.filters[name]
 
-    def counted(self, tree: nodes.Template) -> nodes.Template:
+    def charged_template(self, tree: nodes.Template) -> nodes.Template:
         """A parsed template, for which everything is charged from here on."""
         kept = {name: self.filters[name] for name in _FREE}
         self.filters = {name: self._charged_function(name, made) for name, made in self.filters.items()} | kept
@@ -105,7 +105,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         units = self.units
 
         @wraps(function)
-        def counted(*args: Any, **kwargs: Any) -> Any:
+        def charged_call(*args: Any, **kwargs: Any) -> Any:
             own, args = args[:place], tuple(self._chargeable(one) for one in args[place:])
             units.charge(STEP)
             for one in args:
@@ -117,7 +117,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
                 units.weigh(result)
             return result
 
-        return counted
+        return charged_call
 
     def _charge_filter(self, name: str, value: object, given: Sequence[object]) -> None:
         """For what a filter adds by its arguments."""

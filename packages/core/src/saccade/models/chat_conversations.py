@@ -53,7 +53,7 @@ class ConversationWriter:
     def _renderer(self) -> ConversationRenderer:
         return ConversationRenderer(self.chat)
 
-    def written(self, conversation: SpokenConversation) -> WrittenConversation:
+    def write(self, conversation: SpokenConversation) -> WrittenConversation:
         """The conversation in tokens; UserError for one that the template or the model cannot say."""
         self._check_texts(conversation)
         messages, tools = self._renderer.as_known(conversation)

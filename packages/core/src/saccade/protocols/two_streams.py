@@ -19,7 +19,7 @@ from dataclasses import replace
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm, count_box_tags, find_boxes, has_box_tag
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
-from saccade.protocols.marked import ONE_TURN, OPENING, MarkInstructions, marked_protocol, written
+from saccade.protocols.marked import ONE_TURN, OPENING, MarkInstructions, marked_protocol, written_turn
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import STOP, parse
 from saccade.types import Message, Task, ToolSpec
@@ -71,7 +71,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
         name=TEXTUAL,
         prompt=prompt,
         parse=parse_turn,
-        write=lambda turn: written(turn, parse_turn),
+        write=lambda turn: written_turn(turn, parse_turn),
         observe=lambda outcome, images_before: observation(outcome, images_before, style=style),
         stop=STOP,
         offers_tools=False,

@@ -26,7 +26,7 @@ def method(settings: EnvironmentSettings, material: Material, source: WorldSourc
     def evaluation(name: str) -> Evaluate:
         return Evaluate(name=name, tasks=material.held_out[""], episodes=episodes, reward=settings.reward)
 
-    def credited(algorithm: Algorithm) -> Algorithm:
+    def with_step_credit(algorithm: Algorithm) -> Algorithm:
         weight = settings.reward.weight
         return settings.credit.added_to(algorithm, lambda one: [weight * reward for reward in step_rewards(one)])
 
@@ -40,7 +40,7 @@ def method(settings: EnvironmentSettings, material: Material, source: WorldSourc
         questions=material.questions,
         reward=settings.reward,
         settings=settings.rl,
-        adapt_algorithm=credited,
+        adapt_algorithm=with_step_credit,
         evaluation=evaluation("curve"),
     )
     return (evaluation("before"), *imitation, reinforcement, evaluation("after_rl"))

@@ -10,7 +10,7 @@ from saccade.checksums import CHECKSUMS, Damage, FileSum, damages_of, files_belo
 from saccade.errors import UserError
 from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.runs import line_sums
-from saccade.runs.directory import locked, refuse_links
+from saccade.runs.directory import lock_folder, refuse_links
 from saccade.runs.record_sums import RecordSums
 
 _RUN = "run.json"
@@ -56,7 +56,7 @@ def accept(path: Path) -> None:
         write_bytes_atomic(path / CHECKSUMS, sums_file(path))
         return
     refuse_links(path)
-    with locked(path):
+    with lock_folder(path):
         _accept_run(path)
         for checkpoint in folders[1:]:
             write_bytes_atomic(checkpoint / CHECKSUMS, sums_file(checkpoint))

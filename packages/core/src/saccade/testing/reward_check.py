@@ -78,12 +78,12 @@ def _scores(reward: AnyReward, task: Task, trajectories: Sequence[Trajectory]) -
 
 
 def _check_refusal(reward: Reward, task: Task, lost: Trajectory) -> None:
-    async def given() -> Score | None:
+    async def score_lost() -> Score | None:
         score = reward(task, lost)
         return await score if inspect.isawaitable(score) else score
 
     try:
-        score = run_to_end(given())
+        score = run_to_end(score_lost())
     except ValueError:
         return
     said = "is without a verdict" if score is None else f"is scored {score.total}"

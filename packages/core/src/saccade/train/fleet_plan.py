@@ -87,7 +87,7 @@ class Modelled:
     staleness_max: int
 
 
-def calibrated(runs: Sequence[CalibrationRun], *, weights_bytes: int, rows: int, exponent: float) -> Rates:
+def calibrated_rates(runs: Sequence[CalibrationRun], *, weights_bytes: int, rows: int, exponent: float) -> Rates:
     """The constants that fit the steps of the runs best, none of them negative."""
     shares = [(_heaviest(step, max(1, run.layout.rollouts), rows), step.played_s) for run in runs for step in run.steps]
     batch_s, tick_s, row_s, prefill_s = _fit([share for share, _ in shares], [took_s for _, took_s in shares])
@@ -122,7 +122,7 @@ def _learning_terms(step: Step, learners: int, exponent: float) -> tuple[float, 
     return 1.0, float(math.ceil(step.micro_batches / learners)), step.forwarded_tokens / learners**exponent
 
 
-def modelled(steps: Sequence[Step], rates: Rates, layout: Layout, *, count: int = 200) -> Modelled:
+def simulate_steps(steps: Sequence[Step], rates: Rates, layout: Layout, *, count: int = 200) -> Modelled:
     """Simulates so many steps, with the recorded batches over and over."""
     workers, own = max(1, layout.rollouts), rates.learning(layout.learners)
     published = [0.0]

@@ -76,7 +76,7 @@ def supervise(
 
 def _imitated_trajectory(demonstration: Demonstration | SpokenConversation, model: VisionLanguageModel) -> Trajectory:
     if isinstance(demonstration, SpokenConversation):
-        return ConversationWriter(model.chat).written(demonstration).trajectory
+        return ConversationWriter(model.chat).write(demonstration).trajectory
     env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
     with closing(env):
         return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)

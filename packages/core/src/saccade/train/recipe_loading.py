@@ -160,7 +160,7 @@ def _checked_recipe(recipe: object, target: str) -> "Callable[[RecipeContext], P
     except TypeError as error:
         raise UserError(f"{target}{inspect.signature(recipe)} cannot be called ({error}); {shape}") from None
 
-    def checked(context: RecipeContext) -> "Plan":
+    def checked_plan(context: RecipeContext) -> "Plan":
         plan = recipe(context)
         # After the recipe, which imports it too: it takes seconds, and a mistake is told before.
         from saccade.train.plan import Plan
@@ -169,7 +169,7 @@ def _checked_recipe(recipe: object, target: str) -> "Callable[[RecipeContext], P
             raise UserError(f"{target} returned {type(plan).__name__}, not a Plan; {shape}")
         return plan
 
-    return checked
+    return checked_plan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

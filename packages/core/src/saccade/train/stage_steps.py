@@ -69,7 +69,7 @@ def _leading_learner(
 ) -> LeadingLearner:
     """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
     start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=_first_policy_at(run, stage))
-    with orders.given("begin", start=start):
+    with orders.giving("begin", start=start):
         choose_trained(run.model, stage.settings.optimizer)
         model = model_at(run.plan, start.checkpoint, run.media)
         # Both see the same pictures: each is decoded and resized once.

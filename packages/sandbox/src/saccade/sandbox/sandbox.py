@@ -15,7 +15,7 @@ from saccade.errors import MachineError, UserError
 from saccade.sandbox.libraries import require as require
 from saccade.sandbox.parent import ParentLostError, WarmParent
 from saccade.sandbox.results import Isolation, Layers, Limits
-from saccade.sandbox.session import Session, encoded
+from saccade.sandbox.session import Session, file_content
 
 
 class NoIsolationWarning(UserWarning):
@@ -66,7 +66,7 @@ class Sandbox:
         An image given as bytes is an encoded file, decoded in the sandbox. UserError for names that are no plain file
         names, MachineError when no session can be had.
         """
-        files = [(name, encoded(name, image)) for name, image in (images or {}).items()]
+        files = [(name, file_content(name, image)) for name, image in (images or {}).items()]
         channel, pidfd = self._claim_session()
         session = Session(channel, pidfd, limits=self.limits, runs=self._runs, threads=self._run_threads)
         session.begin(files, seed)

@@ -115,13 +115,13 @@ class JudgeClient:
                 if not error.is_about_one_request:
                     raise
                 break
-            found += [value for reply in replies[:missing] if (value := read(spoken(reply))) is not None]
+            found += [value for reply in replies[:missing] if (value := read(without_thinking(reply))) is not None]
             if len(found) >= wanted:
                 break
         return found
 
 
-def spoken(reply: str) -> str:
+def without_thinking(reply: str) -> str:
     """A reply without its thinking in ``<think>`` tags, which some servers leave in the text."""
     return _THOUGHTS.sub("", reply, count=1).strip()
 
