@@ -5,7 +5,7 @@ import json
 from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.recipes.paper_values import PAPER_VALUES
-from saccade.train.recipe_loading import documented, load_recipe, settings_of
+from saccade.train.recipe_loading import load_recipe, setting_docs, settings_of
 
 PAGE = ROOT / "docs" / "reference" / "paper_settings.md"
 PAPERS = {
@@ -28,7 +28,7 @@ def shown() -> str:
     """The page as it should be."""
     parts = [HEAD]
     for name, (title, number) in PAPERS.items():
-        found = {one.key: one for one in documented(settings_of(load_recipe(name), RecipeContext()))}
+        found = {one.key: one for one in setting_docs(settings_of(load_recipe(name), RecipeContext()))}
         rows = [f"| `{key}` | {_plain(found[key].default)} | {value} |" for key, value in PAPER_VALUES[name].items()]
         parts.append(
             f"## {name}\n\n[{title}](https://arxiv.org/abs/{number}); [its page](../{name}.md).\n\n"

@@ -10,10 +10,10 @@ from places import ROOT, source_files
 from saccade.cli import entry
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions_settings import QuestionsSettings
-from saccade.train.recipe_loading import documented
+from saccade.train.recipe_loading import setting_docs
 
 DOCS = ROOT / "docs"
-KEYS = {one.key for one in documented(QuestionsSettings())}
+KEYS = {one.key for one in setting_docs(QuestionsSettings())}
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for _, path in source_files())
 
 
@@ -57,7 +57,7 @@ def test_symptoms_name_metrics_and_settings_that_are_there() -> None:
 
 
 def test_the_table_of_algorithms_is_whole() -> None:
-    known = next(one.kind for one in documented(QuestionsSettings()) if one.key == "rl.algorithm.name")
+    known = next(one.kind for one in setting_docs(QuestionsSettings()) if one.key == "rl.algorithm.name")
     listed = [named(row[0])[0] for row in rows("choose.md")[1:7]]
     assert sorted(listed) == sorted(known.removeprefix("one of ").split(", "))
 

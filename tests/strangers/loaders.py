@@ -38,12 +38,12 @@ def _plans(path: Path, _: Path) -> None:
     from saccade.errors import UserError
     from saccade.models.checkpoint import LoadSettings, instruction_style, is_tiny
     from saccade.models.shape import read_shape
-    from saccade.recipes.evaluation_pixels import QWEN_IN_VLMEVALKIT, limited
+    from saccade.recipes.evaluation_pixels import QWEN_IN_VLMEVALKIT, limited_settings
 
     instruction_style(path)
     is_tiny(path)
     with contextlib.suppress(UserError):
-        limited(LoadSettings(), QWEN_IN_VLMEVALKIT, (), path)
+        limited_settings(LoadSettings(), QWEN_IN_VLMEVALKIT, (), path)
     read_shape(path)
 
 

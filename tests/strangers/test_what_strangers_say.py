@@ -11,7 +11,7 @@ from hostile_files import TALKING
 from hostile_runs import TERMINAL
 from material import STRANGERS
 
-from saccade.cli.shown import shown, shown_output
+from saccade.cli.shown import printable, shown_output
 from saccade.evaluation.exports.predictions import Prediction
 from saccade.evaluation.exports.vlmevalkit import read_predictions, write_predictions
 from saccade.media.store import MediaStore
@@ -44,9 +44,9 @@ def test_control_characters_of_names_are_shown_on_a_terminal() -> None:
     with redirect_stdout(out), shown_output():
         click.echo(f"a run called {TERMINAL}\tand more", color=True)
     printed = out.getvalue()
-    assert printed == f"a run called {shown(TERMINAL)}\tand more\n"
+    assert printed == f"a run called {printable(TERMINAL)}\tand more\n"
     assert {letter for letter in printed if not letter.isprintable()} == {"\t", "\n"}
-    assert shown("né 図 \N{GRINNING FACE} a\n\tb") == "né 図 \N{GRINNING FACE} a\n\tb"
+    assert printable("né 図 \N{GRINNING FACE} a\n\tb") == "né 図 \N{GRINNING FACE} a\n\tb"
 
 
 def test_a_reply_that_begins_as_a_formula_is_text_in_a_spreadsheet(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from places import SOURCES
 from saccade.sandbox import libraries
-from saccade.sandbox.libraries import covered
+from saccade.sandbox.libraries import usable_entries
 
 OWN = Path(libraries.__file__).parents[1]
 
@@ -15,10 +15,10 @@ OWN = Path(libraries.__file__).parents[1]
 def test_saccade_beside_other_packages_is_hidden_with_them_and_else_by_itself() -> None:
     """Where it is installed among packages, their folder is closed before its own could be covered (pip, conda)."""
     packages, above = str(OWN.parent), str(OWN.parents[1])
-    beside = covered([above], {packages: ["numpy"]})
+    beside = usable_entries([above], {packages: ["numpy"]})
     assert (beside[packages], str(OWN) in beside) == (["numpy"], False)
-    assert covered([above], {})[str(OWN)] == []
-    assert str(OWN) not in covered([f"{above}/elsewhere"], {})
+    assert usable_entries([above], {})[str(OWN)] == []
+    assert str(OWN) not in usable_entries([f"{above}/elsewhere"], {})
 
 
 SESSION = """

@@ -56,7 +56,7 @@ class Damage:
     why: str
 
     def __str__(self) -> str:
-        return f"{shown(self.file)} is {self.kind}{f' ({self.why})' if self.why else ''}"
+        return f"{printable_name(self.file)} is {self.kind}{f' ({self.why})' if self.why else ''}"
 
 
 Given = TypeVar("Given")
@@ -65,7 +65,7 @@ Made = TypeVar("Made")
 _line = msgspec.json.Decoder(FileSum)
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A stranger's file name for a terminal."""
     return name if name.isprintable() else ascii(name)[1:-1]
 
@@ -155,7 +155,9 @@ def read_sums(folder: Path) -> list[FileSum]:
         except msgspec.DecodeError as error:
             raise _damaged_sums(path, f"line {number}: {error}") from error
         if not is_covered(sums[-1].file):
-            raise _damaged_sums(path, f"line {number} names {shown(sums[-1].file)!r}, which is not in this folder")
+            raise _damaged_sums(
+                path, f"line {number} names {printable_name(sums[-1].file)!r}, which is not in this folder"
+            )
     return sums
 
 

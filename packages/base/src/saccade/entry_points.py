@@ -50,7 +50,7 @@ class Offer:
             ) from error
 
 
-def named(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
+def offers_by_name(group: str, own: Mapping[str, str]) -> dict[str, Offer]:
     """Everything that is offered for ``group`` by name: ``own`` in its order, then other packages' by package and name.
 
     ``own`` maps a name to ``module:attribute``; no package can take such a name. Nothing is imported before an
@@ -72,14 +72,14 @@ class Loaded(Generic[T]):
     value: T
 
 
-def loaded(group: str, kind: type[T]) -> tuple[dict[str, Loaded[T]], tuple[str, ...]]:
-    """All objects of ``kind`` that are offered for ``group``, by name, in the order of ``named``.
+def load_offers(group: str, kind: type[T]) -> tuple[dict[str, Loaded[T]], tuple[str, ...]]:
+    """All objects of ``kind`` that are offered for ``group``, by name, in the order of ``offers_by_name``.
 
     And a sentence on each offer of another package that cannot be used: the others work without it.
     """
     found: dict[str, Loaded[T]] = {}
     unusable = []
-    for name, offer in named(group, own_targets(group)).items():
+    for name, offer in offers_by_name(group, own_targets(group)).items():
         try:
             value = offer()
             if not isinstance(value, kind):
@@ -108,7 +108,7 @@ def own_targets(group: str) -> Mapping[str, str]:
 def offers(group: str) -> Iterator[Offer]:
     """Everything that is offered for ``group``, Saccade's own first; other packages are looked for once, if at all."""
     yield from (Offer(group=group, name=name, target=target) for name, target in own_targets(group).items())
-    yield from named(group, {}).values()
+    yield from offers_by_name(group, {}).values()
 
 
 def offer_named(group: str, name: str) -> Offer | None:

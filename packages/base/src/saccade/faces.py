@@ -23,12 +23,12 @@ def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[
 
     @cache
     def homes() -> dict[str, str]:
-        return _imported(written)
+        return _imported_homes(written)
 
     def get(name: str) -> object:
         if name == "__all__":
             return sorted(homes())
-        home = homes().get(name) or _offered(room).get(name)
+        home = homes().get(name) or _offered_homes(room).get(name)
         if home is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         found: object = getattr(import_module(home), name)
@@ -36,12 +36,12 @@ def names_on_use(room: str) -> tuple[Callable[[str], object], Callable[[], list[
         return found
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[room]), *homes(), *_offered(room)})
+        return sorted({*vars(sys.modules[room]), *homes(), *_offered_homes(room)})
 
     return get, names
 
 
-def _offered(room: str) -> dict[str, str]:
+def _offered_homes(room: str) -> dict[str, str]:
     """The module of each name that parts of Saccade offer for the room."""
     from saccade.entry_points import own_targets
 
@@ -49,7 +49,7 @@ def _offered(room: str) -> dict[str, str]:
     return {name: module for module, names in by_module if module.rpartition(".")[0] == room for name in names.split()}
 
 
-def _imported(written: CodeType) -> dict[str, str]:
+def _imported_homes(written: CodeType) -> dict[str, str]:
     """The module of each name that the module imports from another, of those that never ran too."""
     from dis import get_instructions
 

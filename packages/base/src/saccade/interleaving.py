@@ -34,7 +34,7 @@ def in_reading_order(
     """
     shown: list[ImageRef] = []
 
-    def numbered(found: re.Match[str]) -> str:
+    def numbered_mark(found: re.Match[str]) -> str:
         number = int(found[1])
         if number > len(pictures):
             return without_marks(found[0])
@@ -42,7 +42,7 @@ def in_reading_order(
         return mark(len(shown))
 
     # In this order: the numbers count over all texts.
-    ordered = tuple([_MARK.sub(numbered, text) for text in texts])
+    ordered = tuple([_MARK.sub(numbered_mark, text) for text in texts])
     return ordered, tuple(shown)
 
 

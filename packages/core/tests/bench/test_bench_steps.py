@@ -15,7 +15,7 @@ from saccade.bench.ours import SaccadeSide
 from saccade.bench.race import check_agreement, race
 from saccade.bench.results import Agreement, write_figures
 from saccade.bench.script import Script
-from saccade.bench.worker import started
+from saccade.bench.worker import running_worker
 from saccade.bench.workload import BenchSpec
 from saccade.cli import run_command
 from saccade.errors import MachineError, UserError
@@ -131,7 +131,7 @@ def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_p
 @pytest.mark.usefixtures("warm_workers")
 def test_a_framework_that_fails_says_why(tmp_path: Path, spec: BenchSpec) -> None:
     with (
-        started("saccade", replace(spec, directory=tmp_path)) as failing,
+        running_worker("saccade", replace(spec, directory=tmp_path)) as failing,
         pytest.raises(MachineError, match=r"saccade failed in the benchmark(?s:.*)model"),
     ):
         failing.ready()

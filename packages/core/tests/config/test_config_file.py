@@ -19,7 +19,7 @@ from saccade.errors import UserError
 from saccade.miniature.demo import DemoSettings
 from saccade.recipes.questions_settings import QuestionsSettings
 from saccade.runs.metrics import without_times
-from saccade.train.recipe_loading import documented, load_recipe, settings_of
+from saccade.train.recipe_loading import load_recipe, setting_docs, settings_of
 
 SMALL = """
 run:
@@ -144,7 +144,7 @@ def test_a_file_of_all_settings_is_accepted_and_changes_nothing(
         assert apply_overrides(settings, found.overrides) == settings
     assert found.run["recipe"].value == name
     # Every setting stands there with what it takes, and those without a value as comments.
-    keys = [one.key for one in documented(settings)]
+    keys = [one.key for one in setting_docs(settings)]
     assert len(found.overrides) > 10
     said = re.findall(r"^ *(?:# )?([\w.]+):", text, re.MULTILINE)
     assert {key.split(".")[-1] for key in keys} <= {key.split(".")[-1] for key in said}
@@ -172,7 +172,7 @@ def test_text_that_yaml_would_read_otherwise_comes_back(tmp_path: Path) -> None:
         inner: Inner = Inner()
         absent: Inner | None = None
 
-    text = settings_file(documented(Odd()), {"recipe": "a: b"}, papers={}, larger={"inner.word": "yes"})
+    text = settings_file(setting_docs(Odd()), {"recipe": "a: b"}, papers={}, larger={"inner.word": "yes"})
     found = read_config(written(tmp_path, text))
     assert apply_overrides(Odd(), found.overrides) == Odd()
     assert found.run["recipe"].value == "a: b"

@@ -12,7 +12,7 @@ from saccade.config.settings import apply_overrides, setting_keys
 from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions import TINY, QuestionsSettings
-from saccade.train.recipe_loading import SettingDoc, documented, load_recipe, settings_of, shipped_recipes
+from saccade.train.recipe_loading import SettingDoc, load_recipe, setting_docs, settings_of, shipped_recipes
 
 KNOWN = list(setting_keys(QuestionsSettings))
 
@@ -60,7 +60,7 @@ class Outer:
 
 
 def test_settings_are_documented_by_the_lines_under_their_fields() -> None:
-    assert documented(Outer()) == [
+    assert setting_docs(Outer()) == [
         SettingDoc(key="inner", default=None, kind="a group of settings (depth) or none", meaning="Another thing."),
         SettingDoc(key="inner.depth", default=None, kind="a whole number", meaning="How deep, in levels."),
         SettingDoc(key="bare", default=0.5, kind="a number", meaning=""),
@@ -72,7 +72,7 @@ def test_settings_are_documented_by_the_lines_under_their_fields() -> None:
 def test_every_shipped_recipe_tells_its_settings_without_being_given_anything(name: str) -> None:
     settings = settings_of(load_recipe(name), RecipeContext())
     assert type(settings_of(load_recipe(name), RecipeContext(model=Path("published")))) is type(settings)
-    keys = {one.key for one in documented(settings)}
+    keys = {one.key for one in setting_docs(settings)}
     assert "rl.steps" in keys or "sft.steps" in keys
     assert set(PAPER_VALUES.get(name, {})) <= keys
 

@@ -8,7 +8,7 @@ import pytest
 from lang2act_samples import ASKED, READ, RIGHT, said
 
 from saccade.errors import MachineError
-from saccade.evaluation.stars import StarJudge, read_stars, speaks_of_stars, star_report, starred
+from saccade.evaluation.stars import StarJudge, read_stars, speaks_of_stars, star_report, star_verdicts
 from saccade.rewards.judges.llm_judge import JudgeClient
 from saccade.testing import ScriptedTeacher
 from saccade.testing.scripted import text_of
@@ -141,5 +141,5 @@ def test_failed_trajectories_are_not_judged_and_silent_ones_have_one_star() -> N
     asked, teacher = judge(lambda: GOOD)
     silent = replace(RIGHT, turns=())
     attempts = [Attempt(task=ASKED, trajectory=one) for one in (replace(RIGHT, status="failed"), silent, RIGHT)]
-    assert asyncio.run(starred(attempts, asked)) == {1: (1, 1, 1), 2: (4.0, 3.0, 5.0)}
+    assert asyncio.run(star_verdicts(attempts, asked)) == {1: (1, 1, 1), 2: (4.0, 3.0, 5.0)}
     assert len(teacher.asked) == 1

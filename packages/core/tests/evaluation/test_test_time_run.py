@@ -32,7 +32,7 @@ from saccade.testing.scripted import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen
+from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen_algorithm
 from saccade.types import Answer, BoxMention, Example, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
@@ -252,7 +252,7 @@ def test_a_learning_curve_may_look_twice(tmp_path: Path) -> None:
         streams=(Stream(name="textual", episodes=TEXTUAL),),
         questions=lambda: InOrder(lambda index: tiny_example(recipe.media, index).task, streams=("textual",)),
         reward=OutcomeReward(),
-        algorithm=chosen(AlgorithmSettings(), action_tokens=12),
+        algorithm=chosen_algorithm(AlgorithmSettings(), action_tokens=12),
         settings=RLSettings(
             steps=1, tasks_per_step=1, group_size=2, optimizer=SFT.optimizer, checkpoint_every=1, evaluate_every=1
         ),

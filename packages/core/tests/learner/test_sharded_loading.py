@@ -137,7 +137,7 @@ def test_a_rank_never_holds_the_whole_model(tmp_path: Path) -> None:
 def breaks(folder: Path, company: Company) -> None:
     with left_in_files():
         model = load_model(folder, MediaStore(), LoadSettings(device="cpu"))
-    with company.heard():
+    with company.sharing_failures():
         Learner(model, PLAIN, ranks=company, sharding=company.sharding)
 
 

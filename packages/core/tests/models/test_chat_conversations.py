@@ -46,7 +46,7 @@ def trl(name: str) -> str:
 
 
 def written(chat: Chat, *messages: SpokenMessage, tools: tuple[dict[str, Json], ...] = ()) -> WrittenConversation:
-    return ConversationWriter(chat).written(talk(*messages, tools=tools))
+    return ConversationWriter(chat).write(talk(*messages, tools=tools))
 
 
 def learned(chat: Chat, found: WrittenConversation) -> list[str]:

@@ -6,7 +6,7 @@ from saccade.algorithms.critic import Critic
 from saccade.algorithms.options import PolicyOptions
 from saccade.config.settings import check_settings
 from saccade.errors import UserError
-from saccade.train.stage_settings import AlgorithmSettings, chosen
+from saccade.train.stage_settings import AlgorithmSettings, chosen_algorithm
 
 REFUSED = {
     "max_refills=3 belongs to name=dapo": AlgorithmSettings(max_refills=3),
@@ -32,4 +32,4 @@ def test_what_belongs_to_the_algorithm_is_taken() -> None:
 def test_an_overlong_penalty_over_more_tokens_than_an_episode_has_names_the_setting() -> None:
     settings = AlgorithmSettings(name="dapo", overlong_tokens=200)
     with pytest.raises(UserError, match=r"overlong_tokens=200 is more than the 144 tokens that an episode may have"):
-        chosen(settings, action_tokens=144)
+        chosen_algorithm(settings, action_tokens=144)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from saccade.cli.plan_fleet import plan_fleet
 from saccade.errors import UserError
-from saccade.train.fleet_plan import CalibrationRun, LearningRates, Rates, calibrated, modelled, play_s
+from saccade.train.fleet_plan import CalibrationRun, LearningRates, Rates, calibrated_rates, play_s, simulate_steps
 from saccade.train.fleet_record import Layout, Step
 from saccade.train.published_layouts import VERL
 
@@ -24,10 +24,10 @@ def test_playing_takes_the_ticks_of_the_longest_queue_and_every_token() -> None:
 
 
 def test_in_turn_a_step_is_the_sum_and_beside_the_slower_part() -> None:
-    in_turn = modelled([STEP], RATES, Layout(learners=1, rollouts=1))
+    in_turn = simulate_steps([STEP], RATES, Layout(learners=1, rollouts=1))
     assert in_turn.step_s == pytest.approx(3.5 + 2.0)
     assert in_turn.learners_idle == pytest.approx(3.5 / 5.5)
-    beside = modelled([STEP], RATES, Layout(learners=1, rollouts=1, staleness=1, overlaps=True), count=1000)
+    beside = simulate_steps([STEP], RATES, Layout(learners=1, rollouts=1, staleness=1, overlaps=True), count=1000)
     assert beside.step_s == pytest.approx(3.5, rel=0.01)
     assert beside.rollouts_idle == pytest.approx(0.0, abs=0.01)
     assert (beside.staleness_mean, beside.staleness_max) == (pytest.approx(0.999), 1)
@@ -35,7 +35,7 @@ def test_in_turn_a_step_is_the_sum_and_beside_the_slower_part() -> None:
 
 def test_workers_share_questions_and_learners_tokens() -> None:
     # The second worker has the longer share: 20 ticks and 30 tokens; two learners halve what tokens take.
-    one = modelled([STEP], RATES, Layout(learners=2, rollouts=2))
+    one = simulate_steps([STEP], RATES, Layout(learners=2, rollouts=2))
     assert one.step_s == pytest.approx(20 * 0.1 + 30 * 0.01 + 1.0 + 0.5)
 
 
@@ -45,7 +45,7 @@ def test_what_a_batch_takes_before_its_first_token_and_for_what_it_is_shown_coun
     assert play_s([], rates, shown=500.0) == 0.0
     # Both questions are shown 1000 tokens; each worker is shown those of its own.
     step = replace(STEP, shown=(400.0, 600.0))
-    assert modelled([step], rates, Layout(learners=1, rollouts=2)).step_s == pytest.approx(
+    assert simulate_steps([step], rates, Layout(learners=1, rollouts=2)).step_s == pytest.approx(
         2.0 + 20 * 0.1 + 30 * 0.01 + 0.6 + 2.0
     )
 
@@ -75,7 +75,7 @@ def test_calibration_finds_the_constants_again() -> None:
     rates = replace(RATES, batch_s=0.5, prefill_s=0.002)
     steps = [step_of(*one, 1.0 + 0.001 * one[2], rates) for one in MADE_OF]
     run = CalibrationRun(steps=tuple(steps), layout=Layout(learners=1, rollouts=0))
-    found = calibrated([run], weights_bytes=10**9, rows=2, exponent=1.0)
+    found = calibrated_rates([run], weights_bytes=10**9, rows=2, exponent=1.0)
     assert (found.tick_s, found.row_s) == (pytest.approx(0.1), pytest.approx(0.01))
     assert (found.batch_s, found.prefill_s) == (pytest.approx(0.5), pytest.approx(0.002))
     assert found.whole == LearningRates(fixed_s=pytest.approx(1.0), token_s=pytest.approx(0.001))
@@ -92,7 +92,7 @@ def test_shards_have_constants_of_their_own_run_and_without_one_a_layout_is_said
         steps=tuple(replace(step_of(*one, 0.9 + 0.002 * one[2] / 2, RATES), handed_s=0.03) for one in MADE_OF),
         layout=Layout(learners=2, rollouts=1),
     )
-    both = calibrated([alone, shards], weights_bytes=0, rows=2, exponent=1.0)
+    both = calibrated_rates([alone, shards], weights_bytes=0, rows=2, exponent=1.0)
     assert both.learning(1) == LearningRates(fixed_s=pytest.approx(0.2), token_s=pytest.approx(0.001))
     assert (
         both.learning(2) == both.learning(4) == LearningRates(fixed_s=pytest.approx(0.9), token_s=pytest.approx(0.002))
@@ -100,7 +100,7 @@ def test_shards_have_constants_of_their_own_run_and_without_one_a_layout_is_said
     assert (both.sync_s, both.is_sync_measured) == (0.03, True)
     assert both.knows(1)
     assert both.knows(2)
-    one = calibrated([alone], weights_bytes=0, rows=2, exponent=1.0)
+    one = calibrated_rates([alone], weights_bytes=0, rows=2, exponent=1.0)
     assert not one.knows(2)
     assert one.learning(2) == one.learning(1)
 
@@ -115,7 +115,7 @@ def test_shards_take_time_for_each_micro_batch_of_a_rank_and_another_number_of_r
         )
         for one, each in zip(MADE_OF, passes)
     )
-    found = calibrated(
+    found = calibrated_rates(
         [CalibrationRun(steps=steps, layout=Layout(learners=2, rollouts=1))], weights_bytes=0, rows=2, exponent=1.0
     )
     expected = LearningRates(fixed_s=pytest.approx(0.9), pass_s=pytest.approx(0.2), token_s=pytest.approx(0.002))
@@ -127,7 +127,7 @@ def test_shards_take_time_for_each_micro_batch_of_a_rank_and_another_number_of_r
 def test_a_constant_that_would_be_negative_is_none_and_the_others_fit_alone() -> None:
     steps = [step_of(*one, 5.0 - 0.001 * one[2], RATES) for one in MADE_OF]
     run = CalibrationRun(steps=tuple(steps), layout=Layout(learners=1, rollouts=0))
-    found = calibrated([run], weights_bytes=0, rows=2, exponent=1.0)
+    found = calibrated_rates([run], weights_bytes=0, rows=2, exponent=1.0)
     assert found.whole is not None
     assert found.whole.token_s == 0.0
     assert found.whole.fixed_s == pytest.approx(5.0 - 0.001 * 200)

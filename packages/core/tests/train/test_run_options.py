@@ -24,7 +24,7 @@ from saccade.tools.tool import tool_from
 from saccade.train.loops import mean_of_updates
 from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import RLSettings, chosen
+from saccade.train.stage_settings import RLSettings, chosen_algorithm
 from saccade.types import Score, Task, Term, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)
@@ -71,7 +71,7 @@ def run(
         streams=(Stream(name="looking", episodes=LOOKING), Stream(name="again", episodes=LOOKING)),
         questions=questions,
         reward=rounded_reward,
-        algorithm=chosen(settings.rl.algorithm, action_tokens=LOOKING.max_action_tokens),
+        algorithm=chosen_algorithm(settings.rl.algorithm, action_tokens=LOOKING.max_action_tokens),
         settings=settings.rl,
     )
     plan = Plan(title="Options", settings=settings, build_model=build_model, stages=(stage,))

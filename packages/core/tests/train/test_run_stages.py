@@ -34,7 +34,7 @@ from saccade.tools.tool import tool_from
 from saccade.train.loops import RLLoop, StepOutcome
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen
+from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen_algorithm
 from saccade.types import Group, Json, Score, Task, Term, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
@@ -140,7 +140,7 @@ class Witness:
 
     def loss(self, tokens: PolicyTokens) -> Loss:
         self.logprobs.append(tokens.logprobs.detach().clone())
-        return chosen(self.settings.algorithm, action_tokens=24).loss(tokens)
+        return chosen_algorithm(self.settings.algorithm, action_tokens=24).loss(tokens)
 
     def reinforcement(self) -> RLStage:
         return RLStage(

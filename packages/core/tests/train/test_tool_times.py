@@ -7,7 +7,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.episodes import RolloutSettings
 from saccade.testing.tasks import tiny_example
 from saccade.tools.tool import tool_from
-from saccade.train.measure import timed
+from saccade.train.measure import time_metrics
 from saccade.train.plan import EpisodeSpec
 
 CALL = '<think>t</think><tool_call>{"name": "look", "arguments": {}}</tool_call>'
@@ -35,18 +35,18 @@ def test_all_environments_of_episodes_report_to_one_place_below_the_prefix_of_ti
     episodes = _episodes()
     for _ in range(3):
         _call_once(episodes)
-    metrics = timed([episodes], "held_out/")
+    metrics = time_metrics([episodes], "held_out/")
     assert set(metrics) == {
         f"{TIME_PREFIX}held_out/tools/look/{kind}" for kind in ("calls", "mean_s", "p50_s", "p95_s")
     }
     assert metrics["time/held_out/tools/look/calls"] == 3.0
-    assert timed([episodes]) == {}
+    assert time_metrics([episodes]) == {}
 
 
 def test_demonstrations_are_not_timed() -> None:
     episodes = _episodes()
     _call_once(episodes, is_timed=False)
-    assert timed([episodes]) == {}
+    assert time_metrics([episodes]) == {}
 
 
 def test_episodes_are_equal_whatever_their_tools_took() -> None:

@@ -5,7 +5,7 @@ import pytest
 from saccade.curation.codedance.outcomes import kind_of
 from saccade.curation.codedance.prompts import read_boxes, read_verdict
 from saccade.curation.codedance.rewriting import Rewritten, contradiction, mismatches, normal_output, read_rewritten
-from saccade.rewards.judges.llm_judge import spoken
+from saccade.rewards.judges.llm_judge import without_thinking
 from saccade.types import Answer, ExpertTurn, ImageRef, ToolCall
 
 TWO_LINES = "n = 17 * 23\nprint(n)"
@@ -41,8 +41,8 @@ def test_anything_else_is_no_verdict(reply: str) -> None:
 
 
 def test_thoughts_that_a_server_left_in_are_not_spoken() -> None:
-    assert spoken("<think>\nhm\n</think>\n\nyes") == "yes"
-    assert spoken("yes <think>hm</think>") == "yes <think>hm</think>"
+    assert without_thinking("<think>\nhm\n</think>\n\nyes") == "yes"
+    assert without_thinking("yes <think>hm</think>") == "yes <think>hm</think>"
 
 
 def test_boxes_are_read_from_json_and_a_fence() -> None:

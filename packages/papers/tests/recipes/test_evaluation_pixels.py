@@ -15,7 +15,13 @@ from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import PixelRule
 from saccade.media.store import MediaStore
 from saccade.models import LoadSettings
-from saccade.recipes.evaluation_pixels import QWEN_IN_VLMEVALKIT, encoded, limited, pixel_rule, view_at_server
+from saccade.recipes.evaluation_pixels import (
+    QWEN_IN_VLMEVALKIT,
+    encoded_task,
+    limited_settings,
+    pixel_rule,
+    view_at_server,
+)
 from saccade.testing.chat_server import ChatServer, chat_reply
 from saccade.types import Task
 
@@ -79,10 +85,12 @@ def test_pixels_without_a_benchmark_have_no_effect_and_are_refused(capsys: pytes
 
 def test_a_checkpoint_is_loaded_with_the_limits(tmp_path: Path) -> None:
     rule = PixelRule(min_pixels=100, max_pixels=9000)
-    assert limited(LoadSettings(), rule, [], tmp_path) == LoadSettings(min_pixels=100, max_pixels=9000)
-    assert limited(LoadSettings(max_pixels=5), PixelRule(), ["model.max_pixels=5"], None) == LoadSettings(max_pixels=5)
+    assert limited_settings(LoadSettings(), rule, [], tmp_path) == LoadSettings(min_pixels=100, max_pixels=9000)
+    assert limited_settings(LoadSettings(max_pixels=5), PixelRule(), ["model.max_pixels=5"], None) == LoadSettings(
+        max_pixels=5
+    )
     with pytest.raises(UserError, match=r"model\.max_pixels=5 and the pixel rule of the benchmark exclude each other"):
-        limited(LoadSettings(max_pixels=5), rule, ["model.max_pixels=5"], None)
+        limited_settings(LoadSettings(max_pixels=5), rule, ["model.max_pixels=5"], None)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +99,10 @@ def test_a_checkpoint_is_loaded_with_the_limits(tmp_path: Path) -> None:
 def test_vlmevalkits_limits_are_for_its_models(tmp_path: Path, model_type: str, is_one_of_its: bool) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
     if is_one_of_its:
-        assert limited(LoadSettings(), QWEN_IN_VLMEVALKIT, [], tmp_path).min_pixels == 1_003_520
+        assert limited_settings(LoadSettings(), QWEN_IN_VLMEVALKIT, [], tmp_path).min_pixels == 1_003_520
     else:
         with pytest.raises(UserError, match="is of qwen3_vl, for which VLMEvalKit sets no limits"):
-            limited(LoadSettings(), QWEN_IN_VLMEVALKIT, [], tmp_path)
+            limited_settings(LoadSettings(), QWEN_IN_VLMEVALKIT, [], tmp_path)
 
 
 def test_benchmarks_of_one_run_have_the_same_limits() -> None:
@@ -112,8 +120,8 @@ def test_jpeg_is_what_a_decoder_makes_of_it() -> None:
     task = Task(
         id="t", family="f", question="?", answer="1", answer_kind="number", images=(media.add(Image.fromarray(noise)),)
     )
-    assert encoded(task, PixelRule(), media) == task
-    [shown] = encoded(task, PixelRule(encoding="jpeg"), media).images
+    assert encoded_task(task, PixelRule(), media) == task
+    [shown] = encoded_task(task, PixelRule(encoding="jpeg"), media).images
     buffer = io.BytesIO()
     Image.fromarray(noise).save(buffer, "JPEG")
     with Image.open(buffer) as read:

@@ -199,7 +199,7 @@ def test_without_a_connection_the_cache_is_enough(hub: SharedHub, tmp_path: Path
 def test_a_download_that_is_cut_off_or_killed_goes_on(hub: SharedHub, tmp_path: Path) -> None:
     hub.state.add("model", "me/base", {file.name: file.read_bytes() for file in BASE.iterdir()})
     hub.waits.set()
-    code = "from saccade.interop.hub import *; print(fetched(hub_name('me/base'), 'model'))"
+    code = "from saccade.interop.hub import *; print(fetch_repository(hub_name('me/base'), 'model'))"
     child = subprocess.Popen([sys.executable, "-c", code], env=hub.environment, stdout=subprocess.DEVNULL)
     while not any(one.startswith("GET /blobs/") for one in hub.asked):
         assert child.poll() is None

@@ -41,9 +41,9 @@ class Bounds:
         if kind not in (int, float):
             lengths = (None if end is None else int(end) for end in (self.least, self.most))
             ends = {**dict(zip(("min_length", "max_length"), lengths)), "pattern": self.pattern}
-        return Meta(description=self.described(kind), **ends)
+        return Meta(description=self.requirement(kind), **ends)
 
-    def described(self, kind: Any) -> str:
+    def requirement(self, kind: Any) -> str:
         """What values of this kind must be, in words."""
         if self.words:
             return self.words
@@ -69,4 +69,4 @@ def check_bounds(settings: object) -> None:
             for bounds in one.__metadata__ if get_origin(one) is Annotated else ():
                 value = getattr(settings, name)
                 if value is not None and not bounds.hold(value):
-                    raise UserError(f"{name}={value} must be {bounds.described(get_args(one)[0])}")
+                    raise UserError(f"{name}={value} must be {bounds.requirement(get_args(one)[0])}")

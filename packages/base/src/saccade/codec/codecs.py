@@ -107,7 +107,7 @@ class Reader(Generic[Value]):
     def from_json(self, value: object, name: str) -> Value:
         """The object of values of JSON; BrokenRecordError, which calls the whole ``name``."""
         try:
-            return self._load(self._converted(value, name))
+            return self._load(self._to_mirror(value, name))
         except ValueError as error:
             raise BrokenRecordError(str(error)) from error
 
@@ -122,7 +122,7 @@ class Reader(Generic[Value]):
     def _load(self, mirror: Any) -> Value:
         return self._loads[type(mirror)](mirror)
 
-    def _converted(self, value: object, name: str) -> Any:
+    def _to_mirror(self, value: object, name: str) -> Any:
         import msgspec
 
         try:

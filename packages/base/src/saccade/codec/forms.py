@@ -102,7 +102,7 @@ class Mirrors:
 
             form = self.form(kind)
             tag_field, tag = form.tag or (None, None)
-            members = list(self._mirrored(kind))
+            members = list(self._mirror_fields(kind))
             self._made[kind] = msgspec.defstruct(
                 kind.__name__,
                 [tuple(member) for _, *member in members],
@@ -114,12 +114,12 @@ class Mirrors:
             )
         return self._made[kind]
 
-    def _mirrored(self, kind: type) -> Iterator[tuple[Any, ...]]:
+    def _mirror_fields(self, kind: type) -> Iterator[tuple[Any, ...]]:
         """Key, name and annotation of each field, and None where it may be missing: if it is sparse, or may be None."""
         is_closed = self.form(kind).is_closed
         for one in self.members(kind):
             if one.is_flat:
-                yield from self._mirrored(one.annotation)
+                yield from self._mirror_fields(one.annotation)
             elif one.is_sparse or (type(None) in typing.get_args(one.annotation) and not is_closed):
                 yield one.key, one.name, self.wire(one.annotation) | None, None
             else:

@@ -62,7 +62,7 @@ class Functions:
         return made
 
     def _load_lines(self, kind: type) -> list[str]:
-        given = {member.name: self._given(kind, member) for member in self._mirrors.members(kind)}
+        given = {member.name: self._field_expression(kind, member) for member in self._mirrors.members(kind)}
         if is_filled(kind, given):
             lines = [f"made = new({kind.__name__})"]
             for name, value in given.items():
@@ -75,9 +75,9 @@ class Functions:
             lines.append(f"check_{kind.__name__}(made)")
         return [*lines, "return made"]
 
-    def _given(self, kind: type, member: Member) -> str:
+    def _field_expression(self, kind: type, member: Member) -> str:
         """The expression for the value of a field."""
-        value = self._loaded(member.annotation, "one" if member.is_flat else f"one.{member.name}")
+        value = self._load_expression(member.annotation, "one" if member.is_flat else f"one.{member.name}")
         return f"{self._default(kind, member)} if one.{member.name} is None else {value}" if member.is_sparse else value
 
     def _text_lines(self, kind: type) -> list[str]:
@@ -86,7 +86,7 @@ class Functions:
         sparse: list[str] = []
         before = f"{json_text(dict([tag]))[:-1]}, " if tag else "{"
         for member in self._mirrors.members(kind):
-            value = self._written(member.annotation, f"one.{member.name}")
+            value = self._text_expression(member.annotation, f"one.{member.name}")
             if member.is_flat:
                 pieces.append(f"{before!r}, {value}[1:-1]")
                 before = ", "
@@ -99,7 +99,7 @@ class Functions:
                 before = ", "
         for name in self._mirrors.form(kind).also:
             annotation = typing.get_type_hints(getattr(kind, name).fget)["return"]
-            pieces.append(f"{f'{before}{json_text(name)}: '!r}, {self._written(annotation, f'one.{name}')}")
+            pieces.append(f"{f'{before}{json_text(name)}: '!r}, {self._text_expression(annotation, f'one.{name}')}")
         return [f"pieces = [{', '.join(pieces)}]", *sparse, "return ''.join(pieces) + '}'"]
 
     def _differs(self, kind: type, member: Member) -> str:
@@ -112,20 +112,20 @@ class Functions:
         self._names[name] = value if is_fixed else member.default
         return name if is_fixed else f"{name}()"
 
-    def _loaded(self, annotation: Any, value: str) -> str:
+    def _load_expression(self, annotation: Any, value: str) -> str:
         """The expression for the object of a mirror's value."""
         annotation = without_bounds(annotation)
         if is_json(annotation):
             return value
         if is_listing(annotation):
-            inner = self._loaded(annotation.__args__[0], "each")
+            inner = self._load_expression(annotation.__args__[0], "each")
             return value if inner == "each" else f"tuple([{inner} for each in {value}])"
         if is_mapping(annotation):
-            inner = self._loaded(annotation.__args__[1], "each")
+            inner = self._load_expression(annotation.__args__[1], "each")
             return value if inner == "each" else f"{{key: {inner} for key, each in {value}.items()}}"
         if is_choice(annotation):
-            return self._chosen(
-                annotation, value, "None", self._loaded, lambda of: (self._mirrors.wire(of), self.load(of))
+            return self._union_expression(
+                annotation, value, "None", self._load_expression, lambda of: (self._mirrors.wire(of), self.load(of))
             )
         if (kind := class_of(annotation)) is None:
             return value
@@ -141,7 +141,7 @@ class Functions:
         self.load(kind)
         return f"load_{name}({value})"
 
-    def _written(self, annotation: Any, value: str) -> str:
+    def _text_expression(self, annotation: Any, value: str) -> str:
         """The expression for the text of an object's value."""
         annotation = without_bounds(annotation)
         if annotation in _SCALARS:
@@ -150,17 +150,19 @@ class Functions:
             inner = annotation.__args__[0]
             if inner in _LISTS:
                 return f"{_LISTS[inner]}({value})"
-            listed = f"'[' + ', '.join([{self._written(inner, 'each')} for each in {value}]) + ']'"
+            listed = f"'[' + ', '.join([{self._text_expression(inner, 'each')} for each in {value}]) + ']'"
             return f"({listed} if {value} else '[]')"
         if is_mapping(annotation):
-            inner = self._written(annotation.__args__[1], "each")
+            inner = self._text_expression(annotation.__args__[1], "each")
             if inner in _WHOLE:
                 return f"json_text(dict({value}))"
             key = "key" if annotation.__args__[0] is not int else "str(key)"
             pair = f"json_text({key}) + ': ' + {inner}"
             return f"'{{' + ', '.join([{pair} for key, each in {value}.items()]) + '}}'"
         if is_choice(annotation):
-            return self._chosen(annotation, value, "'null'", self._written, lambda of: (of, self.text(of)))
+            return self._union_expression(
+                annotation, value, "'null'", self._text_expression, lambda of: (of, self.text(of))
+            )
         if (kind := class_of(annotation)) is None:
             return f"json_text({value})"
         form = self._mirrors.form(kind)
@@ -171,7 +173,7 @@ class Functions:
         self.text(kind)
         return f"text_{kind.__name__}({value})"
 
-    def _chosen(
+    def _union_expression(
         self,
         annotation: Any,
         value: str,

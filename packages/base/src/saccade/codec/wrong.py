@@ -64,7 +64,7 @@ def broken_record(error: Exception, value: object, mirror: Any, name: str) -> Br
         hint = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
         said = f"{shortened(unknown[1])} is an unknown key in {place or name}; {hint}"
         return BrokenRecordError(said, before + unknown[1])
-    expected = _expected(what, mirror)
+    expected = _expectation(what, mirror)
     if expected is None:
         return BrokenRecordError(f"{place or name}: {what}", place)
     if not place:
@@ -103,7 +103,7 @@ def _type_inside(mirror: Any, value: Any, key: str, index: str) -> Any:
     return typing.Literal.__getitem__(tuple(tags)) if tags and key else None
 
 
-def _expected(what: str, annotation: Any) -> str | None:
+def _expectation(what: str, annotation: Any) -> str | None:
     """What msgspec expected, in words; None where it was something else that is wrong."""
     for told in [one for kind in _alternatives(annotation) for one in getattr(kind, "__metadata__", ())]:
         return str(told.description)

@@ -80,7 +80,7 @@ def decode_image(raw: bytes, where: str, limits: ImageLimits = DEFAULT_LIMITS) -
         raise MediaError(f"{where}: the image is empty (0 bytes)")
     if len(raw) > limits.max_bytes:
         raise MediaError(f"{where}: the image file has {len(raw)} bytes, more than {limits.max_bytes}; make it smaller")
-    opened = _opened(raw, where)
+    opened = _open_image(raw, where)
     _check_size(opened.size, where, limits)
     with DECODING.share(_memory_of(opened, raw, where)):
         return _decoded(opened, raw, where, limits)
@@ -134,7 +134,7 @@ def to_rgb(image: Image.Image, where: str, *, is_own: bool = False) -> Image.Ima
     return rgb
 
 
-def _opened(raw: bytes, where: str) -> ImageFile:
+def _open_image(raw: bytes, where: str) -> ImageFile:
     """Header read, nothing decoded."""
     try:
         with _warnings_silenced():

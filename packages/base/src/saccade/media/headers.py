@@ -88,11 +88,11 @@ def opened_picture(raw: bytes) -> ImageFile:
     """The file with its header read; raises ``UnknownFormatError`` or what Pillow raises on damaged files."""
     for signature, image_file in _FORMATS:
         if raw.startswith(signature) and (signature != b"RIFF" or raw[8:12] == b"WEBP"):
-            return _opened(raw, image_file)
+            return _open_counted(raw, image_file)
     raise UnknownFormatError
 
 
-def _opened(raw: bytes, image_file: type[ImageFile]) -> ImageFile:
+def _open_counted(raw: bytes, image_file: type[ImageFile]) -> ImageFile:
     for name in _COSTLY.get(image_file, ()):
         if raw.count(name) > _MOST_OF_A_KIND:
             raise ValueError(f"it has {name.rstrip(bytes(1)).decode()} more than {_MOST_OF_A_KIND} times")

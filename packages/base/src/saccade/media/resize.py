@@ -224,7 +224,7 @@ def token_coverage(blocks: Sequence[TokenBlock], boxes: Sequence[Box]) -> NDArra
 
 def _of_block(block: TokenBlock, boxes: Sequence[Box]) -> NDArray[np.float64]:
     part = block.part
-    inside = [shared for box in boxes if (shared := _shared(box, part)).is_ordered]
+    inside = [shared for box in boxes if (shared := _intersection(box, part)).is_ordered]
     columns = np.linspace(part.x1, part.x2, block.columns + 1)
     rows = np.linspace(part.y1, part.y2, block.rows + 1)
     # Every edge cuts the plane, so that a piece lies wholly inside or outside of each box and in one cell.
@@ -242,5 +242,5 @@ def _of_block(block: TokenBlock, boxes: Sequence[Box]) -> NDArray[np.float64]:
     return (by_cell / cells).ravel()
 
 
-def _shared(one: Box, other: Box) -> Box:
+def _intersection(one: Box, other: Box) -> Box:
     return Box(max(one.x1, other.x1), max(one.y1, other.y1), min(one.x2, other.x2), min(one.y2, other.y2))

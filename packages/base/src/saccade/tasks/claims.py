@@ -35,11 +35,11 @@ def claims(
 ) -> Callable[[FamilyFunction], FamilyFunction]:
     """Decorator of a family's function: ``@claims(needs_closer=True, solver=solve)``."""
 
-    def claimed(draw: FamilyFunction) -> FamilyFunction:
+    def with_claims(draw: FamilyFunction) -> FamilyFunction:
         setattr(draw, _ATTRIBUTE, FamilyClaims(needs_closer=needs_closer, solver=solver, hardness=hardness))
         return draw
 
-    return claimed
+    return with_claims
 
 
 def claims_of(draw: FamilyFunction) -> FamilyClaims:

@@ -32,20 +32,20 @@ def grounded(
     """
     grown = LOOSE if care == "loose" else 1.0
 
-    def said(one: SceneObject) -> str:
+    def describe(one: SceneObject) -> str:
         place = [] if care == "loose" else [one.attributes["place"]]
-        return " ".join([*place, f"<box>[{_written(one.box, grown, grid_px)}]</box>", *_seen(one)])
+        return " ".join([*place, f"<box>[{_box_numbers(one.box, grown, grid_px)}]</box>", *_attribute_words(one)])
 
-    return _reasoned(example, said, care, chance)
+    return _with_reasoning(example, describe, care, chance)
 
 
 def textual(example: Example, *, care: Care = "careful", chance: Generator | None = None) -> Example:
     """The same question answered by an expert that says in words where each object is."""
 
-    def said(one: SceneObject) -> str:
-        return " ".join(_seen(one) if care == "loose" else one.attributes.values())
+    def describe(one: SceneObject) -> str:
+        return " ".join(_attribute_words(one) if care == "loose" else one.attributes.values())
 
-    return _reasoned(example, said, care, chance)
+    return _with_reasoning(example, describe, care, chance)
 
 
 def sought_objects(example: Example) -> list[SceneObject]:
@@ -62,23 +62,25 @@ def in_words(objects: Sequence[SceneObject]) -> str:
     return " ".join(" ".join([one.name, *one.attributes.values()]) for one in objects)
 
 
-def _seen(one: SceneObject) -> list[str]:
+def _attribute_words(one: SceneObject) -> list[str]:
     return [value for kind, value in one.attributes.items() if kind != "place"]
 
 
-def _written(box: Box, grown: float, grid_px: float) -> str:
+def _box_numbers(box: Box, grown: float, grid_px: float) -> str:
     across, down = (grown - 1) * box.width / 2, (grown - 1) * box.height / 2
     sides = (box.x1 - across, box.y1 - down, box.x2 + across, box.y2 + down)
     return ",".join(f"{max(0.0, round(side / grid_px) * grid_px):g}" for side in sides)
 
 
-def _reasoned(example: Example, said: Callable[[SceneObject], str], care: Care, chance: Generator | None) -> Example:
+def _with_reasoning(
+    example: Example, describe: Callable[[SceneObject], str], care: Care, chance: Generator | None
+) -> Example:
     """The example with one turn; an expert that takes one object for another says what is true of that other."""
     named = sought_objects(example)
     looked_at = [_looked_at(one, example.task.objects, care, chance) for one in named]
-    thought = " ".join(f"{name.name} {said(seen)}" for name, seen in zip(named, looked_at, strict=True))
+    thought = " ".join(f"{name.name} {describe(seen)}" for name, seen in zip(named, looked_at, strict=True))
     # What is asked for is always what is seen of each object, in the order of their names.
-    answer = " and ".join(word for seen in looked_at for word in _seen(seen))
+    answer = " and ".join(word for seen in looked_at for word in _attribute_words(seen))
     return replace(example, turns=(ExpertTurn(thought=thought, action=Answer(text=answer)),))
 
 

@@ -44,15 +44,17 @@ class StepCredit:
         lambda are 1 (the two levels of VAGEN's bi-level GAE, with lambda 1 on the lower).
         """
 
-        def earned(trajectory: Trajectory) -> list[float]:
+        def rewards_of(trajectory: Trajectory) -> list[float]:
             return turn_rewards(trajectory, step_rewards)
 
         if algorithm.critic is not None:
             critic = replace(algorithm.critic, discounts_turns=True, discount=self.discount, gae_lambda=self.gae_lambda)
-            return replace(algorithm, name=f"{algorithm.name} with step rewards", critic=critic, turn_rewards=earned)
+            return replace(
+                algorithm, name=f"{algorithm.name} with step rewards", critic=critic, turn_rewards=rewards_of
+            )
 
         def advantages(groups: Sequence[Group]) -> GroupAdvantages:
-            signal = turn_signal(groups, lambda one: discounted_returns(earned(one), self.discount))
+            signal = turn_signal(groups, lambda one: discounted_returns(rewards_of(one), self.discount))
             own = algorithm.advantages(groups)
             return [
                 [

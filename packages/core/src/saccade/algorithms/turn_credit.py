@@ -72,7 +72,7 @@ def turn_signal(
         number
         for group, of_group in zip(groups, signals)
         for trajectory, numbers in zip(group.trajectories, of_group)
-        for number in numbers[: _counted(trajectory, numbers, includes_final_turn)]
+        for number in numbers[: _counted_turns(trajectory, numbers, includes_final_turn)]
     ]
     mean = math.fsum(counted) / len(counted) if counted else 0.0
     std = math.sqrt(math.fsum((number - mean) ** 2 for number in counted) / len(counted)) if counted else 0.0
@@ -81,7 +81,7 @@ def turn_signal(
         mean, scale = 0.0, 1.0
 
     def normalised(trajectory: Trajectory, numbers: Sequence[float]) -> list[float]:
-        count = _counted(trajectory, numbers, includes_final_turn)
+        count = _counted_turns(trajectory, numbers, includes_final_turn)
         kept = [max(-limit, min(limit, (number - mean) * scale)) for number in numbers[:count]]
         return kept + [0.0] * (max(1, len(numbers)) - count)
 
@@ -99,12 +99,12 @@ def add_turn_signal(
     The sum is not normalised again. ValueError where the two differ in shape or the advantages are per token.
     """
     return [
-        [_added(own, extra, weight) for own, extra in zip(of_group, extra_of_group, strict=True)]
+        [_with_signal(own, extra, weight) for own, extra in zip(of_group, extra_of_group, strict=True)]
         for of_group, extra_of_group in zip(advantages, signal, strict=True)
     ]
 
 
-def _added(advantages: Sequence[float], signal: Sequence[float], weight: float) -> list[float]:
+def _with_signal(advantages: Sequence[float], signal: Sequence[float], weight: float) -> list[float]:
     if isinstance(advantages, PerToken) or len(advantages) != len(signal):
         kind = "action tokens" if isinstance(advantages, PerToken) else "turns"
         raise ValueError(f"advantages of {len(advantages)} {kind} and a signal of {len(signal)} turns cannot be added")
@@ -123,7 +123,7 @@ def _signal(trajectory: Trajectory, returns: TurnReturns) -> Sequence[float]:
     return numbers
 
 
-def _counted(trajectory: Trajectory, numbers: Sequence[float], includes_final_turn: bool) -> int:
+def _counted_turns(trajectory: Trajectory, numbers: Sequence[float], includes_final_turn: bool) -> int:
     """How many leading turns enter the statistics."""
     if trajectory.status == "failed":
         return 0

@@ -107,9 +107,9 @@ class WorkCounter:
     def _count_preprocessed(self, image_processor: object) -> None:
         preprocess: Callable[..., Mapping[str, Tensor]] = image_processor.preprocess  # type: ignore[attr-defined]
 
-        def counted(*args: object, **kwargs: object) -> Mapping[str, Tensor]:
+        def count_and_preprocess(*args: object, **kwargs: object) -> Mapping[str, Tensor]:
             features = preprocess(*args, **kwargs)
             self._add("images_preprocessed", len(features["image_grid_thw"]))
             return features
 
-        image_processor.preprocess = counted  # type: ignore[attr-defined]
+        image_processor.preprocess = count_and_preprocess  # type: ignore[attr-defined]

@@ -89,7 +89,7 @@ class SaccadeSide:
             for task in self._tasks(index)
             for sample in range(self.spec.workload.group_size)
         ]
-        self.draw.begin({one.seed: self._said(index, one) for one in requests})
+        self.draw.begin({one.seed: self._scripted_turns(index, one) for one in requests})
         self.counter.take()
         start = Moment.now(self.spec.device)
         groups = self._rollout(index, requests)
@@ -137,7 +137,7 @@ class SaccadeSide:
             for prompt in range(workload.prompts)
         ]
 
-    def _said(self, step: int, request: RolloutRequest) -> tuple[int, ...]:
+    def _scripted_turns(self, step: int, request: RolloutRequest) -> tuple[int, ...]:
         return self.script.turns(step, int(request.task.id.partition("/")[2]), request.sample)
 
     def _rollout(self, step: int, requests: Sequence[RolloutRequest]) -> list[Group]:

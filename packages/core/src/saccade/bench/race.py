@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from saccade.bench.checkpoint import ModelSize, write_checkpoint
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
-from saccade.bench.worker import started
+from saccade.bench.worker import running_worker
 from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.errors import MachineError, UserError, install_command
 
@@ -82,7 +82,7 @@ def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName) 
 
 def _run(spec: BenchSpec, frameworks: Sequence[FrameworkName]) -> dict[FrameworkName, FrameworkResult]:
     with ExitStack() as stack:
-        workers = [stack.enter_context(started(framework, spec)) for framework in frameworks]
+        workers = [stack.enter_context(running_worker(framework, spec)) for framework in frameworks]
         ready = [worker.ready() for worker in workers]
         reports: list[list[StepReport]] = [[] for _ in workers]
         for step in range(spec.steps):

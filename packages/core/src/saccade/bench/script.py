@@ -53,8 +53,8 @@ class Script:
         return cls(
             workload=workload,
             tokenizer=tokenizer,
-            question=_filled(tokenizer, fillers, workload.prompt_tokens, opening, "prompt_tokens"),
-            observation=_filled(tokenizer, fillers, observed, answered, "observation_tokens") if observed else "",
+            question=_filler_text(tokenizer, fillers, workload.prompt_tokens, opening, "prompt_tokens"),
+            observation=_filler_text(tokenizer, fillers, observed, answered, "observation_tokens") if observed else "",
             fillers=tuple(fillers),
         )
 
@@ -86,7 +86,7 @@ def _length(tokenizer: PreTrainedTokenizerFast, text: str) -> int:
     return len(_ids(tokenizer, text))
 
 
-def _filled(
+def _filler_text(
     tokenizer: PreTrainedTokenizerFast, fillers: Sequence[int], wanted: int, length: Callable[[str], int], name: str
 ) -> str:
     """A text of whole words with which ``length`` is exactly ``wanted``."""

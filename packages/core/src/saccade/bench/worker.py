@@ -52,7 +52,7 @@ class PeerProcess:
 
 
 @contextmanager
-def started(framework: FrameworkName, spec: BenchSpec) -> Iterator[PeerProcess]:
+def running_worker(framework: FrameworkName, spec: BenchSpec) -> Iterator[PeerProcess]:
     """A worker whose process ends with the block."""
     here, there = _PROCESSES.Pipe()
     process = _PROCESSES.Process(target=_work, args=(framework, spec, there), daemon=True)

@@ -80,7 +80,7 @@ class CheckpointTeacher:
         loaded = self._loaded
         if loaded is None:
             raise RuntimeError(f"{self.path} is not open; score inside a with block")
-        asked = [self._asked(one, loaded) for one in requests]
+        asked = [self._score_request(one, loaded) for one in requests]
         with self._lock:
             try:
                 found = run_to_end(loaded.engine.score_batch(asked))
@@ -89,7 +89,7 @@ class CheckpointTeacher:
                 return [failed] * len(asked)
         return found
 
-    def _asked(self, request: AnswerRequest, loaded: "LoadedEngine") -> ScoreRequest:
+    def _score_request(self, request: AnswerRequest, loaded: "LoadedEngine") -> ScoreRequest:
         chat = loaded.chat
         prompt = chat.prompt(self.protocol.prompt(request.task, (), loaded.view))
         before = (*prompt.ids, *chat.encode(f"<think>{plain_text(request.reasoning)}</think><answer>"))
@@ -122,11 +122,11 @@ class ServerTeacher:
 
         async def all_of_them() -> list[tuple[float, ...] | MachineError]:
             async with self.client:
-                return await asyncio.gather(*(self._scored(one) for one in requests))
+                return await asyncio.gather(*(self._answer_logprobs(one) for one in requests))
 
         return run_to_end(all_of_them())
 
-    async def _scored(self, request: AnswerRequest) -> tuple[float, ...] | MachineError:
+    async def _answer_logprobs(self, request: AnswerRequest) -> tuple[float, ...] | MachineError:
         opening = f"<think>{plain_text(request.reasoning)}</think><answer>"
         prompt = self.protocol.prompt(request.task, (), self.view)
         try:

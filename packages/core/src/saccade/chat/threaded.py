@@ -118,14 +118,14 @@ class ChatThread:
             raise RuntimeError("the thread of this client is not running; ask inside a with block")
         thread, places = self._running
 
-        async def asked() -> T:
+        async def ask_in_turn() -> T:
             async with places:
-                return await self._asked(ask)
+                return await self._ask_guarded(ask)
 
         # To stop waiting also stops the request.
-        return await asyncio.wrap_future(thread.submit(asked()))
+        return await asyncio.wrap_future(thread.submit(ask_in_turn()))
 
-    async def _asked(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
+    async def _ask_guarded(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         passed = self._breaker.enter()
         try:
             answered = await ask()

@@ -205,9 +205,9 @@ def _text(choice: Json) -> str:
     if not isinstance(message, dict) or finish in _UNFINISHED:
         raise BrokenReplyError(f"a choice has no text, or was broken off: {str(choice)[:200]}")
     content, calls = message.get("content"), _calls(message)
-    said = _said(content) or _said(message.get("refusal"))
+    said = _content_text(content) or _content_text(message.get("refusal"))
     if content is None or (calls and not said):
-        said = said or _thought(message)
+        said = said or _thought_text(message)
     if not (said or calls) and content is None and finish is None:
         raise BrokenReplyError(f"a choice has no text and does not say why: {str(choice)[:200]}")
     return whole_characters(said + calls)
@@ -219,7 +219,7 @@ def _is_refused(choice: Json) -> bool:
     return is_said or (isinstance(choice, dict) and choice.get("finish_reason") == "content_filter")
 
 
-def _said(content: Json) -> str:
+def _content_text(content: Json) -> str:
     """A text, or the texts of parts."""
     if isinstance(content, list):
         parts = [part.get("text") or part.get("refusal") if isinstance(part, dict) else part for part in content]
@@ -229,7 +229,7 @@ def _said(content: Json) -> str:
     return content or ""
 
 
-def _thought(message: Mapping[str, Json]) -> str:
+def _thought_text(message: Mapping[str, Json]) -> str:
     thought = message.get("reasoning_content") or message.get("reasoning")
     return f"<think>{thought}</think>" if isinstance(thought, str) and thought.strip() else ""
 

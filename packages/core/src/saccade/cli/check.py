@@ -45,7 +45,7 @@ def check(context: click.Context, path: Path, is_accepted: bool, as_json: bool) 
 
 
 def _tell(one: "CheckedFolder") -> None:
-    from saccade.checksums import shown
+    from saccade.checksums import printable_name
 
     if not one.has_checksums:
         click.echo(f"{one.path}: no checksums; an earlier version or another program wrote it")
@@ -55,7 +55,7 @@ def _tell(one: "CheckedFolder") -> None:
         click.echo(f"  {damage}")
     if one.uncovered:
         more = f" and {len(one.uncovered) - _SHOWN:,} more" if len(one.uncovered) > _SHOWN else ""
-        click.echo(f"  without a checksum: {', '.join(map(shown, one.uncovered[:_SHOWN]))}{more}")
+        click.echo(f"  without a checksum: {', '.join(map(printable_name, one.uncovered[:_SHOWN]))}{more}")
 
 
 def _values(one: "CheckedFolder") -> "dict[str, Json]":

@@ -85,25 +85,25 @@ def _check_conversations(context: "RecipeContext", rows: int) -> None:
     read = read_requested(context)
     for conversation in read.conversations[:rows]:
         click.echo(f"{conversation.task.id}:")
-        click.echo("\n".join(token_lines(read.writer.written(conversation), read.writer.chat)))
+        click.echo("\n".join(token_lines(read.writer.write(conversation), read.writer.chat)))
 
 
 def _check_questions(context: "RecipeContext", split: str | None, rows: int) -> None:
     from saccade.tasks.sources import splits_of
-    from saccade.tasks.splits import described
+    from saccade.tasks.splits import split_list
 
     assert context.data is not None
     if context.box_frame is not None:
         click.echo(f"Boxes of answers in {context.box_frame} are shown in pixels of the picture as it is stored.")
     splits = splits_of(context.data)
     if splits:
-        click.echo(f"{context.data}: {described(splits)}")
-    has_weak = [_checked(context, name, rows) for name in ([split] if split or not splits else splits)]
+        click.echo(f"{context.data}: {split_list(splits)}")
+    has_weak = [_print_split(context, name, rows) for name in ([split] if split or not splits else splits)]
     if any(has_weak):
         click.get_current_context().exit(1)
 
 
-def _checked(context: "RecipeContext", split: str | None, rows: int) -> bool:
+def _print_split(context: "RecipeContext", split: str | None, rows: int) -> bool:
     """Prints what a split holds; whether a gold of it is weak."""
     from saccade.config.context import read_split, warn_of_bad_rows
     from saccade.config.gold_check import describe_kinds, weak_golds

@@ -24,10 +24,12 @@ _IS_NAME = re.compile(r"[a-z0-9_-]+(:[a-z0-9_]+)?")
 
 def recipe_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Shipped recipes, those beside a module's own (``ivgr:tiny``) once their module is written; else files."""
-    from saccade.entry_points import named
+    from saccade.entry_points import offers_by_name
 
-    names = _kept("recipes", _recipe_names) if ":" not in incomplete else _kept("all-recipes", _all_recipes)
-    names = [*names, *named("saccade.recipes", {})]
+    names = (
+        _find_cached("recipes", _recipe_names) if ":" not in incomplete else _find_cached("all-recipes", _all_recipes)
+    )
+    names = [*names, *offers_by_name("saccade.recipes", {})]
     return _beginning(names, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
@@ -75,7 +77,7 @@ def _of_recipe(context: click.Context) -> Mapping[str, list[str]]:
     if not isinstance(name, str) or not _IS_NAME.fullmatch(name):
         return {}
     try:
-        return _kept(f"settings-{name}", lambda: _settings_of(name))
+        return _find_cached(f"settings-{name}", lambda: _settings_of(name))
     except SaccadeError:
         return {}
 
@@ -99,7 +101,7 @@ def _all_recipes() -> list[str]:
     return [name for name, _ in shipped_recipes()]
 
 
-def _kept(name: str, find: Callable[[], _Found]) -> _Found:
+def _find_cached(name: str, find: Callable[[], _Found]) -> _Found:
     """What ``find`` gives, from a file of the user's own where this version of Saccade has looked before.
 
     Recipes import torch, which takes seconds; a press of a key should take none.

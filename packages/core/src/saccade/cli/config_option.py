@@ -71,7 +71,7 @@ def options_given(context: click.Context) -> dict[str, Json]:
     """The options of this command that were given, as the block ``run`` holds them; paths from wherever it is read."""
     preset = context.meta.get(_PRESET)
     found: dict[str, Json] = {} if preset is None else {"preset": preset.name}
-    for name in _kept(context):
+    for name in _configurable_options(context):
         if name in context.params and context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None):
             found[name] = _plain(context.params[name], is_recipe=name == "recipe")
     return found
@@ -83,7 +83,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: Path | None)
     from saccade.config.config_file import read_config
 
     config = read_config(path)
-    options = _kept(context)
+    options = _configurable_options(context)
     given: dict[str, object] = {}
     for name, option in config.run.items():
         if name not in options:
@@ -106,7 +106,7 @@ def _read(context: click.Context, parameter: click.Parameter, path: Path | None)
     context.meta[_OVERRIDES] = config.overrides
 
 
-def _kept(context: click.Context) -> Mapping[str, click.Parameter]:
+def _configurable_options(context: click.Context) -> Mapping[str, click.Parameter]:
     return {one.name: one for one in context.command.params if one.name is not None and one.name not in _NOT_KEPT}
 
 

@@ -10,7 +10,7 @@ import click
 
 from saccade.characters import shell_words
 from saccade.cli.commands import saccade
-from saccade.cli.shown import shown, shown_on, shown_output
+from saccade.cli.shown import printable, shown_on, shown_output
 from saccade.errors import SaccadeError, UserError, pip_command
 
 USER_ERROR, MACHINE_ERROR, INTERRUPTED = 2, 3, 130
@@ -38,26 +38,26 @@ def run_command(arguments: list[str]) -> int:
         error.show(shown_on(sys.stderr))
         return USER_ERROR
     except UserError as error:
-        return _failed(str(error), USER_ERROR)
+        return _report_failure(str(error), USER_ERROR)
     except SaccadeError as error:
-        return _failed(str(error), MACHINE_ERROR)
+        return _report_failure(str(error), MACHINE_ERROR)
     except (KeyboardInterrupt, click.Abort):
-        return _failed(_interrupted(arguments), INTERRUPTED)
+        return _report_failure(_interruption_text(arguments), INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has left; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _refused(error)
+        return _report_os_error(error)
     except ModuleNotFoundError as error:
         if error.name not in _OF_TRAINING:
             raise
         cure = pip_command("saccade-core", "train")
-        return _failed(f"this command needs {error.name}, which is not installed; run {cure}", USER_ERROR)
+        return _report_failure(f"this command needs {error.name}, which is not installed; run {cure}", USER_ERROR)
     return status if isinstance(status, int) else 0
 
 
-def _refused(error: OSError) -> int:
+def _report_os_error(error: OSError) -> int:
     """A place that cannot be written, or a full disk, where the command itself had no word for it."""
     from saccade.atomic import disk_error
 
@@ -65,17 +65,17 @@ def _refused(error: OSError) -> int:
     told = None if isinstance(error, FileNotFoundError) else disk_error(error)
     if told is None:
         raise error
-    return _failed(str(told), USER_ERROR if isinstance(told, UserError) else MACHINE_ERROR)
+    return _report_failure(str(told), USER_ERROR if isinstance(told, UserError) else MACHINE_ERROR)
 
 
-def _failed(message: str, status: int) -> int:
+def _report_failure(message: str, status: int) -> int:
     if os.environ.get("SACCADE_TRACEBACK") == "1":
         traceback.print_exc()
-    click.echo(f"saccade: {shown(message)}", err=True)
+    click.echo(f"saccade: {printable(message)}", err=True)
     return status
 
 
-def _interrupted(arguments: list[str]) -> str:
+def _interruption_text(arguments: list[str]) -> str:
     if not arguments or arguments[0] not in ("demo", "train", "eval", "curate"):
         return "stopped"
     again = arguments if "--resume" in arguments else [*arguments, "--resume"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.shown import shown
+from saccade.cli.shown import printable
 from saccade.errors import MachineError, SaccadeError, UserError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def existing(option: str, path: Path | None, *, is_loaded: bool = True) -> Path 
     if option in _DATA and text.startswith("hf:"):
         return path  # Read by the library `datasets`.
     if option in ("--model", *_DATA) and (name := _name_on_hub(text)) is not None:
-        return _fetched(option, name, is_loaded=is_loaded)
+        return _fetch(option, name, is_loaded=is_loaded)
     is_name = option in ("--model", *_DATA) and _name_on_hub(f"hf:{text}") is not None
     elsewhere = f"; hf:{text} would be the one on the hub" if is_name else ""
     raise UserError(f"{option} {path}: there is no such file or folder (looked for from {Path.cwd()}){elsewhere}")
@@ -80,8 +80,8 @@ def _look_at_model(path: Path) -> None:
     check_model(path)
 
 
-def _fetched(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = False) -> Path:
-    from saccade.interop.hub import CONFIGURATION, fetched, fetched_data
+def _fetch(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = False) -> Path:
+    from saccade.interop.hub import CONFIGURATION, fetch_repository, fetched_data
 
     def of_hub(fetch: Callable[[], Path]) -> Path:
         try:
@@ -92,12 +92,12 @@ def _fetched(option: str, name: "HubName", *, is_loaded: bool, is_base: bool = F
 
     if option != "--model":
         return of_hub(lambda: fetched_data(name))
-    folder = of_hub(lambda: fetched(name, "model", only=CONFIGURATION))
+    folder = of_hub(lambda: fetch_repository(name, "model", only=CONFIGURATION))
     if not is_base:
         # One that is an adapter itself is refused below.
         _fetch_base(folder, is_loaded=is_loaded)
     _look_at_model(folder)
-    return of_hub(lambda: fetched(name, "model")) if is_loaded else folder
+    return of_hub(lambda: fetch_repository(name, "model")) if is_loaded else folder
 
 
 def _fetch_base(folder: Path, *, is_loaded: bool) -> None:
@@ -107,7 +107,7 @@ def _fetch_base(folder: Path, *, is_loaded: bool) -> None:
     if (folder / ADAPTER_CONFIG).is_file():
         base = _name_on_hub(named_base(folder))
         if base is not None:
-            _fetched("--model", base, is_loaded=is_loaded, is_base=True)
+            _fetch("--model", base, is_loaded=is_loaded, is_base=True)
 
 
 def open_in_browser(address: str) -> None:
@@ -131,6 +131,6 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            click.echo(shown(self.format(record)), err=True)
+            click.echo(printable(self.format(record)), err=True)
         except (OSError, ValueError):
             self.setLevel(logging.CRITICAL + 1)

@@ -58,7 +58,7 @@ def plan_fleet(
     The model is calibrated by what RUN recorded; its errors are not small. It ignores other hardware, the
     network and memory: `saccade plan-memory` says what fits.
     """
-    from saccade.train.fleet_plan import CalibrationRun, calibrated, modelled
+    from saccade.train.fleet_plan import CalibrationRun, calibrated_rates, simulate_steps
     from saccade.train.fleet_record import layout_of, recorded_steps
 
     asked = [_layout(text) for text in layouts or _SHOWN]
@@ -67,7 +67,7 @@ def plan_fleet(
         for path in (run, *also)
     ]
     own, steps = runs[0].layout, runs[0].steps
-    rates = calibrated(runs, weights_bytes=_weights_bytes(run), rows=rows, exponent=exponent)
+    rates = calibrated_rates(runs, weights_bytes=_weights_bytes(run), rows=rows, exponent=exponent)
     measured_s = statistics.mean(one.step_s for one in steps)
     clock = " of the processor" if processor else ""
     click.echo(f"Calibrated by {len(steps)} steps of {run} ({own.name}): {measured_s:.3f} s{clock} a step, measured")
@@ -81,7 +81,7 @@ def plan_fleet(
     click.echo("\nEvery number below is modelled, none measured.")
     click.echo(f"{'learners + rollouts':<38}{'step':>9}{'learners idle':>15}{'rollouts idle':>15}{'staleness':>11}")
     for layout in asked:
-        one = modelled(steps, rates, layout)
+        one = simulate_steps(steps, rates, layout)
         unknown = "" if rates.knows(layout.learners) else "  *"
         click.echo(
             f"{layout.name:<38}{one.step_s:>7.3f} s{one.learners_idle:>15.0%}{one.rollouts_idle:>15.0%}"
@@ -111,22 +111,24 @@ def _tell(rates: "Rates") -> None:
 
 
 def _check(run: "CalibrationRun", rates: "Rates", held_out: "Mapping[Path, list[Step]]") -> None:
-    from saccade.train.fleet_plan import calibrated, modelled
+    from saccade.train.fleet_plan import calibrated_rates, simulate_steps
     from saccade.train.fleet_record import layout_of
     from saccade.train.published_layouts import VERL
 
     steps, own = run.steps, run.layout
     click.echo("\nThe model against what was measured:")
     click.echo(f"{'run':<46}{'modelled':>10}{'measured':>10}{'error':>8}")
-    _compare("the run itself (calibrated by it)", modelled(steps, rates, own).step_s, [one.step_s for one in steps])
+    _compare(
+        "the run itself (calibrated by it)", simulate_steps(steps, rates, own).step_s, [one.step_s for one in steps]
+    )
     # The same machine in the same minutes: what is left is the model's own error.
-    half = calibrated([replace(run, steps=steps[::2])], weights_bytes=0, rows=rates.rows, exponent=rates.exponent)
-    said_s = modelled(steps[1::2], half, own, count=len(steps[1::2])).step_s
+    half = calibrated_rates([replace(run, steps=steps[::2])], weights_bytes=0, rows=rates.rows, exponent=rates.exponent)
+    said_s = simulate_steps(steps[1::2], half, own, count=len(steps[1::2])).step_s
     _compare("every other step, by those between", said_s, [one.step_s for one in steps[1::2]])
     for path, theirs in held_out.items():
         layout = layout_of(path)
         # By the batches that it had: another number of questions or longer answers are no error of the model's.
-        said_s = modelled(theirs, rates, layout, count=len(theirs)).step_s
+        said_s = simulate_steps(theirs, rates, layout, count=len(theirs)).step_s
         unknown = "" if rates.knows(layout.learners) else " *"
         _compare(f"held out: {path.name} ({layout.name}){unknown}", said_s, [one.step_s for one in theirs])
     for row in VERL:

@@ -215,10 +215,10 @@ def start(
         if fleet.learners == 1:
             run(measured=measured, keeping=keeping)
             return
-        from saccade.learner.processes import PeerError, joined
+        from saccade.learner.processes import PeerError, join_company
         from saccade.train.following import follow_plan
 
-        with joined(wrap=fleet.wrap, timeout_s=fleet.timeout_s, device=plan.load.torch_device) as company:
+        with join_company(wrap=fleet.wrap, timeout_s=fleet.timeout_s, device=plan.load.torch_device) as company:
             if company.rank == 0:
                 run(measured=measured, company=company)
                 return

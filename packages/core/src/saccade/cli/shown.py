@@ -14,19 +14,19 @@ _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 """All control characters but tabs and line ends, and what turns the direction of a line or ends it."""
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """The text with what a terminal obeys spelled out: ``\\x1b``, ``\\u202e``."""
     return _OBEYED.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class _Shown:
-    """A stream that prints what is written as ``shown`` spells it; all else is the stream's."""
+    """A stream that prints what is written as ``printable`` spells it; all else is the stream's."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(shown(text))
+        self._stream.write(printable(text))
         return len(text)
 
     def __getattr__(self, name: str) -> object:

@@ -57,7 +57,7 @@ class ConfigFile:
 
 def read_config(path: Path) -> ConfigFile:
     """The content of a YAML file of settings. UserError, with file and line, for what is not one."""
-    root = _composed(path)
+    root = _root_node(path)
     if root is None:
         return ConfigFile()
     run: dict[str, RunOption] = {}
@@ -105,7 +105,7 @@ def _without_empty(values: Mapping[str, Json]) -> dict[str, Json]:
     return kept
 
 
-def _composed(path: Path) -> yaml.MappingNode | None:
+def _root_node(path: Path) -> yaml.MappingNode | None:
     with disk_errors(path):
         if not path.is_file():
             there = "a folder; name a YAML file in it" if path.is_dir() else "there is no such file"

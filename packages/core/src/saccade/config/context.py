@@ -11,7 +11,7 @@ from saccade.media.video import MAX_FRAMES
 from saccade.tasks.files import TaskFile, read_tasks
 from saccade.tasks.rows.tasks import BadRow
 from saccade.tasks.sources import splits_of_files
-from saccade.tasks.splits import ALL, described, training_split
+from saccade.tasks.splits import ALL, split_list, training_split
 from saccade.types import AnswerKind, Task
 
 
@@ -117,7 +117,7 @@ def read_split(data: Path, context: RecipeContext, split: str | None, purpose: s
 def log_splits(data: Path, split: str | None, purpose: str = "read") -> None:
     """Says which files of a folder are of which split, and which of them is read; UserError where several may be."""
     if splits := splits_of_files(data):
-        logger.info("%s: %s; %s: %s", data, described(splits), purpose, split or training_split(splits, data))
+        logger.info("%s: %s; %s: %s", data, split_list(splits), purpose, split or training_split(splits, data))
 
 
 def warn_of_bad_rows(data: Path, skipped: Sequence[BadRow], good: int) -> None:

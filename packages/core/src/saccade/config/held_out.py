@@ -140,8 +140,8 @@ def _apart_from_given(
     """The tasks that are none of the given ones, and the given ones, with ids that no other task has."""
     if not given:
         raise UserError(f"{context.held_out or context.data}: no question is left to measure on; give others")
-    asked, seen = {_asked(task) for task in given}, {key for task in given for key in seen_in(task)}
-    training = [task for task in tasks if _asked(task) not in asked]
+    asked, seen = {_question_key(task) for task in given}, {key for task in given for key in seen_in(task)}
+    training = [task for task in tasks if _question_key(task) not in asked]
     if not training:
         raise UserError(f"all {len(tasks)} questions to train on are held out too; give others")
     on_seen = sum(not seen.isdisjoint(seen_in(task)) for task in training)
@@ -215,7 +215,7 @@ def _identity(task: Task, context: RecipeContext) -> str:
     return context.held_out_rows.identities.get(task.id, task.id)
 
 
-def _asked(task: Task) -> tuple[str, str]:
+def _question_key(task: Task) -> tuple[str, str]:
     return " ".join(task.question.split()).casefold(), picture_key(seen_in(task))
 
 

@@ -33,7 +33,7 @@ class ConversationCount:
     """Contexts of each conversation that has several."""
 
     def add(self, conversation: SpokenConversation) -> None:
-        written = self.writer.written(conversation)
+        written = self.writer.write(conversation)
         longest = max(written.context_tokens)
         if self.max_tokens is not None and longest > self.max_tokens:
             raise UserError(

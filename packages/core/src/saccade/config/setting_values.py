@@ -47,7 +47,7 @@ def read_text(annotation: object, text: str) -> object:
         return Path(text).expanduser() if text else _raise()
     if annotation is str:
         return text
-    return _unsupported(annotation)
+    return _refuse_annotation(annotation)
 
 
 def read_json(annotation: object, value: Json) -> object:
@@ -77,7 +77,7 @@ def read_json(annotation: object, value: Json) -> object:
         return Path(value) if isinstance(value, str) else _raise()
     if annotation is str:
         return value if isinstance(value, str) else _raise()
-    return _unsupported(annotation)
+    return _refuse_annotation(annotation)
 
 
 def write_json(value: object) -> Json:
@@ -181,7 +181,7 @@ def _raise() -> typing.NoReturn:
     raise MismatchError
 
 
-def _unsupported(annotation: object) -> typing.NoReturn:
+def _refuse_annotation(annotation: object) -> typing.NoReturn:
     known = "int, float, bool, str, Path, Literal, tuple, dataclass"
     raise TypeError(f"a setting cannot be {annotation!r}; use {known}")
 

@@ -92,7 +92,7 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
             expected = mismatch.expected or describe(known[key])
             raise UserError(f"{where} {key}={text.strip()}: {key} must be {expected}") from None
         _put(changes, key.split("."), _Leaf(value))
-    changed = _changed(settings, type(settings), changes, "")
+    changed = _with_changes(settings, type(settings), changes, "")
     if isinstance(overrides, AskForSettings):
         raise SettingsAsked(changed)
     check_settings(changed)
@@ -212,7 +212,7 @@ def _put(changes: _Changes, path: Sequence[str], leaf: _Leaf) -> None:
     _put(inner, path[1:], leaf)
 
 
-def _changed(settings: Settings | None, kind: type[Settings], changes: _Changes, prefix: str) -> Settings:
+def _with_changes(settings: Settings | None, kind: type[Settings], changes: _Changes, prefix: str) -> Settings:
     if settings is None:
         settings = _with_defaults(kind, prefix)
     annotations = _annotations(kind)
@@ -223,7 +223,7 @@ def _changed(settings: Settings | None, kind: type[Settings], changes: _Changes,
         else:
             group = _group_of(annotations[name])
             assert group is not None
-            values[name] = _changed(getattr(settings, name), group, change, f"{prefix}{name}.")
+            values[name] = _with_changes(getattr(settings, name), group, change, f"{prefix}{name}.")
     try:
         return dataclasses.replace(settings, **values)
     except UserError as error:

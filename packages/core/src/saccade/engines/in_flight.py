@@ -38,7 +38,7 @@ class ExpectedWeights:
     def are_given(self) -> bool:
         return self._given.done()
 
-    def given(self) -> tuple[WeightSource, int]:
+    def weights(self) -> tuple[WeightSource, int]:
         """The weights and their version; only when they are given."""
         return self._given.result(timeout=0)
 

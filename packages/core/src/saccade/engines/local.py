@@ -215,7 +215,7 @@ class LocalEngine:
         """Weights that came while a batch was open are the engine's when it has ended, also where it ended first."""
         expected, self._expected = self._expected, None
         if expected is not None and expected.are_given:
-            source, version = expected.given()
+            source, version = expected.weights()
             if not expected.are_taken:
                 self._take_over(source)
             self._policy_version = version

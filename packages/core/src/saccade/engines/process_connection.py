@@ -146,13 +146,13 @@ class ProcessConnection:
             self._process.kill()
             status = self._process.wait()
         with self._lock:
-            self.lost = f"{self._what} {self._process.pid} {_described(status)}{self._refusal}"
+            self.lost = f"{self._what} {self._process.pid} {_status_words(status)}{self._refusal}"
             waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             future.set_exception(self._lost_error(self.lost))
 
 
-def _described(status: int) -> str:
+def _status_words(status: int) -> str:
     if status >= 0:
         return f"ended with status {status}"
     name = signal.Signals(-status).name

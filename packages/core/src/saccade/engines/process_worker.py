@@ -55,25 +55,25 @@ class EngineServer:
 
     async def _answer(self, frame: WireFrame) -> None:
         try:
-            answer = await self._done(frame)
+            answer = await self._reply_to(frame)
         except Exception as error:  # Belongs to the other side, which asked for it.
-            answer = _refused(error)
+            answer = _error_frame(error)
         self._writer.write(packed(WireFrame({**answer.header, "id": frame.header["id"]}, answer.parts)))
 
-    async def _done(self, frame: WireFrame) -> WireFrame:
+    async def _reply_to(self, frame: WireFrame) -> WireFrame:
         header = frame.header
         match header["do"]:
             case "open":
                 labels = [str(label) for label in _list(header["labels"])]
                 self._slots = await self._batch.enter_async_context(self._engine.sequences(labels))
             case "sample":
-                return await self._sampled(frame)
+                return await self._sample_turn(frame)
             case "close":
                 self._slots[_whole(header["slot"])].close()
             case "end":
                 await self._batch.aclose()
             case "score":
-                return await self._scored(frame)
+                return await self._score_texts(frame)
             case "expect":
                 self._engine.expect_weights(_whole(header["after_steps"]))
             case "update":
@@ -83,14 +83,14 @@ class EngineServer:
                 self._engine.reset()
         return WireFrame({})
 
-    async def _sampled(self, frame: WireFrame) -> WireFrame:
+    async def _sample_turn(self, frame: WireFrame) -> WireFrame:
         head = PLAIN_CODEC.reader(SampleHead).from_json(frame.header, "the turn")
         ids = np.frombuffer(frame.parts[0], dtype=np.int64).tolist()
         done = await self._slots[head.slot].sample(ids, head.images, head.sampling)
         parts = np.array(done.ids, dtype=np.int64).tobytes(), np.array(done.logprobs, dtype=np.float64).tobytes()
         return WireFrame(asdict(SampledHead(finish=done.finish, versions=done.versions)), parts)
 
-    async def _scored(self, frame: WireFrame) -> WireFrame:
+    async def _score_texts(self, frame: WireFrame) -> WireFrame:
         head = PLAIN_CODEC.reader(ScoreHead).from_json(frame.header, "the texts")
         ids = iter(np.frombuffer(frame.parts[0], dtype=np.int64).tolist())
         requests = [
@@ -124,7 +124,7 @@ async def serve(connection: socket.socket) -> int:
     try:
         engine = _engine(first.header)
     except Exception as error:  # Said to the other side, which says it to the user.
-        refused = _refused(error)
+        refused = _error_frame(error)
         writer.write(packed(WireFrame({**refused.header, "id": first.header["id"], "ends": True})))
         await writer.drain()
         return 1
@@ -135,7 +135,7 @@ async def serve(connection: socket.socket) -> int:
     return 0
 
 
-def _refused(error: Exception) -> WireFrame:
+def _error_frame(error: Exception) -> WireFrame:
     kinds = (UserError, MachineError, SaccadeError, ValueError)
     kind = next((kind.__name__ for kind in kinds if isinstance(error, kind)), None)
     if kind is None:

@@ -40,17 +40,17 @@ def draw_tokens(
     native = sampler() if is_whole and logits.dtype == torch.float32 and logits.device.type == "cpu" else None
     if native is not None:
         shares = [number if sampling.temperature else -1.0 for number, sampling in zip(uniforms, samplings)]
-        return _checked(*native(logits.contiguous(), torch.tensor(shares, dtype=torch.float64)))
+        return _finite_draws(*native(logits.contiguous(), torch.tensor(shares, dtype=torch.float64)))
     logprobs = logits.log_softmax(dim=-1)
     tokens = _inverse_distribution(_kept_probabilities(logprobs, samplings), uniforms)
     is_greedy = [sampling.temperature == 0 for sampling in samplings]
     if any(is_greedy):
         # Only where it is wanted: over a large vocabulary it is a good part of the work of drawing.
         tokens = torch.where(on_device(is_greedy, logits.device, torch.bool), logits.argmax(dim=-1), tokens)
-    return _checked(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
+    return _finite_draws(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
 
 
-def _checked(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
+def _finite_draws(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
     # In one piece, since each reading waits for the device; float64 holds every token's number.
     rows = torch.stack([tokens.double(), logprobs.double()], dim=1).tolist()
     drawn = [Drawn(token=int(token), logprob=logprob) for token, logprob in rows]

@@ -185,13 +185,13 @@ def run_call(
         tool = find_tool(call.name, tools)
         bound = tool.bind(call.arguments, images)
     except ToolError as error:
-        return CallOutcome(result=None, shown=_failed(error))
+        return CallOutcome(result=None, shown=_error_result(error))
     try:
         with nullcontext() if latencies is None else latencies.timing(tool.name):
             result = run_within(lambda: bound.run(media), deadline_s=tool.deadline_s, what=f"tool {tool.name}")
         _check_shown(result.images, view)
     except ToolError as error:
-        result = _failed(error)
+        result = _error_result(error)
     return CallOutcome(result=result, shown=result)
 
 
@@ -203,5 +203,5 @@ def _check_shown(images: Sequence[ImageRef], view: ViewRule) -> None:
         raise ToolError(f"the result cannot be shown: {error}") from error
 
 
-def _failed(error: ToolError) -> ToolResult:
+def _error_result(error: ToolError) -> ToolResult:
     return ToolResult(text=cut(str(error)), is_ok=False)

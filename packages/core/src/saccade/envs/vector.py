@@ -82,23 +82,23 @@ class _Ahead(gymnasium.Wrapper[VisualObservation, str, VisualObservation, str]):
         self._begun: Future[Stepped] | None = None
 
     def begin(self, action: str) -> None:
-        self._begun = self._pool.submit(self._stepped, action)
+        self._begun = self._pool.submit(self._step_with_retries, action)
 
     def step(self, action: str) -> Stepped:
         begun, self._begun = self._begun, None
-        return self._stepped(action) if begun is None else begun.result()
+        return self._step_with_retries(action) if begun is None else begun.result()
 
-    def _stepped(self, action: str) -> Stepped:
+    def _step_with_retries(self, action: str) -> Stepped:
         for left in range(self._retries, -1, -1):
             try:
                 # A step that raised has not happened, so that it may be tried again.
                 return cast(Stepped, self.env.step(action))
             except MachineError as error:
                 if left == 0:
-                    return self._failed(str(error))
+                    return self._failed_step(str(error))
         raise AssertionError("the last try returns")
 
-    def _failed(self, why: str) -> Stepped:
+    def _failed_step(self, why: str) -> Stepped:
         env = cast(VisualReasoningEnv, self.env)
         info: dict[str, object] = {"task_id": env.task.id, "turns": len(env.turns), "status": "failed", "failure": why}
         return {"text": "", "images": ()}, 0.0, False, True, info

@@ -53,7 +53,7 @@ class RewardedEnvironment(WrappedEnvironment):
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return tuple(_paid(turn, self._rewards.get(number, 0.0)) for number, turn in enumerate(self.env.turns))
+        return tuple(_with_reward(turn, self._rewards.get(number, 0.0)) for number, turn in enumerate(self.env.turns))
 
     def step(self, action: str) -> tuple[object, object, bool, bool, dict[str, object]]:
         # What an environment returns may have any shape: it is unpacked here, where an error is one of the step.
@@ -62,7 +62,7 @@ class RewardedEnvironment(WrappedEnvironment):
         return observation, reward, terminated, truncated, info
 
 
-def _paid(turn: Turn, reward: float) -> Turn:
+def _with_reward(turn: Turn, reward: float) -> Turn:
     result = turn.result or ToolResult()
     is_written = reward == 0 or REWARD in result.data
     return turn if is_written else replace(turn, result=replace(result, data={**result.data, REWARD: reward}))

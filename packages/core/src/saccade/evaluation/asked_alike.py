@@ -22,9 +22,9 @@ def asked_differences(
     first: SampleHeader, second: SampleHeader, of_first: Questions, of_second: Questions
 ) -> dict[str, str]:
     """Each difference by the name under which it can be accepted, with both values."""
-    before, after = _asked(first), _asked(second)
+    before, after = _asked_settings(first), _asked_settings(second)
     found = {
-        name: f"{_shown(before.get(name))} and {_shown(after.get(name))}"
+        name: f"{_excerpt(before.get(name))} and {_excerpt(after.get(name))}"
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     }
@@ -59,7 +59,7 @@ def _differing(pairs: Sequence[PairedSamples], field: str, *, are_single: bool) 
     return sum(frozenset(map(value, early)) != frozenset(map(value, late)) for early, late in pairs)
 
 
-def _asked(header: SampleHeader) -> Mapping[str, Json]:
+def _asked_settings(header: SampleHeader) -> Mapping[str, Json]:
     """What was asked, and what a server was sent beside it."""
     body = header.model.get("extra_body")
     sent = (
@@ -68,6 +68,6 @@ def _asked(header: SampleHeader) -> Mapping[str, Json]:
     return {**header.asked, **({"extra_body": sent} if sent else {})}
 
 
-def _shown(value: Json) -> str:
+def _excerpt(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -99,7 +99,7 @@ def compare(sets: Sequence[SampleSet], labels: Sequence[str], *, although: Colle
     """
     with collection_paused():
         results = [
-            _compared(sets[0], other, (labels[0], label), although) for other, label in zip(sets[1:], labels[1:])
+            _paired_result(sets[0], other, (labels[0], label), although) for other, label in zip(sets[1:], labels[1:])
         ]
     return with_holm(results)
 
@@ -109,7 +109,9 @@ def with_holm(results: Sequence[PairedResult]) -> list[PairedResult]:
     return [replace(one, p_holm=p) for one, p in zip(results, holm([one.p_value for one in results]))]
 
 
-def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], although: Collection[str]) -> PairedResult:
+def _paired_result(
+    first: SampleSet, second: SampleSet, labels: tuple[str, str], although: Collection[str]
+) -> PairedResult:
     of_first, of_second = by_question(first.samples), by_question(second.samples)
     differences = asked_differences(first.header, second.header, of_first, of_second)
     if refused := {name: how for name, how in differences.items() if name not in although}:
@@ -125,7 +127,7 @@ def _compared(first: SampleSet, second: SampleSet, labels: tuple[str, str], alth
     asked = [early[0] for early, _ in pairs]
     before, after = (np.array([_share_right(pair[side]) for pair in pairs]) for side in (0, 1))
     changes = GroupedMeans(after - before, [one.cluster for one in asked], is_share=False)
-    flipped = _flipped(pairs, before, after)
+    flipped = _flipped_questions(pairs, before, after)
     only_before = sum(one.before > one.after for one in flipped)
     p_mcnemar = exact_mcnemar(only_before, len(flipped) - only_before)
     error = clustered_error(changes.values, changes.clusters)
@@ -157,7 +159,7 @@ def _share_right(samples: Sequence[StoredSample]) -> float:
     return sum(bool(one.right) for one in samples) / len(samples)
 
 
-def _flipped(
+def _flipped_questions(
     pairs: Sequence[PairedSamples], before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> tuple[FlippedQuestion, ...]:
     """By the majority of its samples, right for one and wrong for the other."""

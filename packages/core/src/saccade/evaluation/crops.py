@@ -33,7 +33,7 @@ def look_of(task: Task, trajectory: Trajectory) -> Look | None:
         return None
     return Look(
         iou=max(iou(box, target) for box, target in pairs),
-        coverage=max(_covered(target, box) for box, target in pairs),
+        coverage=max(_covered_share(target, box) for box, target in pairs),
     )
 
 
@@ -58,7 +58,7 @@ def _box(arguments: Mapping[str, Json]) -> Box | None:
     return Box(*sides) if len(sides) == 4 else None
 
 
-def _covered(target: Box, crop: Box) -> float:
+def _covered_share(target: Box, crop: Box) -> float:
     shared = Box(max(target.x1, crop.x1), max(target.y1, crop.y1), min(target.x2, crop.x2), min(target.y2, crop.y2))
     return shared.area / target.area if shared.is_ordered and target.area > 0 else 0.0
 

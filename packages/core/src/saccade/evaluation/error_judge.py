@@ -64,13 +64,13 @@ class ErrorJudge:
             f"{_QUESTION}\n{quoted(question, self.max_question_chars)}",
             f"{_RIGHT}\n{quoted(task.answer, self.max_question_chars)}",
             *([f"{_PLACES}\n{quoted(chr(10).join(places), self.max_question_chars)}"] if places else []),
-            f"{_COURSE}\n" + "\n".join(self._told(turn) for turn in trajectory.turns),
+            f"{_COURSE}\n" + "\n".join(self._turn_text(turn) for turn in trajectory.turns),
             _CLOSING,
         ]
         verdicts = await self.asking.values(task.id, "\n\n".join(sections), read_verdict)
         return verdicts[0] if verdicts else None
 
-    def _told(self, turn: Turn) -> str:
+    def _turn_text(self, turn: Turn) -> str:
         parts = [turn.thought] if turn.thought.strip() else []
         match turn.action:
             case ToolCall(name=name, arguments=arguments):

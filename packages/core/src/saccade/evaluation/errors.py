@@ -127,11 +127,11 @@ def find_errors(
     ``UserError`` of the judge's server for what no other request would mend.
     """
     attempts = list(attempts)
-    verdicts = None if judge is None else run_to_end(judged(attempts, judge, is_right=is_right))
+    verdicts = None if judge is None else run_to_end(error_verdicts(attempts, judge, is_right=is_right))
     return error_report(attempts, tools, verdicts=verdicts, is_right=is_right, is_usable=is_usable)
 
 
-async def judged(
+async def error_verdicts(
     attempts: Iterable[Attempt], judge: "ErrorJudge", *, is_right: IsRight = answer_is_right
 ) -> dict[int, Verdict]:
     """The judge's verdicts on the wrong trajectories in which a tool ran, by their places among all."""
@@ -163,8 +163,8 @@ def error_report(
     return ErrorReport(
         trajectories=len(placed),
         wrong=len(wrong),
-        of_wrong=_counted(wrong, looked_for),
-        of_all=_counted(by_rules, [kind for kind in ERROR_KINDS if kind not in JUDGED_KINDS]),
+        of_wrong=_count_by_kind(wrong, looked_for),
+        of_all=_count_by_kind(by_rules, [kind for kind in ERROR_KINDS if kind not in JUDGED_KINDS]),
         unexplained=sum(not found for found in wrong),
         judged=sum(verdict != "attack" for verdict in given),
         no_verdict=given.count(None),
@@ -177,7 +177,7 @@ def _is_to_judge(attempt: Attempt, is_right: IsRight) -> bool:
     return trajectory.status != "failed" and not _is_right(attempt, is_right) and _has_run(trajectory)
 
 
-def _counted(found: Iterable[Collection[ErrorKind]], kinds: Sequence[ErrorKind]) -> dict[ErrorKind, int]:
+def _count_by_kind(found: Iterable[Collection[ErrorKind]], kinds: Sequence[ErrorKind]) -> dict[ErrorKind, int]:
     counts = Counter(kind for each in found for kind in each)
     return {kind: counts[kind] for kind in kinds}
 

@@ -157,7 +157,7 @@ def play_with_views(
         first=tuple(looked),
         views=cut,
         second=tuple(
-            _unplayed(request, one.trajectory) if _is_lost(one.trajectory) else next(answered)
+            _unplayed_attempt(request, one.trajectory) if _is_lost(one.trajectory) else next(answered)
             for request, one in zip(requests, looked)
         ),
     )
@@ -192,7 +192,7 @@ def _first_requests(tasks: Sequence[Task], *, seed: int, name: str) -> list[Roll
     return [replace(request, stream=FIRST_PASS) for request in requests]
 
 
-def _unplayed(request: RolloutRequest, first: Trajectory) -> Attempt:
+def _unplayed_attempt(request: RolloutRequest, first: Trajectory) -> Attempt:
     """The second pass of a task whose first pass the machine failed."""
     trajectory = Trajectory(
         task_id=request.task.id,

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 from saccade.characters import visible
 from saccade.codec.codecs import Codec
-from saccade.entry_points import OWN, loaded
+from saccade.entry_points import OWN, load_offers
 from saccade.types import Attempt, Json
 
 Result = TypeVar("Result")
@@ -51,7 +51,9 @@ class MeasuredFigure:
     value: FigureValue
 
 
-def measured(attempts: Sequence[Attempt], tell: Callable[[str], object] = logger.warning) -> dict[str, MeasuredFigure]:
+def measure_figures(
+    attempts: Sequence[Attempt], tell: Callable[[str], object] = logger.warning
+) -> dict[str, MeasuredFigure]:
     """All figures by name; ``tell`` is given a sentence on each that its package cannot give."""
 
     def measure(_: str, figure: StageFigure) -> MeasuredFigure | None:
@@ -88,7 +90,7 @@ def _codec_of(_: type[FigureValue]) -> Codec:
 
 
 def _of_each(do: Callable[[str, StageFigure], Result | None], tell: Callable[[str], object]) -> dict[str, Result]:
-    figures, unusable = loaded(GROUP, StageFigure)
+    figures, unusable = load_offers(GROUP, StageFigure)
     for sentence in unusable:
         tell(sentence)
     found = {}

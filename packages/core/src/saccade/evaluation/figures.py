@@ -250,12 +250,12 @@ def _by_option(samples: Sequence[StoredSample]) -> dict[str, Json]:
         n = sum(count for (option, _, _), count in counts.items() if option == place)
         right = sum(count for (option, _, is_right), count in counts.items() if option == place and is_right)
         share = right / n if n else None
-        found[LETTERS[place % 26]] = {"n": n, "accuracy": share, "picked": _picked(place, counts) / len(asked)}
-    found["none"] = {"n": 0, "accuracy": None, "picked": _picked(-1, counts) / len(asked)}
+        found[LETTERS[place % 26]] = {"n": n, "accuracy": share, "picked": _pick_count(place, counts) / len(asked)}
+    found["none"] = {"n": 0, "accuracy": None, "picked": _pick_count(-1, counts) / len(asked)}
     return found
 
 
-def _picked(place: int, counts: Mapping[tuple[int, int, bool], int]) -> int:
+def _pick_count(place: int, counts: Mapping[tuple[int, int, bool], int]) -> int:
     return sum(count for (_, picked, _), count in counts.items() if picked == place)
 
 

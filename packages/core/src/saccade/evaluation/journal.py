@@ -123,7 +123,7 @@ class SampleJournal:
         self.add(key, task, played)
 
     def _take_pictures(self, played: PlayedSample, directory: Path) -> None:
-        for image in _shown(played.trajectory):
+        for image in _tool_pictures(played.trajectory):
             path = directory / f"{image.hash}.png"
             if image.hash not in self._media and self._media.add_file(path).hash != image.hash:
                 raise UserError(f"{path}: the picture does not match its name; delete it, its sample is played again")
@@ -243,7 +243,7 @@ def _readable(path: Path, media: Path, *, retry_failed: bool) -> Iterable[tuple[
                 raise UserError(f"{path}:{number}: {error}; delete this line, and its sample is played again") from None
             if retry_failed and played.trajectory.status == "failed":
                 continue
-            if all((media / f"{image.hash}.png").exists() for image in _shown(played.trajectory)):
+            if all((media / f"{image.hash}.png").exists() for image in _tool_pictures(played.trajectory)):
                 yield key, played
 
 
@@ -252,7 +252,7 @@ def _from_line(line: bytes) -> tuple[str, PlayedSample]:
     return read.key, PlayedSample(trajectory=read.trajectory, cost=read.cost)
 
 
-def _shown(trajectory: Trajectory) -> list[ImageRef]:
+def _tool_pictures(trajectory: Trajectory) -> list[ImageRef]:
     """Pictures that tools made; those of the question come with the question."""
     shown: dict[str, ImageRef] = {}
     for turn in trajectory.turns:

@@ -90,7 +90,7 @@ async def verdicts(
     """All verdicts on the attempts that ended with an answer; the judge is asked about each in both orders."""
     answered = [(one, answer) for one in attempts if (answer := one.trajectory.answer) is not None]
 
-    async def judged(attempt: Attempt, answer: str) -> AnswerVerdicts:
+    async def verdicts_on(attempt: Attempt, answer: str) -> AnswerVerdicts:
         task, sample = attempt.task, attempt.trajectory.sample
         given, swapped = await asyncio.gather(judge.verdict(task, answer), judge.verdict(task, answer, is_swapped=True))
         is_right = answer_is_right(task, answer)
@@ -106,7 +106,7 @@ async def verdicts(
             human=(labels or {}).get((task.id, sample)),
         )
 
-    return list(await asyncio.gather(*(judged(attempt, answer) for attempt, answer in answered)))
+    return list(await asyncio.gather(*(verdicts_on(attempt, answer) for attempt, answer in answered)))
 
 
 def judge_agreement(found: Sequence[AnswerVerdicts]) -> JudgeAgreement:

@@ -87,7 +87,7 @@ def answer_one(
         passes = play_with_views(
             [task],
             playing=at_engine(
-                engine or local_engine(EngineContext(model=model, load=LoadSettings())), model.chat, _unjudged
+                engine or local_engine(EngineContext(model=model, load=LoadSettings())), model.chat, _no_score
             ),
             media=model.media,
             first=one_turn(grounded_protocol(style=style, max_turns=1)),
@@ -110,6 +110,6 @@ def answer_one(
         )
 
 
-def _unjudged(task: Task, trajectory: Trajectory) -> Score:
+def _no_score(task: Task, trajectory: Trajectory) -> Score:
     """No score: the right answer is not known here."""
     return Score()

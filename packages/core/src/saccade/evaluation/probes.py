@@ -89,7 +89,7 @@ def probe(
     left_out = 0
     others = _other_pictures(tasks, seed) if name == "other-image" else {}
     for task in tasks:
-        found = _changed(name, task, media=media, seed=seed, others=others)
+        found = _probe_tasks(name, task, media=media, seed=seed, others=others)
         left_out += not found
         changed += found
         clusters |= {one.id: cluster(task) for one in found}
@@ -108,7 +108,7 @@ _NEEDS: Mapping[ProbeName, str] = {
 }
 
 
-def _changed(
+def _probe_tasks(
     name: ProbeName, task: Task, *, media: MediaStore, seed: int, others: Mapping[str, tuple[ImageRef, ...]]
 ) -> list[Task]:
     match name:
@@ -199,7 +199,9 @@ class WithheldResults(WrappedEnvironment):
         shown = self._given
         for turn in self.env.turns:
             seen = turn.observation
-            turns.append(turn if seen is None else replace(turn, observation=self._withheld(turn, seen, shown)))
+            turns.append(
+                turn if seen is None else replace(turn, observation=self._withheld_observation(turn, seen, shown))
+            )
             shown += 0 if seen is None else len(seen.images)
         return tuple(turns)
 
@@ -210,7 +212,7 @@ class WithheldResults(WrappedEnvironment):
         self._given = len(task.images) if isinstance(task, Task) else 0
         return super().reset(seed=seed, options=options)
 
-    def _withheld(self, turn: Turn, seen: Observation, images_before: int) -> Observation:
+    def _withheld_observation(self, turn: Turn, seen: Observation, images_before: int) -> Observation:
         if turn.result is None:
             return seen
         text = WITHHELD if turn.result.text or not seen.images else ""

@@ -80,13 +80,13 @@ def repeats(samples: Sequence[StoredSample]) -> Repeats:
     return Repeats(
         k=k,
         avg=clustered_mean([share for share, _ in shares], [cluster for _, cluster in shares]),
-        passed={j: clustered_mean(_passed(rights, k, j), clusters) for j in sizes},
+        passed={j: clustered_mean(_pass_chances(rights, k, j), clusters) for j in sizes},
         majority=clustered_mean(votes, clusters),
         incomplete=len(questions) - len(whole),
     )
 
 
-def _passed(rights: Sequence[int], n: int, k: int) -> list[float]:
+def _pass_chances(rights: Sequence[int], n: int, k: int) -> list[float]:
     chances = {right: pass_at_k(n, right, k) for right in set(rights)}
     return [chances[right] for right in rights]
 

@@ -34,7 +34,7 @@ class MathVerify:
 
     def __enter__(self) -> Self:
         """UserError where the library is not installed."""
-        if self._started() == "missing":
+        if self._start_process() == "missing":
             self._end()
             raise missing_extra("evals", "math-verify", needed_for="a second verdict on answers in mathematics")
         return self
@@ -47,7 +47,7 @@ class MathVerify:
         if len(gold) > MAX_CHARS or len(answer) > MAX_CHARS:
             return TOO_LONG
         if self._process is None:
-            self._started()
+            self._start_process()
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -61,7 +61,7 @@ class MathVerify:
             self._end()
         return found
 
-    def _started(self) -> bool | str:
+    def _start_process(self) -> bool | str:
         command = [sys.executable, str(Path(__file__).with_name("math_verify_process.py")), str(self._memory_bytes)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -146,7 +146,7 @@ def star_report(verdicts: Iterable[StarVerdict]) -> StarReport:
     )
 
 
-async def starred(attempts: Sequence[Attempt], judge: StarJudge) -> dict[int, StarVerdict]:
+async def star_verdicts(attempts: Sequence[Attempt], judge: StarJudge) -> dict[int, StarVerdict]:
     """The verdicts on all trajectories that the machine did not fail, by their places; asked at the same time."""
     asked = {place: one for place, one in enumerate(attempts) if one.trajectory.status != "failed"}
     verdicts = await asyncio.gather(*(judge(one.task, one.trajectory) for one in asked.values()))

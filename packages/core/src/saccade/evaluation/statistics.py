@@ -165,7 +165,7 @@ def clustered_mean(
     if is_counted and (len(totals) == len(weights) or mean in (0.0, 1.0)):
         ci95 = wilson_interval(round(mean * len(totals)), len(totals))
     else:
-        ci95 = _bootstrapped(totals, generator_for(seed, "cluster bootstrap"), resamples)
+        ci95 = _bootstrap_interval(totals, generator_for(seed, "cluster bootstrap"), resamples)
     return ClusteredMean(mean=mean, ci95=ci95, n=len(weights), clusters=len(totals))
 
 
@@ -186,7 +186,9 @@ def _cluster_totals(weights: NDArray[np.float64], clusters: Clusters) -> NDArray
     return totals[counts > 0]
 
 
-def _bootstrapped(totals: NDArray[np.float64], generator: "np.random.Generator", resamples: int) -> tuple[float, float]:
+def _bootstrap_interval(
+    totals: NDArray[np.float64], generator: "np.random.Generator", resamples: int
+) -> tuple[float, float]:
     # As complex numbers, which are sorted several times as fast as rows, in the same order.
     pairs, counts = np.unique(np.ascontiguousarray(totals).view(np.complex128)[:, 0], return_counts=True)
     kinds = pairs.view(np.float64).reshape(-1, 2)

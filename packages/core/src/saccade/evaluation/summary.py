@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
-from saccade.evaluation.figure import MeasuredFigure, logger, measured
+from saccade.evaluation.figure import MeasuredFigure, logger, measure_figures
 from saccade.evaluation.samples import Belonging
 from saccade.evaluation.statistics import Accuracy, share_of_questions, share_right
 from saccade.evaluation.tool_use import ToolUse, tool_use, uses_tool
@@ -39,7 +39,7 @@ class Unfinished:
         return ", ".join(words for count, words in said if count)
 
 
-def unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
+def count_unfinished(trajectories: Iterable[Trajectory]) -> Unfinished:
     ended = list(trajectories)
     statuses = [trajectory.status for trajectory in ended]
     failed = statuses.count("failed")
@@ -136,16 +136,18 @@ def summarise(
         turns_mean=_mean([len(trajectory.turns) for trajectory in trajectories]),
         format_rate=_mean([keeps_format(trajectory) for trajectory in trajectories]),
         reward_mean=_mean([trajectory.score.total for trajectory in trajectories if trajectory.score]),
-        unfinished=unfinished(trajectory for _, trajectory in everything),
+        unfinished=count_unfinished(trajectory for _, trajectory in everything),
         tools=tool_use(played),
-        figures=measured(played, tell),
+        figures=measure_figures(played, tell),
     )
 
 
 def _family(
     attempts: Sequence[tuple[Task, Trajectory]], belonging: Callable[[Task], Belonging] | None
 ) -> FamilySummary:
-    return FamilySummary(answers=_share_right(attempts, belonging), unfinished=unfinished(one for _, one in attempts))
+    return FamilySummary(
+        answers=_share_right(attempts, belonging), unfinished=count_unfinished(one for _, one in attempts)
+    )
 
 
 def _share_right(

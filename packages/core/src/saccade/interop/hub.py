@@ -47,7 +47,7 @@ def hub_name(text: str) -> HubName | None:
     return None if match is None else HubName(match["repo"], match["revision"], match["split"])
 
 
-def fetched(name: HubName, kind: Kind, *, only: Sequence[str] | None = None) -> Path:
+def fetch_repository(name: HubName, kind: Kind, *, only: Sequence[str] | None = None) -> Path:
     """The folder in the hub's cache that holds a repository at one commit; files that are there are not fetched again.
 
     Of files by ``only`` these names alone are fetched. ``UserError`` where there is no such repository or revision, or
@@ -58,7 +58,7 @@ def fetched(name: HubName, kind: Kind, *, only: Sequence[str] | None = None) -> 
     wanted = None if only is None else list(only)
     ignored = list(NOT_LOADED) if kind == "model" else None
     return Path(
-        _asked(
+        _call_hub(
             lambda: snapshot_download(
                 name.repo, repo_type=kind, revision=name.revision, allow_patterns=wanted, ignore_patterns=ignored
             ),
@@ -74,7 +74,7 @@ def fetched_data(name: HubName) -> Path:
     The folder itself where task files lie at its top; with a split, or where they lie deeper, the same by the rules of
     the ``datasets`` library (``hf:FOLDER[:SPLIT]``).
     """
-    folder = fetched(name, "dataset")
+    folder = fetch_repository(name, "dataset")
     if name.split is None and task_files(folder):
         return folder
     return Path(f"{HUB_PREFIX}{folder}{f':{name.split}' if name.split else ''}")
@@ -98,13 +98,13 @@ def publish(
             "page of settings)"
         )
     api = HfApi()
-    _asked(lambda: api.create_repo(repo, private=is_private or None, exist_ok=True), name, "model", writes=True)
+    _call_hub(lambda: api.create_repo(repo, private=is_private or None, exist_ok=True), name, "model", writes=True)
     added = [
         CommitOperationAdd(path_in_repo=path, path_or_fileobj=content if isinstance(content, bytes) else str(content))
         for path, content in files.items()
     ]
     with_branch = HubName(name.repo, branch)
-    done = _asked(
+    done = _call_hub(
         lambda: api.create_commit(repo, added, commit_message=message, revision=branch),
         with_branch,
         "model",
@@ -113,7 +113,7 @@ def publish(
     return str(done.commit_url)
 
 
-def _asked(call: Callable[[], Given], name: HubName, kind: Kind, *, writes: bool = False) -> Given:
+def _call_hub(call: Callable[[], Given], name: HubName, kind: Kind, *, writes: bool = False) -> Given:
     """A call to the hub, and its errors in words."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
@@ -121,10 +121,10 @@ def _asked(call: Callable[[], Given], name: HubName, kind: Kind, *, writes: bool
     try:
         return call()
     except (HfHubHTTPError, LocalEntryNotFoundError, HFValidationError, httpx2.HTTPError, OSError) as error:
-        raise _told(error, name, kind, writes=writes) from error
+        raise _hub_error(error, name, kind, writes=writes) from error
 
 
-def _told(error: Exception, name: HubName, kind: Kind, *, writes: bool) -> SaccadeError:
+def _hub_error(error: Exception, name: HubName, kind: Kind, *, writes: bool) -> SaccadeError:
     from huggingface_hub import constants, get_token
     from huggingface_hub.errors import (
         GatedRepoError,

@@ -279,10 +279,10 @@ def policy_tokens(
     values: Float[Tensor, "actions"] | None,
 ) -> PolicyTokens:
     """What a forward gave, with the numbers that the sequences bring along."""
-    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given(sequences, logprobs.device))
+    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given_numbers(sequences, logprobs.device))
 
 
-def _given(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:
+def _given_numbers(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:
     """Numbers that the sequences bring along, one entry per action token."""
 
     def joined(values: Sequence[Sequence[float] | None]) -> Float[Tensor, "actions"]:

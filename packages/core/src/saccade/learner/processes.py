@@ -16,7 +16,7 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.learner.meeting import meet, on_this_machine
-from saccade.learner.ranks import ProcessRanks, said
+from saccade.learner.ranks import ProcessRanks, error_words
 from saccade.learner.sharding import Sharding, Wrap
 from saccade.models.loading import first_line
 
@@ -55,19 +55,19 @@ class Company(ProcessRanks):
     def order(self, what: object = None) -> object:
         """The order that the first rank gives; it alone says what."""
         box = [what]
-        with self.heard():
+        with self.sharing_failures():
             dist.broadcast_object_list(box, src=0, group=self._orders)
         return box[0]
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def sharing_failures(self) -> Iterator[None]:
         """Tells the others why this rank fails; where another failed first, raises ``PeerError`` with its words."""
         try:
             yield
         except PeerError:
             raise
         except BaseException as error:
-            rank, kind, message = self._first_failure((self.rank, _kind(error), said(error)))
+            rank, kind, message = self._first_failure((self.rank, _kind(error), error_words(error)))
             if isinstance(error, SaccadeError) or (isinstance(error, KeyboardInterrupt) and kind == _STOPPED):
                 raise
             # What a collective raises when a peer is gone says nothing; nor does the signal that a launcher sends then.
@@ -119,7 +119,7 @@ def _kind(error: BaseException) -> str:
 
 
 @contextmanager
-def joined(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Company]:
+def join_company(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Company]:
     """The processes that ``torch.distributed.run`` started together, on CPUs by gloo and on GPUs by NCCL.
 
     No wait is without an end: those inside a step have ``timeout_s``. When a rank fails, the first words about it are
@@ -142,7 +142,7 @@ def joined(*, wrap: Wrap, timeout_s: float, device: str) -> Iterator[Company]:
         try:
             mesh = init_device_mesh("cuda" if is_gpu else "cpu", (count,))
             company = Company(PrefixStore("saccade", store), Sharding(mesh=mesh, wrap=wrap))
-            with company.heard():
+            with company.sharing_failures():
                 yield company
         finally:
             dist.destroy_process_group()

@@ -77,6 +77,6 @@ class ProcessRanks:
         return all(self.gather(is_fine))
 
 
-def said(error: BaseException) -> str:
+def error_words(error: BaseException) -> str:
     """What an error says; with its kind where it is none of ours."""
     return str(error) if isinstance(error, SaccadeError) else f"{type(error).__name__}: {error}"

@@ -41,7 +41,7 @@ def save_state(learner: "Learner", directory: Path) -> None:
         torch.save(optimizer.state_dict(), directory / _ALONE)
     else:
         with _own_errors():
-            save(_named(optimizer, learner.names, learner.sharded_masters), checkpoint_id=directory / _SHARDS)
+            save(_named_tensors(optimizer, learner.names, learner.sharded_masters), checkpoint_id=directory / _SHARDS)
     if critic is not None:
         head = critic.state_dict()
         for name, value in head.items():
@@ -77,7 +77,9 @@ def restore_state(learner: "Learner", directory: Path) -> None:
             adapter.start = {name: like(weights[name], value) for name, value in load_file(path).items()}
 
 
-def _named(optimizer: MasterOptimizer, names: Sequence[str], masters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _named_tensors(
+    optimizer: MasterOptimizer, names: Sequence[str], masters: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
     """Every tensor of the state under a name that does not depend on the number of ranks."""
     name_of = {id(master): name for name, master in zip(names, optimizer.masters)}
     state = {f"{_MASTERS}/{name}": master.detach() for name, master in masters.items()}

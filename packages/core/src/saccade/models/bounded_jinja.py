@@ -35,7 +35,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset(["+", "-", "*", "**", "//", "%"])
 
     def __init__(self, extensions: Sequence[type[Extension]]) -> None:
-        super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=extensions, finalize=self._shown)
+        super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=extensions, finalize=self._weigh_output)
         self.units = Units()
         self.size, self.sizes = 0, dict[str | None, int]()
         """Steps of the template, and of each of its macros, without loops; texts count as steps."""
@@ -43,15 +43,15 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         for name in _UNUSED:
             del self.filters[name]
 
-    def counted(self, tree: nodes.Template) -> nodes.Template:
+    def charged_template(self, tree: nodes.Template) -> nodes.Template:
         """A parsed template, for which everything is charged from here on."""
         kept = {name: self.filters[name] for name in _FREE}
-        self.filters = {name: self._counted(name, made) for name, made in self.filters.items()} | kept
+        self.filters = {name: self._charged_function(name, made) for name, made in self.filters.items()} | kept
         self.filters |= {"_turns": self._turns, "_joined": self._joined, "_weighed": self._weighed}
         self.filters |= {"_searched": self._searched, "_sliced": self._sliced}
         for name in _COMPARING:
             made: Any = self.tests[name]
-            self.tests[name] = self._counted(name, made)
+            self.tests[name] = self._charged_function(name, made)
         self.size = steps_of(tree.body)
         counted: nodes.Template = _CountingTransformer(self).visit(tree)
         return counted
@@ -62,7 +62,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         elif isinstance(obj, LoopContext):
             args = (self._turns(args[0], self.size), *args[1:])
         else:
-            args = tuple(self._made(one) for one in args)
+            args = tuple(self._chargeable(one) for one in args)
             self._charge_call(obj, args)
         result = super().call(context, obj, *args, **kwargs)
         self.units.weigh(result)
@@ -99,14 +99,14 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         elif name in ("center", "ljust", "rjust", "zfill"):
             self.units.charge(sum(one for one in args if isinstance(one, int)))
 
-    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _charged_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A filter or test that is charged for what it takes, adds and gives."""
         place = 1 if hasattr(function, "jinja_pass_arg") else 0
         units = self.units
 
         @wraps(function)
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            own, args = args[:place], tuple(self._made(one) for one in args[place:])
+        def charged_call(*args: Any, **kwargs: Any) -> Any:
+            own, args = args[:place], tuple(self._chargeable(one) for one in args[place:])
             units.charge(STEP)
             for one in args:
                 units.weigh(one)
@@ -117,7 +117,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
                 units.weigh(result)
             return result
 
-        return counted
+        return charged_call
 
     def _charge_filter(self, name: str, value: object, given: Sequence[object]) -> None:
         """For what a filter adds by its arguments."""
@@ -140,7 +140,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         elif (name == "round" and numbers > 100) or (name == "sum" and any(map(length, given[1:]))):
             raise SecurityError(f"the filter {name} is not rendered with these arguments")
 
-    def _made(self, value: Any) -> Any:
+    def _chargeable(self, value: Any) -> Any:
         """What can be charged: a generator is no value yet."""
         return list(self._turns(value, 1)) if isinstance(value, Generator) else value
 
@@ -175,7 +175,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         self.units.charge(len(value) if isinstance(value, str) else STEP * length(value))
         return value
 
-    def _shown(self, value: object) -> object:
+    def _weigh_output(self, value: object) -> object:
         """What ``{{ }}`` writes."""
         self.units.weigh(value)
         return value
@@ -190,7 +190,7 @@ class _CountingTransformer(NodeTransformer):
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802
         steps = steps_of([*node.body, *([node.test] if node.test else [])])
         self.generic_visit(node)
-        node.iter = _filtered("_turns", cast(nodes.Expr, node.iter), nodes.Const(steps))
+        node.iter = _filter_node("_turns", cast(nodes.Expr, node.iter), nodes.Const(steps))
         return node
 
     def visit_Macro(self, node: nodes.Macro) -> nodes.Node:  # noqa: N802
@@ -205,11 +205,11 @@ class _CountingTransformer(NodeTransformer):
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        return _filtered("_joined", node.nodes[0], *node.nodes[1:])
+        return _filter_node("_joined", node.nodes[0], *node.nodes[1:])
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        return _filtered("_sliced", node) if isinstance(node.arg, nodes.Slice) else node
+        return _filter_node("_sliced", node) if isinstance(node.arg, nodes.Slice) else node
 
     def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
@@ -235,14 +235,14 @@ class _CountingTransformer(NodeTransformer):
         return node
 
 
-def _filtered(name: str, value: nodes.Expr, *arguments: nodes.Expr) -> nodes.Filter:
+def _filter_node(name: str, value: nodes.Expr, *arguments: nodes.Expr) -> nodes.Filter:
     return nodes.Filter(value, name, list(arguments), [], None, None, lineno=value.lineno)
 
 
 def _weighed(node: nodes.Expr, name: str = "_weighed") -> nodes.Expr:
     """Charged, unless it is as large as it stands in the template."""
     items = node.items if isinstance(node, nodes.List | nodes.Tuple) else [node]
-    return node if all(isinstance(item, nodes.Const) for item in items) else _filtered(name, node)
+    return node if all(isinstance(item, nodes.Const) for item in items) else _filter_node(name, node)
 
 
 def steps_of(body: Iterable[nodes.Node]) -> int:

@@ -53,7 +53,7 @@ class ConversationWriter:
     def _renderer(self) -> ConversationRenderer:
         return ConversationRenderer(self.chat)
 
-    def written(self, conversation: SpokenConversation) -> WrittenConversation:
+    def write(self, conversation: SpokenConversation) -> WrittenConversation:
         """The conversation in tokens; UserError for one that the template or the model cannot say."""
         self._check_texts(conversation)
         messages, tools = self._renderer.as_known(conversation)
@@ -70,7 +70,7 @@ class ConversationWriter:
                 segments.append(self._segment("observation", turn - 1, shown, _images(messages[reached + 1 : place])))
             else:
                 segments.append(self._segment("prompt", turn, head, _images(messages[:place])))
-            segments += self._said(reply, turn, _images([one]))
+            segments += self._reply_segments(reply, turn, _images([one]))
             so_far, reached, turn = head + reply, place, turn + 1
         trajectory = Trajectory(
             task_id=conversation.task.id,
@@ -85,7 +85,7 @@ class ConversationWriter:
         )
         return WrittenConversation(trajectory=trajectory, replies=turn, empty_thoughts=empty)
 
-    def _said(self, reply: str, turn: int, images: Sequence[ImageRef]) -> Iterator[Segment]:
+    def _reply_segments(self, reply: str, turn: int, images: Sequence[ImageRef]) -> Iterator[Segment]:
         """What is learned of a reply, and the results of tools inside it."""
         seen = 0
         for text, is_result in _pieces(reply):

@@ -78,7 +78,7 @@ class BoundedTemplate:
         environment.globals |= {"raise_exception": _raise, "strftime_now": _now}
         environment.globals |= {"dict": _Dictionary(), "namespace": _Names}
         environment.filters["tojson"] = _to_json
-        code = environment.compile(environment.counted(environment.parse(source)))
+        code = environment.compile(environment.charged_template(environment.parse(source)))
         self._template = Template.from_code(environment, code, environment.make_globals(None))
         self._units = environment.units
         self._lock = Lock()

@@ -80,7 +80,7 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
 
     The adapter has fp32 weights whatever the base has. UserError when ``targets`` names no linear layer.
     """
-    names = _matched(settings.targets, [name for name, _ in model.hf.named_modules()])
+    names = _matching_names(settings.targets, [name for name, _ in model.hf.named_modules()])
     wrong = [name for name in names if not isinstance(model.hf.get_submodule(name), nn.Linear)]
     if wrong or not names:
         linear = [name for name, module in model.hf.named_modules() if isinstance(module, nn.Linear)]
@@ -93,7 +93,7 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
     mark_start(model)
 
 
-def _matched(targets: str, names: Sequence[str]) -> list[str]:
+def _matching_names(targets: str, names: Sequence[str]) -> list[str]:
     """The names that the expression matches; UserError where one takes for ever, as that of a stranger may."""
     try:
         return [name for name in names if regex.fullmatch(targets, name, timeout=_MATCH_S)]

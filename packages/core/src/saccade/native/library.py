@@ -47,14 +47,14 @@ def native_library() -> ctypes.CDLL | None:
         raise UserError(f"{SWITCH}={switch!r} is neither 0 (never use native kernels) nor 1 (insist on them)")
     if switch == "0":
         return None
-    library, why = _loaded()
+    library, why = _library_or_reason()
     if library is None and switch == "1":
         raise UserError(f"{SWITCH}=1, but {why}")
     return library
 
 
 @functools.cache
-def _loaded() -> tuple[ctypes.CDLL | None, str]:
+def _library_or_reason() -> tuple[ctypes.CDLL | None, str]:
     """The library or why there is none, found out once in a process."""
     try:
         return load_library(cache_folder("native"), os.environ.get("CXX", "g++")), ""
@@ -75,18 +75,18 @@ def load_library(directory: Path, compiler: str) -> ctypes.CDLL:
     try:
         with private_folder(directory) as folder:
             for built in sorted(directory.glob(f"{key}-*.so")):
-                if (library := _opened(folder, built.name)) is not None:
+                if (library := _open_library(folder, built.name)) is not None:
                     return library
-            return _built(path, directory, folder, key)
+            return _build(path, directory, folder, key)
     except PermissionError as error:
         logger.warning("%s: %s; native kernels are compiled for this process alone", directory, error.strerror)
     except OSError as error:
         raise BuildError(f"nothing can be built in {directory}: {error}") from error
     with tempfile.TemporaryDirectory(prefix="saccade-native-") as alone, private_folder(Path(alone)) as folder:
-        return _built(path, Path(alone), folder, key)
+        return _build(path, Path(alone), folder, key)
 
 
-def _opened(folder: int, name: str) -> ctypes.CDLL | None:
+def _open_library(folder: int, name: str) -> ctypes.CDLL | None:
     """A library of the folder, where it is this user's alone and is what its name says; None where it is not."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -107,7 +107,7 @@ def _opened(folder: int, name: str) -> ctypes.CDLL | None:
         raise BuildError(f"{name} cannot be loaded: {error}") from error
 
 
-def _built(compiler: str, directory: Path, folder: int, key: str) -> ctypes.CDLL:
+def _build(compiler: str, directory: Path, folder: int, key: str) -> ctypes.CDLL:
     logger.info("compiling native kernels with %s: once, for a few seconds", compiler)
     try:
         # Beside its place, so that it gets there whole or not at all, however many processes build it at once.
@@ -121,7 +121,7 @@ def _built(compiler: str, directory: Path, folder: int, key: str) -> ctypes.CDLL
         raise BuildError(f"{compiler} cannot compile the kernels: {error.stderr[-500:]}") from error
     except OSError as error:
         raise BuildError(f"nothing can be built in {directory}: {error}") from error
-    library = _opened(folder, built.name)
+    library = _open_library(folder, built.name)
     if library is None:
         raise BuildError(f"{built} is not what was just built there")
     return library

@@ -129,11 +129,11 @@ def without_boxes(text: str) -> str:
 
 
 def _each_box(text: str, rewrite: Callable[[Box], str]) -> str:
-    def replaced(pair: re.Match[str]) -> str:
+    def rewritten_pair(pair: re.Match[str]) -> str:
         box = read_box(pair.group()[len("<box>") : -len("</box>")])
         return pair.group() if box is None else rewrite(box)
 
-    return _PAIR.sub(replaced, text)
+    return _PAIR.sub(rewritten_pair, text)
 
 
 def answer_to_original(answer: Answer, task: Task, view: ViewRule) -> Answer:

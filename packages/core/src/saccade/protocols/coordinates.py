@@ -23,13 +23,13 @@ Convert = tuple[Callable[[Box], Box], Callable[[Point], Point]]
 def call_to_original(call: ToolCall, spec: ToolSpec, images: Sequence[ImageRef], view: ViewRule) -> ToolCall:
     """The call as the model meant it, in pixels of the original of the image that it names; not clipped."""
     frame = _frame(call, spec, images, view)
-    return call if frame is None else _converted(call, spec, (frame.box_to_original, frame.point_to_original))
+    return call if frame is None else _convert_call(call, spec, (frame.box_to_original, frame.point_to_original))
 
 
 def call_to_model(call: ToolCall, spec: ToolSpec, images: Sequence[ImageRef], view: ViewRule) -> ToolCall:
     """The call as the model would write it, in whole numbers of its frame."""
     frame = _frame(call, spec, images, view)
-    return call if frame is None else _converted(call, spec, (frame.box_to_model, frame.point_to_model))
+    return call if frame is None else _convert_call(call, spec, (frame.box_to_model, frame.point_to_model))
 
 
 def mentions_to_original(
@@ -87,7 +87,7 @@ def _default_image(spec: ToolSpec) -> Json:
     return schema.get("default", 1) if isinstance(schema, Mapping) else 1
 
 
-def _converted(call: ToolCall, spec: ToolSpec, convert: Convert) -> ToolCall:
+def _convert_call(call: ToolCall, spec: ToolSpec, convert: Convert) -> ToolCall:
     formats = coordinate_formats(spec)
     arguments: dict[str, Json] = {
         name: _convert(value, formats[name], convert) if name in formats else value

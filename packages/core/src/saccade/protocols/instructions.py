@@ -115,11 +115,11 @@ def _schema_line(tool: ToolSpec) -> str:
     return json.dumps({"type": "function", "function": function}, ensure_ascii=False)
 
 
-def _numbered(index: int) -> str:
+def _number_label(index: int) -> str:
     return f"Image {index + 1}: "
 
 
-def image_parts(task: Task, style: Style, label: Callable[[int], str] = _numbered) -> list[str | ImageRef]:
+def image_parts(task: Task, style: Style, label: Callable[[int], str] = _number_label) -> list[str | ImageRef]:
     """The question's images, each after the time of its frame or, in the full style, its ``label`` (by its index).
 
     In the brief style several pages have their numbers.
@@ -155,7 +155,7 @@ def question_parts(
     text = question_text(task, style, wording, view=view)
     parts = interleaved_parts(text.removeprefix("\n"), task.images) if task.is_interleaved else None
     if parts is None:
-        return (*image_parts(task, style, label or _numbered), text)
+        return (*image_parts(task, style, label or _number_label), text)
     if label is None or style == "brief":
         return parts
     numbers = itertools.count()

@@ -73,7 +73,7 @@ def marked_protocol(
         name=name,
         prompt=prompt,
         parse=parse_turn,
-        write=lambda turn: written(turn, parse_turn),
+        write=lambda turn: written_turn(turn, parse_turn),
         observe=observe,
         stop=STOP,
         offers_tools=offers_tools,
@@ -82,7 +82,7 @@ def marked_protocol(
     )
 
 
-def written(turn: ExpertTurn, parse_turn: Parse) -> str:
+def written_turn(turn: ExpertTurn, parse_turn: Parse) -> str:
     """An expert's turn as the model should write it; UserError where it does not read back well-formed."""
     text = write(turn)
     check_written(text, parse_turn(text))

@@ -36,15 +36,15 @@ _INSTRUCTIONS = MarkInstructions(
 
 def pointed_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
     """Argos' protocol: one turn of reasoning with points, then the answer."""
-    return _pointed(style=style, max_turns=max_turns, offers_tools=False)
+    return _pointed_protocol(style=style, max_turns=max_turns, offers_tools=False)
 
 
 def pointed_with_tools_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
     """Argos' protocol over several turns, with tools."""
-    return _pointed(style=style, max_turns=max_turns, offers_tools=True)
+    return _pointed_protocol(style=style, max_turns=max_turns, offers_tools=True)
 
 
-def _pointed(*, style: Style, max_turns: int | None, offers_tools: bool) -> ChatProtocol:
+def _pointed_protocol(*, style: Style, max_turns: int | None, offers_tools: bool) -> ChatProtocol:
     return marked_protocol(
         name=f"{POINTED}_with_tools" if offers_tools else POINTED,
         marks=MarkInstructions(

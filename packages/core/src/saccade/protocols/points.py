@@ -154,14 +154,14 @@ def points_to_model(thought: str, images: Sequence[ImageRef], view: ViewRule) ->
         return thought
     named = NamedMoments(without_tags(thought))
 
-    def converted(tag: re.Match[str]) -> str:
+    def converted_tag(tag: re.Match[str]) -> str:
         read = _read(tag.group(2))
         frame = frame_of_mention(named.of(tag.start()), images, view)
         if tag.group(1) or not read.pairs or frame is None:
             return tag.group()
         return _with_values(tag, {index: frame.point_to_model(Point(x, y)) for index, (x, y) in read.pairs.items()})
 
-    return _TAG.sub(converted, thought)
+    return _TAG.sub(converted_tag, thought)
 
 
 def points_to_original(
@@ -172,13 +172,13 @@ def points_to_original(
     A point on a picture or a frame that the question does not have stays as it was written: it is a miss.
     """
 
-    def converted(mention: PointMention) -> PointMention:
+    def converted_mention(mention: PointMention) -> PointMention:
         frame = frame_of_mention(mention, images, view)
         if mention.point is None or frame is None:
             return mention
         return replace(mention, point=frame.point_to_original(mention.point))
 
-    return tuple(map(converted, mentions))
+    return tuple(map(converted_mention, mentions))
 
 
 def frame_of_mention(named: NamedMoment | PointMention, images: Sequence[ImageRef], view: ViewRule) -> Frame | None:

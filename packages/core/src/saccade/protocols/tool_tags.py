@@ -68,10 +68,10 @@ class ChainCall:
         found: list[int] = []
         named = _NAMED.match(self.args)
         while named is not None:
-            found += _expanded(named)
+            found += _page_numbers(named)
             between = _SEPARATOR.match(self.args, named.end())
             named = None if between is None else _NAMED.match(self.args, between.end())
-        return _bounded(found)
+        return _distinct_pages(found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,15 +119,15 @@ def thought_pages(thought: str, pages: int | None) -> tuple[int, ...]:
     found: list[int] = []
     for named in _NAMED.finditer(_QUOTED.sub(" ", thought)):
         is_shown = named.group(1).casefold() == "image"
-        found += [one for one in _expanded(named) if is_shown or pages is None or 1 <= one <= pages]
-    return _bounded(found)
+        found += [one for one in _page_numbers(named) if is_shown or pages is None or 1 <= one <= pages]
+    return _distinct_pages(found)
 
 
 def _call(text: str, tag: re.Match[str]) -> tuple[ChainCall, int] | str:
     """The call that begins with a tag and where it ends; or what is wrong with it."""
     if tag.group(1):
         return "</tool> closes nothing"
-    opened = _opened(text, tag.end())
+    opened = _tag_attributes(text, tag.end())
     if isinstance(opened, str):
         return opened
     values, end, is_alone = opened
@@ -141,7 +141,7 @@ def _call(text: str, tag: re.Match[str]) -> tuple[ChainCall, int] | str:
     return ChainCall(name=values["name"].strip(), args=values["args"].strip(), finding=finding), end
 
 
-def _opened(text: str, end: int) -> tuple[dict[str, str], int, bool] | str:
+def _tag_attributes(text: str, end: int) -> tuple[dict[str, str], int, bool] | str:
     """Attributes of a tag, where it ends, and whether it has no closing tag; or what is wrong with it."""
     values: dict[str, str] = {}
     while (attribute := _ATTRIBUTE.match(text, end)) is not None:
@@ -156,7 +156,7 @@ def _opened(text: str, end: int) -> tuple[dict[str, str], int, bool] | str:
     return values, ends.end(), bool(ends.group(1))
 
 
-def _expanded(named: re.Match[str]) -> list[int]:
+def _page_numbers(named: re.Match[str]) -> list[int]:
     """The numbers of "1, 3 and 5 to 7"; of a long range its ends alone."""
     found: list[int] = []
     is_range = False
@@ -175,5 +175,5 @@ def _expanded(named: re.Match[str]) -> list[int]:
     return found
 
 
-def _bounded(numbers: list[int]) -> tuple[int, ...]:
+def _distinct_pages(numbers: list[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))[:MAX_PAGES_NAMED]

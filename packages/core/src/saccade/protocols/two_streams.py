@@ -19,7 +19,7 @@ from dataclasses import replace
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm, count_box_tags, find_boxes, has_box_tag
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
-from saccade.protocols.marked import ONE_TURN, OPENING, MarkInstructions, marked_protocol, written
+from saccade.protocols.marked import ONE_TURN, OPENING, MarkInstructions, marked_protocol, written_turn
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import STOP, parse
 from saccade.types import Message, Task, ToolSpec
@@ -46,14 +46,14 @@ def grounded_protocol(
     *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
 ) -> ChatProtocol:
     """iVGR's grounded protocol: one turn of reasoning with boxes, then the answer."""
-    return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=False)
+    return _grounded_protocol(style=style, max_turns=max_turns, form=form, offers_tools=False)
 
 
 def grounded_with_crop_protocol(
     *, style: Style = "full", max_turns: int | None = None, form: BoxForm = "lenient"
 ) -> ChatProtocol:
     """iVGR's grounded protocol over several turns with tools to look closer: the paper's future work."""
-    return _grounded(style=style, max_turns=max_turns, form=form, offers_tools=True)
+    return _grounded_protocol(style=style, max_turns=max_turns, form=form, offers_tools=True)
 
 
 def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> ChatProtocol:
@@ -71,7 +71,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
         name=TEXTUAL,
         prompt=prompt,
         parse=parse_turn,
-        write=lambda turn: written(turn, parse_turn),
+        write=lambda turn: written_turn(turn, parse_turn),
         observe=lambda outcome, images_before: observation(outcome, images_before, style=style),
         stop=STOP,
         offers_tools=False,
@@ -80,7 +80,7 @@ def textual_protocol(*, style: Style = "full", max_turns: int | None = None) -> 
     )
 
 
-def _grounded(*, style: Style, max_turns: int | None, form: BoxForm, offers_tools: bool) -> ChatProtocol:
+def _grounded_protocol(*, style: Style, max_turns: int | None, form: BoxForm, offers_tools: bool) -> ChatProtocol:
     protocol = marked_protocol(
         name=f"{GROUNDED}_with_crop" if offers_tools else GROUNDED,
         marks=MarkInstructions(

@@ -13,7 +13,7 @@ from saccade.interop.environments.play import unlike_itself
 from saccade.interop.environments.world import WorldSource
 from saccade.models import base_checkpoint, load_model
 from saccade.models.checkpoint import is_tiny
-from saccade.recipes.environment_play import Episodes, opened, played
+from saccade.recipes.environment_play import Episodes, episode_spec, open_source
 from saccade.recipes.environment_settings import TINY, EnvironmentSettings
 from saccade.rewards.environment import step_rewards
 from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, Stream
@@ -21,12 +21,12 @@ from saccade.train import Evaluate, Material, Plan, RLStage, SFTStage, Stage, St
 
 def method(settings: EnvironmentSettings, material: Material, source: WorldSource) -> Sequence[Stage]:
     """Evaluation, imitation of random play if wanted, reinforcement with credit for single turns, evaluation."""
-    episodes = played(settings, source)
+    episodes = episode_spec(settings, source)
 
     def evaluation(name: str) -> Evaluate:
         return Evaluate(name=name, tasks=material.held_out[""], episodes=episodes, reward=settings.reward)
 
-    def credited(algorithm: Algorithm) -> Algorithm:
+    def with_step_credit(algorithm: Algorithm) -> Algorithm:
         weight = settings.reward.weight
         return settings.credit.added_to(algorithm, lambda one: [weight * reward for reward in step_rewards(one)])
 
@@ -40,7 +40,7 @@ def method(settings: EnvironmentSettings, material: Material, source: WorldSourc
         questions=material.questions,
         reward=settings.reward,
         settings=settings.rl,
-        adapt_algorithm=credited,
+        adapt_algorithm=with_step_credit,
         evaluation=evaluation("curve"),
     )
     return (evaluation("before"), *imitation, reinforcement, evaluation("after_rl"))
@@ -50,7 +50,7 @@ def environment(context: RecipeContext) -> Plan:
     """Reinforcement in the environment of ``--env``; ``--model`` for any but the base model."""
     path = context.model or base_checkpoint()
     settings = apply_overrides(TINY if is_tiny(path) else EnvironmentSettings(), context.overrides)
-    source = opened(context, settings)
+    source = open_source(context, settings)
     material = Material(
         title=f"{path.name} in {source.name}",
         build_model=lambda: load_model(path, context.media, settings.model),

@@ -23,7 +23,7 @@ from saccade.train import EpisodeSpec, Evaluate, Plan
 from saccade.types import StreamExample, Task
 
 
-def played(settings: EnvironmentSettings, source: WorldSource) -> EpisodeSpec:
+def episode_spec(settings: EnvironmentSettings, source: WorldSource) -> EpisodeSpec:
     """How an episode of the environment is played."""
     own = source.make_env if isinstance(source, OwnEnvironment) else None
     return EpisodeSpec(
@@ -69,7 +69,7 @@ class Episodes:
         return own.task(episode) if own else episode_task(self.source.name, episode)
 
 
-def opened(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:
+def open_source(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:
     """The environment of ``--env``, for training by the user's own settings, which later evaluations may take over.
 
     UserError where there is none, or where it cannot teach what is asked.
@@ -123,7 +123,7 @@ def environment_evaluation(
             Evaluate(
                 name="environment",
                 tasks=Episodes(source, settings, context.seed).held_out,
-                episodes=played(settings, source),
+                episodes=episode_spec(settings, source),
                 reward=settings.reward,
                 temperature=temperature,
             ),

@@ -14,7 +14,7 @@ from saccade.evaluation.probes import ProbeName
 from saccade.models import VisionLanguageModel, base_checkpoint, load_model
 from saccade.models.checkpoint import ASKING_RECORD
 from saccade.protocols import LinguisticToolbox, ProtocolName, direct_protocol
-from saccade.recipes.evaluation_pixels import limited
+from saccade.recipes.evaluation_pixels import limited_settings
 from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel, model_at_server, settings_of_way
 from saccade.recipes.evaluation_stages import Measuring, TaskSet, with_probes
 from saccade.recipes.evaluation_ways import Ways, Wishes
@@ -92,7 +92,7 @@ def evaluation(
         limits = EpisodeSpec(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
         return ways.episodes(protocol, recorded, limits)
 
-    played = _asked(settings, ways, episodes, has_looks=bool(looks))
+    played = _single_looks(settings, ways, episodes, has_looks=bool(looks))
     ways.check(list(played.values()))
     if ways.notice:
         logger.warning("%s", ways.notice)
@@ -134,7 +134,7 @@ def _to_measure(
     settings = settings_of_way(
         context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
     )
-    load = limited(settings.model, pixels, context.overrides, None if server is not None else path)
+    load = limited_settings(settings.model, pixels, context.overrides, None if server is not None else path)
     return path, asking, replace(settings, model=load)
 
 
@@ -174,7 +174,7 @@ def _ordered(words: Sequence[ViewWord]) -> tuple[ViewWord, ...]:
     return view_words(",".join(words))
 
 
-def _asked(
+def _single_looks(
     settings: EvaluationSettings, ways: Ways, episodes: MakeEpisodes, *, has_looks: bool
 ) -> Mapping[str, EpisodeSpec]:
     """The evaluations that look once, by name, and how they are played."""

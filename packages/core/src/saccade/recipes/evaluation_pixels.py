@@ -46,7 +46,9 @@ def pixel_rule(pixels: Pixels, rules: Sequence[PixelRule]) -> PixelRule:
     return own
 
 
-def limited(load: LoadSettings, rule: PixelRule, overrides: Sequence[str], checkpoint: Path | None) -> LoadSettings:
+def limited_settings(
+    load: LoadSettings, rule: PixelRule, overrides: Sequence[str], checkpoint: Path | None
+) -> LoadSettings:
     """The settings with which a checkpoint sees pictures within the rule's limits; without limits as they are.
 
     ``UserError`` where the user sets other limits, and for VLMEvalKit's limits of Qwen with a model of another family.
@@ -81,7 +83,7 @@ def view_at_server(rule: PixelRule, convention: CoordinateConvention) -> ResizeR
     )
 
 
-def encoded(task: Task, rule: PixelRule, media: MediaStore) -> Task:
+def encoded_task(task: Task, rule: PixelRule, media: MediaStore) -> Task:
     """The task with what JPEG leaves of its pictures, where the rule says so; it is sent without further loss."""
     if rule.encoding == "png":
         return task

@@ -145,7 +145,7 @@ class Ways:
     def in_words(self, asked: Mapping[str, EpisodeSpec]) -> str:
         """How the checkpoint is asked, and by whose word."""
         how = "; ".join(
-            _described(one) if name == one.protocol.name else f"{name}: {_described(one)}"
+            _episode_words(one) if name == one.protocol.name else f"{name}: {_episode_words(one)}"
             for name, one in asked.items()
         )
         wishes = self.wishes
@@ -234,5 +234,5 @@ class Ways:
         return replace(protocol, prompt=prompt)
 
 
-def _described(episodes: EpisodeSpec) -> str:
+def _episode_words(episodes: EpisodeSpec) -> str:
     return words_for(episodes.protocol.name, [tool.spec.name for tool in episodes.tools], episodes.max_turns)

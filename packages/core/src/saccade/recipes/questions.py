@@ -77,7 +77,7 @@ def questions(context: RecipeContext) -> Plan:
     lessons = examples_to_imitate(training, looks=looks, warns=settings.sft.steps > 0)
     shown = Epochs([StreamExample(example=one) for one in lessons], seed=seed_for(context.seed, "sft"))
 
-    def asked() -> TaskSampler:
+    def sampler() -> TaskSampler:
         shuffled = Shuffled(training, seed=seed_for(context.seed, "rl"))
         return shuffled if settings.pass_rates == Band() else ByPassRate(shuffled, settings.pass_rates)
 
@@ -86,7 +86,7 @@ def questions(context: RecipeContext) -> Plan:
         build_model=lambda: load_model(path, context.media, settings.model),
         load=settings.model,
         style=instruction_style(path),
-        questions=asked,
+        questions=sampler,
         held_out={"all": lambda: held_out},
         examples=lambda index, _: shown(index),
         resources=judged.resources,

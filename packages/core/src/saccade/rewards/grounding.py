@@ -131,17 +131,17 @@ class GroundingReward:
             Term("accuracy", right, self.accuracy_weight),
         ]
         mentions = mentioned_boxes(trajectory)
-        ordered = [box for box in map(_ordered, mentions) if box is not None]
+        ordered = [box for box in map(_ordered_box, mentions) if box is not None]
         notes = {"boxes": float(len(set(ordered)))}
         wanted = first_image_boxes(task)
         if wanted:
-            terms.append(Term("box", self._paid(ordered, len(mentions) - len(ordered), wanted), self.box_weight))
+            terms.append(Term("box", self._box_reward(ordered, len(mentions) - len(ordered), wanted), self.box_weight))
             notes["box_recall"] = box_recall(ordered, wanted)
             if self.validity_weight:
                 terms.append(Term("box_valid", box_validity(mentions), self.validity_weight))
         return Score(terms=tuple(terms), is_right=right >= 0.5, notes=notes)
 
-    def _paid(self, ordered: Sequence[Box], misses: int, wanted: Sequence[Box]) -> float:
+    def _box_reward(self, ordered: Sequence[Box], misses: int, wanted: Sequence[Box]) -> float:
         """R_box of these boxes and of so many mentions that are none."""
         match self.box_rule:
             case "unrepeated":
@@ -160,7 +160,7 @@ def box_validity(mentions: Sequence[BoxMention], repeated_iou: float = 0.9) -> f
     """
     if not mentions:
         return 0.0
-    ordered = [box for box in map(_ordered, mentions) if box is not None]
+    ordered = [box for box in map(_ordered_box, mentions) if box is not None]
     for index, box in enumerate(ordered[: len(ordered) // 2]):
         # An earlier one would have met this one already.
         if any(iou(box, other) > repeated_iou for other in ordered[index + 1 :]):
@@ -175,5 +175,5 @@ def check_weights(**weights: float) -> None:
             raise UserError(f"{name}={weight} cannot weigh a reward; use 0 or a positive number")
 
 
-def _ordered(mention: BoxMention) -> Box | None:
+def _ordered_box(mention: BoxMention) -> Box | None:
     return mention.box if mention.box is not None and mention.box.is_ordered else None

@@ -131,7 +131,7 @@ async def _verdicts(
         given = iter(verdicts)
         return {stream: [next(given) for _ in of] for stream, of in fine.items()}
     try:
-        found = await _waited(reward.score_groups(task, fine, remembered.get(task.id)))
+        found = await _result_of(reward.score_groups(task, fine, remembered.get(task.id)))
     except MachineError as error:
         return {stream: [f"{NO_VERDICT}: {error}"] * len(of) for stream, of in fine.items()}
     counts = {stream: len(scores) for stream, scores in found.scores.items()}
@@ -145,7 +145,7 @@ async def _verdicts(
 
 async def _verdict(reward: Reward, task: Task, trajectory: Trajectory) -> _Verdict:
     try:
-        score = score_from(await _waited(reward(task, trajectory)), reward, task)
+        score = score_from(await _result_of(reward(task, trajectory)), reward, task)
     except MachineError as error:
         return f"{NO_VERDICT}: {error}"
     if score is None:
@@ -153,7 +153,7 @@ async def _verdict(reward: Reward, task: Task, trajectory: Trajectory) -> _Verdi
     return score
 
 
-async def _waited(found: Found | Awaitable[Found]) -> Found:
+async def _result_of(found: Found | Awaitable[Found]) -> Found:
     """The result of a reward, whether it is async or not."""
     return await found if inspect.isawaitable(found) else found
 

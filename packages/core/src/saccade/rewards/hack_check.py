@@ -65,7 +65,7 @@ class VerifierReport:
         lines = [f"{'hack':{wide}}  honest   hack         what it does"]
         for one in self.findings:
             pays = "RAISES" if one.broke else "PAYS" if one.pays else ""
-            numbers = f"{_shown(one.honest)}  {_shown(one.played)}"
+            numbers = f"{_number_text(one.honest)}  {_number_text(one.played)}"
             lines.append(f"{one.hack.name:{wide}}  {numbers}  {pays:6}  {one.hack.about}")
             if one.broke:
                 lines.append(f"{'':{wide}}  {one.broke}")
@@ -96,7 +96,7 @@ def check_verifier(
             f"{len(bare)} of {len(asked)} tasks, {bare[0]} first, have no targets to point at; give each its boxes, or "
             "leave out tasks= to draw some"
         )
-    return VerifierReport(findings=tuple(_found(reward, asked, one, protocol) for one in hacks), tasks=len(asked))
+    return VerifierReport(findings=tuple(_finding(reward, asked, one, protocol) for one in hacks), tasks=len(asked))
 
 
 def drawn_tasks(count: int, *, seed: int = 0, media: MediaStore | None = None) -> list[Task]:
@@ -122,7 +122,7 @@ def written_response(task: Task, text: str, *, sample: int = 0, protocol: ChatPr
     return response_of(task, [text], protocol, sample=sample)
 
 
-def _found(reward: AnyReward, tasks: Sequence[Task], hack: Hack, protocol: ChatProtocol) -> HackFinding:
+def _finding(reward: AnyReward, tasks: Sequence[Task], hack: Hack, protocol: ChatProtocol) -> HackFinding:
     try:
         pays = _pays(reward, tasks, (hack.honest, hack.played), protocol)
     except Exception as error:
@@ -160,5 +160,5 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(found) / len(found) if found else None
 
 
-def _shown(value: float | None) -> str:
+def _number_text(value: float | None) -> str:
     return f"{'-':>6}" if value is None else f"{value:6.3f}"

@@ -130,7 +130,7 @@ def _level(count: float, thresholds: Thresholds) -> Level:
     return LEVELS[sum(count >= threshold for threshold in thresholds)]
 
 
-def _found(rule: Rule, count: int, unit: str, level: Level) -> Repetition:
+def _repetition(rule: Rule, count: int, unit: str, level: Level) -> Repetition:
     return NO_REPETITION if level == "none" else Repetition(level=level, rule=rule, count=count, unit=unit[:60])
 
 
@@ -141,10 +141,10 @@ def _of_characters(text: str, limits: RepetitionLimits) -> Repetition:
     for letter, run in groupby(text):
         length = sum(1 for _ in run)
         if length >= shortest:
-            found.append(_found("characters", length, letter, _level(length, _by_length(letter, limits))))
+            found.append(_repetition("characters", length, letter, _level(length, _by_length(letter, limits))))
     for stretch in _GLUED.finditer(text):
         if len(stretch[0]) >= shortest:
-            found += (_glued(stretch[0], run, limits) for run in _any_runs(stretch[0]) if run.period > 1)
+            found += (_glued_repetition(stretch[0], run, limits) for run in _any_runs(stretch[0]) if run.period > 1)
     return worst(found)
 
 
@@ -154,12 +154,12 @@ def _any_runs(text: str) -> Iterator[PeriodicRun]:
     yield from long_runs(text, gram=4)
 
 
-def _glued(stretch: str, run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
+def _glued_repetition(stretch: str, run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
     unit = stretch[run.start : run.start + run.period]
     # "hahaha" is a word: it takes many repeats and some length to be a loop.
     levels = _level(run.length, _by_length(unit, limits)), _level(run.repeats, limits.words)
     level = min(levels, key=LEVELS.index)
-    return _found("characters", run.repeats, unit, level)
+    return _repetition("characters", run.repeats, unit, level)
 
 
 def _by_length(unit: str, limits: RepetitionLimits) -> Thresholds:
@@ -191,7 +191,7 @@ def _circle(tokens: Sequence[TextToken], run: PeriodicRun, limits: RepetitionLim
     wanted = limits.pieces if _is_laid_out(unit) else by_rule[rule]
     if run.repeats < wanted[0]:
         return NO_REPETITION
-    return _found(rule, run.repeats, " ".join(token.text for token in unit), _level(run.repeats, wanted))
+    return _repetition(rule, run.repeats, " ".join(token.text for token in unit), _level(run.repeats, wanted))
 
 
 def _is_laid_out(unit: Sequence[TextToken]) -> bool:
@@ -213,16 +213,16 @@ def _of_sentences(text: str, limits: RepetitionLimits) -> Repetition:
     if not counts:
         return NO_REPETITION
     sentence, count = counts.most_common(1)[0]
-    return _found("sentences", count, sentence, _level(count, limits.copies))
+    return _repetition("sentences", count, sentence, _level(count, limits.copies))
 
 
 def _of_copies(tokens: Sequence[TextToken], limits: RepetitionLimits) -> Repetition:
     masked = [_NUMBER if token.kind == "number" else token.text for token in tokens]
-    found = (_copied(tokens, run, limits) for run in long_runs(masked, gram=_NEAR_GRAM, forgiving=True))
+    found = (_copied_repetition(tokens, run, limits) for run in long_runs(masked, gram=_NEAR_GRAM, forgiving=True))
     return worst(found)
 
 
-def _copied(tokens: Sequence[TextToken], run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
+def _copied_repetition(tokens: Sequence[TextToken], run: PeriodicRun, limits: RepetitionLimits) -> Repetition:
     """A near-copy counts for one if it has words enough, and for less if what changes tells something."""
     unit = tokens[run.start : run.start + run.period]
     if run.repeats < limits.copies[0]:
@@ -234,7 +234,7 @@ def _copied(tokens: Sequence[TextToken], run: PeriodicRun, limits: RepetitionLim
     changing = [column for column in columns if len({token.text for token in column}) > 1]
     if _tell(changing) and len(changing) * _FEW_OF > run.period:
         count /= _TELLING_COPIES
-    return _found("copies", int(count), " ".join(token.text for token in unit), _level(count, limits.copies))
+    return _repetition("copies", int(count), " ".join(token.text for token in unit), _level(count, limits.copies))
 
 
 def _tell(changing: Sequence[Sequence[TextToken]]) -> bool:

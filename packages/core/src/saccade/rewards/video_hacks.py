@@ -13,7 +13,7 @@ _LIE = f"In frame 2 is {written_point(FAR, [Point(1, 1)])}."
 
 def lying(task: Task) -> str:
     """One true point, and the lie."""
-    return turn(f"{_pointed(task.objects[0])} {_LIE}", task.answer)
+    return turn(f"{_pointed_sentence(task.objects[0])} {_LIE}", task.answer)
 
 
 def lying_event(task: Task) -> str:
@@ -24,7 +24,7 @@ def lying_event(task: Task) -> str:
 def static(task: Task) -> str:
     first = task.objects[0]
     same = [one for one in task.objects if one.name == first.name and one.box == first.box]
-    return turn(f"{' '.join(map(_pointed, same))} {_LIE}", task.answer)
+    return turn(f"{' '.join(map(_pointed_sentence, same))} {_LIE}", task.answer)
 
 
 def denials(task: Task) -> str:
@@ -50,7 +50,7 @@ def _event(task: Task) -> str:
     return f"In frames 1 to 2 the {shape} disappears."
 
 
-def _pointed(thing: SceneObject) -> str:
+def _pointed_sentence(thing: SceneObject) -> str:
     return f"In frame {thing.image_index + 1} is {written_point(thing.name, [thing.box.center])}."
 
 

@@ -56,7 +56,7 @@ async def rollout(
 
     for restarts_left in reversed(range(ENGINE_RESTARTS + 1)):
         try:
-            return await _played(requests, engine=engine, chat=chat, streams=streams, on_finished=on_first_finished)
+            return await _play_batch(requests, engine=engine, chat=chat, streams=streams, on_finished=on_first_finished)
         except EngineLostError as error:
             if not restarts_left:
                 raise MachineError(
@@ -67,7 +67,7 @@ async def rollout(
     raise AssertionError("the last try returns or raises")
 
 
-async def _played(
+async def _play_batch(
     requests: Sequence[RolloutRequest],
     *,
     engine: Engine,

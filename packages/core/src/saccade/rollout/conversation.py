@@ -47,7 +47,7 @@ async def play(
     ``MachineError`` of the teacher or of a tool ends it all.
     """
     await run_blocking(lambda: env.reset(seed=seed, options={"task": task}))
-    messages = list(_advised(env.prompt, advice))
+    messages = list(_with_advice(env.prompt, advice))
     is_over = False
     while not is_over:
         turn_seed = seed_for(seed, "turn", len(env.turns))
@@ -59,11 +59,11 @@ async def play(
         is_over = terminated or truncated or fault(turn) != ""
         opening = None if is_over else new_context(env)
         if opening is not None:
-            messages = list(_advised(opening, advice))
+            messages = list(_with_advice(opening, advice))
             continue
         messages.append(Message(role="assistant", parts=(text,)))
         if turn.observation is not None:
-            messages.append(_shown(turn.observation))
+            messages.append(_observation_message(turn.observation))
     return env.turns
 
 
@@ -73,7 +73,7 @@ def up_to_stop(text: str, stops: Sequence[str]) -> str:
     return text[: min(ends)] if ends else text
 
 
-def _advised(prompt: Sequence[Message], advice: str) -> Sequence[Message]:
+def _with_advice(prompt: Sequence[Message], advice: str) -> Sequence[Message]:
     """The prompt with advice after the system's instructions, or before everything where there are none."""
     if not advice:
         return prompt
@@ -82,6 +82,6 @@ def _advised(prompt: Sequence[Message], advice: str) -> Sequence[Message]:
     return (Message(role="system", parts=(advice,)), *prompt)
 
 
-def _shown(observation: Observation) -> Message:
+def _observation_message(observation: Observation) -> Message:
     # Some templates refuse a message without any text.
     return Message(role="user", parts=(*observation.images, observation.text or "Go on."))

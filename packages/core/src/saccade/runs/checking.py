@@ -10,7 +10,7 @@ from saccade.checksums import CHECKSUMS, Damage, FileSum, damages_of, files_belo
 from saccade.errors import UserError
 from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.runs import line_sums
-from saccade.runs.directory import locked, refuse_links
+from saccade.runs.directory import lock_folder, refuse_links
 from saccade.runs.record_sums import RecordSums
 
 _RUN = "run.json"
@@ -39,7 +39,7 @@ def check(path: Path) -> Iterator[CheckedFolder]:
     found = False
     for folder in _folders(path):
         found = True
-        yield _checked_run(folder) if (folder / _RUN).exists() else _checked(folder)
+        yield _checked_run(folder) if (folder / _RUN).exists() else _check_folder(folder)
     if not found:
         raise UserError(f"{path} holds no run and no checkpoint; give the directory of one, or a folder of runs")
 
@@ -56,7 +56,7 @@ def accept(path: Path) -> None:
         write_bytes_atomic(path / CHECKSUMS, sums_file(path))
         return
     refuse_links(path)
-    with locked(path):
+    with lock_folder(path):
         _accept_run(path)
         for checkpoint in folders[1:]:
             write_bytes_atomic(checkpoint / CHECKSUMS, sums_file(checkpoint))
@@ -81,7 +81,7 @@ def _those_in(folder: Path) -> list[Path]:
     return sorted(one for one in folder.iterdir() if one.is_dir() and any((one / mark).exists() for mark in marks))
 
 
-def _checked(folder: Path) -> CheckedFolder:
+def _check_folder(folder: Path) -> CheckedFolder:
     if not (folder / CHECKSUMS).exists():
         return CheckedFolder(path=folder, has_checksums=False)
     try:
@@ -89,7 +89,7 @@ def _checked(folder: Path) -> CheckedFolder:
     except UserError as error:
         return CheckedFolder(path=folder, damages=(_of_checksums(str(error)),))
     known = {one.file for one in sums}
-    return _told(folder, sums, damages_of(folder, sums), (name for name in files_below(folder) if name not in known))
+    return _report(folder, sums, damages_of(folder, sums), (name for name in files_below(folder) if name not in known))
 
 
 def _checked_run(run: Path) -> CheckedFolder:
@@ -98,10 +98,10 @@ def _checked_run(run: Path) -> CheckedFolder:
         return CheckedFolder(path=run, has_checksums=False)
     damages = [] if records.problem is None else [_of_checksums(records.problem)]
     damages += [*records.damages(), *_damaged_samples(run)]
-    return _told(run, records.sums, damages, records.uncovered())
+    return _report(run, records.sums, damages, records.uncovered_files())
 
 
-def _told(folder: Path, sums: list[FileSum], damages: Iterable[Damage], uncovered: Iterable[str]) -> CheckedFolder:
+def _report(folder: Path, sums: list[FileSum], damages: Iterable[Damage], uncovered: Iterable[str]) -> CheckedFolder:
     found, names = tuple(damages), {one.file for one in sums}
     last = {(one.file, one.start): one.bytes for one in sums}
     return CheckedFolder(

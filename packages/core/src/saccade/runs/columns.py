@@ -19,7 +19,7 @@ def number_column(values: Sequence[float], kind: type[np.number]) -> pa.Array:
 def text_column(values: Sequence[str | None]) -> pa.Array:
     """A column of texts. Lone surrogates, which UTF-8 cannot hold, become ``?``."""
     encoded = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
-    buffers = [_known(values), pa.py_buffer(_offsets(encoded)), pa.py_buffer(b"".join(encoded))]
+    buffers = [_validity_bits(values), pa.py_buffer(_offsets(encoded)), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
 
@@ -36,7 +36,7 @@ def list_column(rows: Sequence[Sequence[float] | None]) -> pa.Array:
     with np.errstate(over="ignore"):
         values = np.fromiter(chain.from_iterable(row or () for row in rows), np.float32, int(offsets[-1]))
     inside = pa.Array.from_buffers(pa.float32(), len(values), [None, pa.py_buffer(values)])
-    buffers = [_known(rows), pa.py_buffer(offsets)]
+    buffers = [_validity_bits(rows), pa.py_buffer(offsets)]
     return pa.Array.from_buffers(pa.list_(pa.float32()), len(rows), buffers, children=[inside])
 
 
@@ -47,6 +47,6 @@ def _offsets(rows: Sequence[Sequence[object]]) -> NDArray[np.int32]:
     return offsets
 
 
-def _known(values: Sequence[object]) -> pa.Buffer:
+def _validity_bits(values: Sequence[object]) -> pa.Buffer:
     """A bit for each row: whether it is there."""
     return pa.py_buffer(np.packbits(np.array([value is not None for value in values], bool), bitorder="little"))

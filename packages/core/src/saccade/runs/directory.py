@@ -112,7 +112,7 @@ class RunDirectory:
         _refuse_foreign(path, found, resume=resume)
         refuse_links(path)
         check_plain_below(path)
-        lock = locked(path)
+        lock = lock_folder(path)
         try:
             sums = RecordSums(path)
             _refuse_damaged(sums)
@@ -260,7 +260,7 @@ def refuse_links(path: Path) -> None:
             refuse_link(inside)
 
 
-def locked(path: Path) -> IO[str]:
+def lock_folder(path: Path) -> IO[str]:
     with disk_errors(path):
         lock = (path / _LOCK).open("a+", encoding="utf-8")
     try:

@@ -61,7 +61,7 @@ class MetricsWriter:
         """
         with disk_errors(path):
             path.touch()
-            kept_bytes, wall_s = _kept(path, keep_until, stages)
+            kept_bytes, wall_s = _kept_length(path, keep_until, stages)
             os.truncate(path, kept_bytes)
             if tensorboard is not None:
                 _drop_boards(tensorboard, keep_until, stages)
@@ -127,7 +127,7 @@ def without_times(path: Path) -> list[tuple[Position, dict[str, float]]]:
     ]
 
 
-def _kept(path: Path, keep_until: Position | None, stages: Sequence[str]) -> tuple[int, float]:
+def _kept_length(path: Path, keep_until: Position | None, stages: Sequence[str]) -> tuple[int, float]:
     """Bytes of the file to keep, and the work time at their end."""
     kept_bytes, wall_s = 0, 0.0
     if keep_until is None:

@@ -110,7 +110,7 @@ class RecordScan:
     ) -> ScannedLine | None:
         known = trajectory_head(line)
         if known is not None:
-            return self._placed(line, offset, known[0], known[1].task_id, known[1], Fields({}), tasks)
+            return self._scanned_line(line, offset, known[0], known[1].task_id, known[1], Fields({}), tasks)
         head, values = head_of(line)
         fields = Fields(values)
         kind = fields.option("kind", ("header", "task", "trajectory"))
@@ -122,9 +122,9 @@ class RecordScan:
             tasks[fields.text("id")] = (offset, len(line), fields.values)
             return None
         trajectory = {**fields.values, "segments": []}
-        return self._placed(line, offset, head, fields.text("task_id"), trajectory, fields, tasks)
+        return self._scanned_line(line, offset, head, fields.text("task_id"), trajectory, fields, tasks)
 
-    def _placed(
+    def _scanned_line(
         self,
         line: bytes,
         offset: int,

@@ -67,7 +67,7 @@ class RecordSums:
         logger.info("the %d pictures of the run are not compared with their checksums now", len(pictures))
         return damages_of(self.root, [one for one in self.sums if not one.file.startswith(f"{_MEDIA}/")])
 
-    def uncovered(self) -> list[str]:
+    def uncovered_files(self) -> list[str]:
         """Records that have no checksum yet."""
         known = {one.file for one in self.sums}
         places = [name for name in (*REPLACED, _GROWING) if (self.root / name).is_file()]
@@ -88,7 +88,7 @@ class RecordSums:
     def cover(self, position: Position | None = None) -> None:
         """Adds what has been written since the last time; ``position`` is that of the checkpoint, None at the end."""
         with disk_errors(self.root):
-            new = sums_of(self.root, (name for name in self.uncovered() if name != _GROWING))
+            new = sums_of(self.root, (name for name in self.uncovered_files() if name != _GROWING))
             known = sum(one.bytes for one in self.sums if one.file == _GROWING)
             metrics = self.root / _GROWING
             if metrics.is_file() and metrics.stat().st_size > known:

@@ -26,9 +26,9 @@ class Toolmaker(ToolBench):
     def made(self, records: Sequence[ToolRecord]) -> tuple[Tool | EpisodeTool, ...]:
         """The tools, in this order. UnknownOriginError, and UserError for one that cannot be made here, or that reaches
         what the user has not allowed."""
-        return tuple(map(self._made, records))
+        return tuple(map(self._make, records))
 
-    def _made(self, record: ToolRecord) -> Tool | EpisodeTool:
+    def _make(self, record: ToolRecord) -> Tool | EpisodeTool:
         name, origin = record.spec.name, record.origin
         for reach in self.permission.lacking(name, origin):
             raise ReachError(name, reach)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from saccade.atomic import TEMPORARY_PREFIX, disk_errors
-from saccade.checksums import shown
+from saccade.checksums import printable_name
 from saccade.config.tracking import TrackingSettings
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.runs.runinfo import RunPaths, read_info
@@ -73,7 +73,7 @@ def _bring(folder: SaveFolder, save: Save, out: Path) -> None:
         unfinished.rename(out)
     except Exception as error:
         shutil.rmtree(unfinished, ignore_errors=True)
-        raise _refused(folder, error) from error
+        raise _store_error(folder, error) from error
 
 
 def open_saver(settings: TrackingSettings, root: Path, *, is_resumed: bool) -> Saver:
@@ -91,7 +91,7 @@ def open_saver(settings: TrackingSettings, root: Path, *, is_resumed: bool) -> S
     try:
         folder.probe()
     except Exception as error:
-        raise _refused(folder, error) from error
+        raise _store_error(folder, error) from error
     return Saver(folder, root, records=settings.save_records, newest=newest)
 
 
@@ -102,19 +102,19 @@ def _is_of(folder: SaveFolder, save: Save, root: Path) -> bool:
         folder.fetch(next(one for one in save.files if one.file == "run.json"), content)
         return msgspec.json.decode(content.getvalue(), type=_Started).started == read_info(RunPaths(root=root)).started
     except Exception as error:
-        raise _refused(folder, error) from error
+        raise _store_error(folder, error) from error
 
 
 def _newest(folder: SaveFolder) -> Save | None:
     try:
         return try_often(folder.newest, threading.Event())
     except Exception as error:
-        raise _refused(folder, error) from error
+        raise _store_error(folder, error) from error
 
 
-def _refused(folder: SaveFolder, error: Exception) -> SaccadeError:
+def _store_error(folder: SaveFolder, error: Exception) -> SaccadeError:
     """What went wrong, whatever the store's client raises for it."""
-    said = f"tracking.save_folder={folder.url}: {type(error).__name__}: {shown(str(error))}"
+    said = f"tracking.save_folder={folder.url}: {type(error).__name__}: {printable_name(str(error))}"
     if isinstance(error, FileNotFoundError | PermissionError | ValueError | NotImplementedError):
         return UserError(f"{said}; mend it, or leave tracking.save_folder out")
     return MachineError(said)

@@ -15,7 +15,7 @@ from typing import IO, Protocol, TypeVar, cast
 import msgspec
 import xxhash
 
-from saccade.checksums import CHECKSUMS, is_covered, shown
+from saccade.checksums import CHECKSUMS, is_covered, printable_name
 from saccade.errors import UserError
 from saccade.plain_files import MAX_WHOLE_BYTES
 from saccade.runs.directory import RUN_ENTRIES
@@ -146,7 +146,7 @@ class SaveFolder:
                 digest.update(piece)
                 target.write(piece)
         if left or digest.hexdigest() != one.xxh3_128:
-            raise ValueError(f"{shown(one.at)} is not what was saved: its bytes differ")
+            raise ValueError(f"{printable_name(one.at)} is not what was saved: its bytes differ")
 
     def finish(self, save: Save) -> None:
         """Makes the save the newest."""

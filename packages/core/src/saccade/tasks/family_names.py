@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from saccade.entry_points import Offer, named
+from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in, own_file
 from saccade.tasks.scene import FamilyFunction, HasParts
@@ -56,7 +56,7 @@ SHIPPED = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:
 
 def offered_families() -> Mapping[str, Offer]:
     """What installed packages offer, by the family's name."""
-    return {name: offer for name, offer in named(GROUP, {}).items() if name not in SHIPPED}
+    return {name: offer for name, offer in offers_by_name(GROUP, {}).items() if name not in SHIPPED}
 
 
 def offer_of_family(name: str) -> Offer | None:
@@ -69,7 +69,7 @@ def family_of_name(name: str) -> FamilyFunction:
     whole = _PARTS.split(name)[0]
     draw = SHIPPED.get(whole)
     if draw is None and (offer := offer_of_family(name)) is not None:
-        draw = _checked(offer(), f"the package {offer.package}, {offer.target}")
+        draw = _checked_function(offer(), f"the package {offer.package}, {offer.target}")
     if draw is None:
         raise UserError(
             f"no task family {name!r}; the families are {', '.join((*SHIPPED, *offered_families()))}; parts of one "
@@ -82,7 +82,9 @@ def own_family(name: str) -> FamilyFunction:
     """The function that ``FILE.py:NAME`` names; the file is run once. ``UserError`` says what to do."""
     file = own_file(name)
     assert file is not None
-    return _loaded(file.resolve() if file.is_file() else file, "" if name.endswith(".py") else name.rpartition(":")[2])
+    return _load_function(
+        file.resolve() if file.is_file() else file, "" if name.endswith(".py") else name.rpartition(":")[2]
+    )
 
 
 def family_name(draw: FamilyFunction) -> str:
@@ -94,14 +96,14 @@ def family_name(draw: FamilyFunction) -> str:
 
 
 @cache
-def _loaded(file: Path, function: str) -> FamilyFunction:
+def _load_function(file: Path, function: str) -> FamilyFunction:
     place, whole = str(file), _PARTS.split(function)[0]
     found = named_in(module_of_file(file, what="task family"), whole, place, what="task family", parameters=2)
-    draw = _checked(found, f"{place}:{function}")
+    draw = _checked_function(found, f"{place}:{function}")
     return draw if whole == function else _part(draw, function)
 
 
-def _checked(found: object, place: str) -> FamilyFunction:
+def _checked_function(found: object, place: str) -> FamilyFunction:
     if not callable(found):
         raise UserError(f"{place} is not a function but {type(found).__name__}; {SHAPE}")
     try:

@@ -89,7 +89,7 @@ def read_tasks(
         elif isinstance(result, Task) and result.id in first_seen:
             result = RowError("id", f"{result.id!r} is also the task of {first_seen[result.id]}")
         if isinstance(result, RowError):
-            bad.append(read.refused(result))
+            bad.append(read.bad_row(result))
         else:
             first_seen[result.id] = f"{read.file}, row {read.number}"
             tasks.append(result)

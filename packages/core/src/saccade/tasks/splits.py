@@ -56,11 +56,11 @@ def task_files(folder: Path) -> list[Path]:
 
 def splits_of_folder(folder: Path) -> Splits:
     """The task files of a folder by split. UserError where some may be of several, or are of none beside a split."""
-    found = _grouped(folder)
+    found = _files_by_split(folder)
     strange = [name for name in found if role_of(name) != "train" and name]
     if found.get("") and strange:
         raise UserError(
-            f"{folder} holds {described(found, strange)} beside {_listed(found[''])}, whose names say no split, or "
+            f"{folder} holds {split_list(found, strange)} beside {_name_list(found[''])}, whose names say no split, or "
             f"two; give the file to read itself (and --held-out FILE), or read all as one with --split {ALL}"
         )
     if found.get("") and not strange:
@@ -110,10 +110,10 @@ def chosen_split(names: Collection[str], wanted: str, where: Path | str) -> str:
     return meant[0]
 
 
-def described(splits: Splits, names: Collection[str] | None = None) -> str:
+def split_list(splits: Splits, names: Collection[str] | None = None) -> str:
     """``train (a.parquet, b.parquet), test (c.parquet)``."""
     chosen = splits if names is None else names
-    return ", ".join(f"{name} ({_listed(splits[name])})" if splits[name] else name for name in chosen)
+    return ", ".join(f"{name} ({_name_list(splits[name])})" if splits[name] else name for name in chosen)
 
 
 def role_of(name: str) -> str:
@@ -135,7 +135,7 @@ def _only(names: Collection[str], where: Path | str) -> str:
     raise UserError(f"{where} has the splits {', '.join(sorted(names))}; choose one with --split NAME")
 
 
-def _grouped(folder: Path) -> dict[str, list[Path]]:
+def _files_by_split(folder: Path) -> dict[str, list[Path]]:
     named = card_files(folder)
     if named:
         return {
@@ -177,6 +177,6 @@ def _is_task_file(file: Path) -> bool:
     return kind_of_file(file) in FILE_KINDS and file.name not in NO_TASKS
 
 
-def _listed(files: Sequence[Path]) -> str:
+def _name_list(files: Sequence[Path]) -> str:
     more = [f"and {len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
     return ", ".join([*(file.name for file in files[:_SHOWN]), *more])

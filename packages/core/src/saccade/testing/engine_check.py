@@ -65,20 +65,23 @@ def play(
     async def all_of_them() -> list[Said]:
         async with engine.sequences([f"checked/{index}" for index in range(len(samplings))]) as slots:
             return await asyncio.gather(
-                *(_said(slot, model, pictures, sampling) for slot, sampling in zip(slots, samplings, strict=True))
+                *(
+                    _sample_turns(slot, model, pictures, sampling)
+                    for slot, sampling in zip(slots, samplings, strict=True)
+                )
             )
 
     return run_to_end(all_of_them())
 
 
-async def _said(
+async def _sample_turns(
     slot: SequenceSlot, model: VisionLanguageModel, pictures: Sequence[ImageRef], sampling: Sampling
 ) -> Said:
     ids: list[int] = []
     images: list[ImageRef] = []
     turns: list[tuple[int, Completion]] = []
     for picture in pictures[:TURNS]:
-        shown = _shown(model, picture)
+        shown = _picture_prompt(model, picture)
         ids += shown
         images.append(picture)
         done = await slot.sample(ids, images, sampling)
@@ -88,7 +91,7 @@ async def _said(
     return Said(ids=tuple(ids), images=tuple(images), turns=tuple(turns))
 
 
-def _shown(model: VisionLanguageModel, picture: ImageRef) -> tuple[int, ...]:
+def _picture_prompt(model: VisionLanguageModel, picture: ImageRef) -> tuple[int, ...]:
     return model.chat.prompt([Message(role="user", parts=(picture, "What is written there?"))]).ids
 
 
@@ -121,7 +124,7 @@ def _check_end(model: VisionLanguageModel, turn: Completion, sampling: Sampling)
 
 async def _refusals(engine: Engine, model: VisionLanguageModel, picture: ImageRef) -> None:
     """What makes no sense is refused before anything is sampled, and the slot goes on."""
-    shown = _shown(model, picture)
+    shown = _picture_prompt(model, picture)
     sampling = Sampling(seed=1, max_tokens=2)
     async with engine.sequences(["checked/refusals"]) as [slot]:
         with _raises(ValueError, "image tokens for 0 images"):
@@ -146,7 +149,7 @@ async def _refusals(engine: Engine, model: VisionLanguageModel, picture: ImageRe
 
 async def _leaving(engine: Engine, model: VisionLanguageModel, picture: ImageRef) -> None:
     """A turn that is cancelled ends its own trajectory only."""
-    shown = _shown(model, picture)
+    shown = _picture_prompt(model, picture)
     async with engine.sequences(["checked/cancelled", "checked/stays"]) as [leaves, stays]:
         leaving = asyncio.create_task(leaves.sample(shown, (picture,), Sampling(seed=1, max_tokens=2000)))
         staying = asyncio.create_task(stays.sample(shown, (picture,), Sampling(seed=2, max_tokens=3)))
@@ -161,7 +164,7 @@ async def _leaving(engine: Engine, model: VisionLanguageModel, picture: ImageRef
 
 async def _scores(engine: Engine, model: VisionLanguageModel, pictures: Sequence[ImageRef]) -> float:
     """Scores are over the whole vocabulary."""
-    shown = _shown(model, pictures[0])
+    shown = _picture_prompt(model, pictures[0])
     ids = (*shown, *model.chat.encode("It is too small to read."))
     request = ScoreRequest(ids=ids, images=(pictures[0],), start=len(shown))
     [scores, again] = await engine.score_batch([request, request])

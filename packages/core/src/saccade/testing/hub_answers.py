@@ -27,7 +27,7 @@ class HubAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def answered(hub: HubState, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HubAnswer:
+def answer_request(hub: HubState, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HubAnswer:
     """The answer to one request; ``HubRefusalError`` for what the hub refuses."""
     parts = urlsplit(target)
     path, query = unquote(parts.path), parse_qs(parts.query)
@@ -41,15 +41,15 @@ def answered(hub: HubState, method: str, target: str, headers: Mapping[str, str]
             raise HubRefusalError(401, "", "Invalid username or password.")
         return _json({"type": "user", "name": user, "orgs": [], "auth": {"type": "access_token"}})
     if path == "/api/validate-yaml":
-        return _validated(json.loads(body))
+        return _validate_card(json.loads(body))
     if path == "/api/repos/create":
-        return _created(hub, json.loads(body), user, may_write)
+        return _create_repo(hub, json.loads(body), user, may_write)
     if match := _LFS.fullmatch(path):
         _repo(hub, match["kind"] or "models", match["repo"], user)
         return _json({"transfer": "basic", "objects": [_upload(hub, one) for one in json.loads(body)["objects"]]})
     if match := _FILE.fullmatch(quoted):
         repo = _repo(hub, match["kind"] or "models", match["repo"], user)
-        return _resolved(hub, repo, unquote(match["revision"]), unquote(match["path"]), headers)
+        return _resolve_file(hub, repo, unquote(match["revision"]), unquote(match["path"]), headers)
     if match := _API.fullmatch(quoted):
         repo = _repo(hub, match["kind"], match["repo"], user)
         verb, _, rest = (match["rest"] or "").partition("/")
@@ -71,7 +71,7 @@ def answered(hub: HubState, method: str, target: str, headers: Mapping[str, str]
         if method == "POST" and verb == "preupload":
             return _json({"files": [_upload_mode(repo, unquote(rest), one) for one in json.loads(body)["files"]]})
         if method == "POST" and verb == "commit":
-            return _committed(hub, match["repo"], repo, unquote(rest), body)
+            return _commit(hub, match["repo"], repo, unquote(rest), body)
         if method == "POST" and verb == "branch":
             repo.branches[unquote(rest)] = repo.branches["main"]
             return _json({})
@@ -95,7 +95,7 @@ def _repo(hub: HubState, kind: str, name: str, user: str) -> HubRepo:
     return repo
 
 
-def _created(hub: HubState, asked: dict[str, Json], user: str, may_write: bool) -> HubAnswer:
+def _create_repo(hub: HubState, asked: dict[str, Json], user: str, may_write: bool) -> HubAnswer:
     if not user:
         raise HubRefusalError(401, "", "Invalid username or password.")
     owner = str(asked.get("organization") or user)
@@ -111,7 +111,7 @@ def _created(hub: HubState, asked: dict[str, Json], user: str, may_write: bool) 
     return _json({"url": url, "name": name, "id": name})
 
 
-def _validated(asked: dict[str, Json]) -> HubAnswer:
+def _validate_card(asked: dict[str, Json]) -> HubAnswer:
     head = re.match(r"---\n(.*?)\n---", str(asked["content"]), flags=re.DOTALL)
     try:
         found = yaml.safe_load(head[1]) if head else {}
@@ -148,10 +148,10 @@ def _blob(hub: HubState, method: str, oid: str, headers: Mapping[str, str], body
     content = hub.content(oid)
     if content is None:
         raise HubRefusalError(404, "EntryNotFound", "no such file")
-    return _ranged(content, headers, {"ETag": f'"{oid}"'})
+    return _range_answer(content, headers, {"ETag": f'"{oid}"'})
 
 
-def _committed(hub: HubState, name: str, repo: HubRepo, branch: str, body: bytes) -> HubAnswer:
+def _commit(hub: HubState, name: str, repo: HubRepo, branch: str, body: bytes) -> HubAnswer:
     if branch not in repo.branches:
         raise HubRefusalError(404, "RevisionNotFound", f"Invalid rev id: {branch}")
     files, summary = dict(repo.commits[repo.at(branch)]), ""
@@ -201,7 +201,7 @@ def _path_of(entry: Json) -> Json:
     return entry["path"] if isinstance(entry, dict) else None
 
 
-def _resolved(hub: HubState, repo: HubRepo, revision: str, path: str, headers: Mapping[str, str]) -> HubAnswer:
+def _resolve_file(hub: HubState, repo: HubRepo, revision: str, path: str, headers: Mapping[str, str]) -> HubAnswer:
     sha = repo.at(revision)
     content = repo.commits[sha].get(path)
     if content is None:
@@ -211,10 +211,10 @@ def _resolved(hub: HubState, repo: HubRepo, revision: str, path: str, headers: M
         oid = hashlib.sha256(content).hexdigest()
         linked = {"X-Linked-Size": str(len(content)), "X-Linked-ETag": f'"{oid}"'}
         return HubAnswer(302, b"", {**said, **linked, "Location": f"{hub.files_url}/blobs/{oid}"})
-    return _ranged(content, headers, said)
+    return _range_answer(content, headers, said)
 
 
-def _ranged(content: bytes, headers: Mapping[str, str], said: Mapping[str, str]) -> HubAnswer:
+def _range_answer(content: bytes, headers: Mapping[str, str], said: Mapping[str, str]) -> HubAnswer:
     match = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("Range", ""))
     if not match:
         return HubAnswer(200, content, {**said, "Accept-Ranges": "bytes"})

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
-from saccade.testing.hub_answers import HubAnswer, answered
+from saccade.testing.hub_answers import HubAnswer, answer_request
 from saccade.testing.hub_repos import HubRefusalError, HubState
 
 
@@ -66,7 +66,7 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             said = {key.title(): value for key, value in self.headers.items()}
             with hub.lock:
                 try:
-                    answer = answered(hub.state, self.command, self.path, said, body)
+                    answer = answer_request(hub.state, self.command, self.path, said, body)
                 except HubRefusalError as refusal:
                     told = json.dumps({"error": str(refusal)}).encode()
                     named = {"X-Error-Code": refusal.code, "X-Error-Message": str(refusal)}

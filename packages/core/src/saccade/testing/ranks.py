@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import torch
 
-from saccade.learner.processes import Company, joined
+from saccade.learner.processes import Company, join_company
 from saccade.learner.sharding import Wrap
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def _rank(rank: int, count: int, port: int, function: Callable[[Company], object
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     given: object
     try:
-        with joined(wrap=wrap, timeout_s=300.0, device="cpu") as company:
+        with join_company(wrap=wrap, timeout_s=300.0, device="cpu") as company:
             given = function(company)
     except BaseException as error:
         given = error

@@ -50,8 +50,8 @@ def check_reward(reward: AnyReward) -> None:
     for trajectory, score in zip(trajectories, scores):
         terms = () if score is None else score.terms
         numbers = [number for term in terms for number in (term.value, term.weight, term.contribution)]
-        assert all(map(math.isfinite, numbers)), f"a score is not finite: {score} for {_said(trajectory)}"
-    injected = [replace(one, turns=tuple(_injected(turn) for turn in one.turns)) for one in trajectories]
+        assert all(map(math.isfinite, numbers)), f"a score is not finite: {score} for {_turns_text(trajectory)}"
+    injected = [replace(one, turns=tuple(_with_injection(turn) for turn in one.turns)) for one in trajectories]
     lost = replace(trajectories[0], status="failed", failure="a tool server is gone")
     for found, how in (
         (_scores(reward, task, trajectories), "the score changes when asked again"),
@@ -60,7 +60,7 @@ def check_reward(reward: AnyReward) -> None:
         (_scores(reward, task, [lost, *trajectories])[1:], "a failed sibling changes the score"),
     ):
         for trajectory, score, other in zip(trajectories, scores, found):
-            assert other == score, f"{how}, for {_said(trajectory)}"
+            assert other == score, f"{how}, for {_turns_text(trajectory)}"
     for right, wrong in ((scores[0], scores[1]), (scores[2], scores[3])):
         if right is not None and wrong is not None:
             assert right.total >= wrong.total, f"a right answer gets {right.total}, a wrong one {wrong.total}"
@@ -78,19 +78,19 @@ def _scores(reward: AnyReward, task: Task, trajectories: Sequence[Trajectory]) -
 
 
 def _check_refusal(reward: Reward, task: Task, lost: Trajectory) -> None:
-    async def given() -> Score | None:
+    async def score_lost() -> Score | None:
         score = reward(task, lost)
         return await score if inspect.isawaitable(score) else score
 
     try:
-        score = run_to_end(given())
+        score = run_to_end(score_lost())
     except ValueError:
         return
     said = "is without a verdict" if score is None else f"is scored {score.total}"
     raise AssertionError(f"a failed trajectory {said}; raise ValueError, so that it is left out")
 
 
-def _said(trajectory: Trajectory) -> str:
+def _turns_text(trajectory: Trajectory) -> str:
     return " | ".join(turn.text[:40] for turn in trajectory.turns)
 
 
@@ -112,7 +112,7 @@ def _trajectories() -> tuple[Task, Sequence[Trajectory]]:
     return task, trajectories
 
 
-def _injected(turn: Turn) -> Turn:
+def _with_injection(turn: Turn) -> Turn:
     """The turn with a tool that answers for the model."""
     if turn.observation is None:
         return turn

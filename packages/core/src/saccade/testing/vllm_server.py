@@ -83,7 +83,7 @@ class FakeVllm:
                 if outer._hangs_up():
                     self.close_connection = True
                     return
-                status, reply = outer._answered(self.path, body)
+                status, reply = outer._reply_to(self.path, body)
                 if outer._hangs_up():
                     self.close_connection = True
                     return
@@ -130,14 +130,14 @@ class FakeVllm:
         if not self._waits.wait(WEIGHTS_WITHIN_S):
             raise TimeoutError(f"no request for tokens came within {WEIGHTS_WITHIN_S:g} s")
 
-    def _answered(self, path: str, body: Json) -> Reply:
+    def _reply_to(self, path: str, body: Json) -> Reply:
         fields = body if isinstance(body, dict) else {}
         self.posted.append(path)
         if path == self.fails_at:
             return 500, {"error": "Internal server error"}
         if path == "/inference/v1/generate":
             with self._generating:
-                return self._generated(fields)
+                return self._generate(fields)
         # With "keep" what is sampled waits; otherwise it is waited for.
         if "mode=keep" in path and self.waits_at is not None:
             self._waits.wait(WEIGHTS_WITHIN_S)
@@ -192,7 +192,7 @@ class FakeVllm:
             self._engine.update_weights(self._coming, self._engine.policy_version + 1)
             self._coming = None
 
-    def _generated(self, body: Mapping[str, Json]) -> Reply:
+    def _generate(self, body: Mapping[str, Json]) -> Reply:
         if self._is_paused:
             return 503, {"error": "paused"}
         ids, params = body["token_ids"], body["sampling_params"]
@@ -206,10 +206,14 @@ class FakeVllm:
             return 500, {"error": "Internal server error"}
         except ValueError as error:
             return 400, {"error": str(error)}
-        reply = self._scored(tokens, images) if "prompt_logprobs" in params else self._sampled(tokens, images, params)
+        reply = (
+            self._score_reply(tokens, images)
+            if "prompt_logprobs" in params
+            else self._sample_reply(tokens, images, params)
+        )
         return 200, self.lies(reply)
 
-    def _sampled(self, ids: list[int], images: list[ImageRef], params: Mapping[str, Json]) -> dict[str, Json]:
+    def _sample_reply(self, ids: list[int], images: list[ImageRef], params: Mapping[str, Json]) -> dict[str, Json]:
         stop = params.get("stop", [])
         assert isinstance(stop, list)
         sampling = Sampling(
@@ -242,7 +246,7 @@ class FakeVllm:
 
         return run_to_end(sample())
 
-    def _scored(self, ids: list[int], images: list[ImageRef]) -> dict[str, Json]:
+    def _score_reply(self, ids: list[int], images: list[ImageRef]) -> dict[str, Json]:
         starts = [place for place in range(1, len(ids)) if ids[place] != self.model.image_token_id]
         first = max(place for place in range(len(ids)) if ids[place] == self.model.image_token_id) + 1 if images else 1
         scores = run_to_end(self._engine.score(ids, images, first))

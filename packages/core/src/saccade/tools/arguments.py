@@ -26,19 +26,21 @@ def checked_arguments(
     by_name = {parameter.name: parameter for parameter in parameters if parameter.kind != "images"}
     for name in arguments:
         if name not in by_name:
-            raise ToolError(f"there is no argument {shown(name)}; {_known('the arguments are', name, list(by_name))}")
+            raise ToolError(
+                f"there is no argument {json_excerpt(name)}; {_known_names('the arguments are', name, list(by_name))}"
+            )
     values: dict[str, Value] = {}
     for parameter in by_name.values():
         if parameter.name in arguments:
-            values[parameter.name] = _checked(arguments[parameter.name], parameter, image_count)
+            values[parameter.name] = _checked_value(arguments[parameter.name], parameter, image_count)
         elif parameter.is_required:
-            raise ToolError(f"the argument {parameter.name} is missing; it is {_wanted(parameter)}")
+            raise ToolError(f"the argument {parameter.name} is missing; it is {_wanted_form(parameter)}")
         elif parameter.kind == "image":
-            values[parameter.name] = _checked(parameter.default, parameter, image_count)
+            values[parameter.name] = _checked_value(parameter.default, parameter, image_count)
     return values
 
 
-def shown(value: Json) -> str:
+def json_excerpt(value: Json) -> str:
     """The value as JSON, cut, for an error message."""
     if isinstance(value, int) and abs(value) > MAX_COORDINATE:
         return "a number that is too large"
@@ -51,23 +53,23 @@ def shown(value: Json) -> str:
 def _shown_structure(value: Sequence[Json] | Mapping[str, Json]) -> str:
     if isinstance(value, Mapping):
         return "an object"
-    inner = ", ".join("[…]" if _is_list(item) else shown(item) for item in value[:8])
+    inner = ", ".join("[…]" if _is_list(item) else json_excerpt(item) for item in value[:8])
     return f"[{inner}{', …' if len(value) > 8 else ''}]"
 
 
-def _known(intro: str, name: str, names: Sequence[str]) -> str:
+def _known_names(intro: str, name: str, names: Sequence[str]) -> str:
     suggestion = nearest(name, names)
     text = f"{intro} {', '.join(names)}" if names else "the tool takes no arguments"
     return f"{text}; did you mean {suggestion}?" if suggestion else text
 
 
-def _checked(value: Json, parameter: Parameter, image_count: int) -> Value:
+def _checked_value(value: Json, parameter: Parameter, image_count: int) -> Value:
     checked = _value(value, parameter, image_count)
     if checked is None:
         if parameter.kind == "image" and not image_count:
             raise ToolError("there is no image that it could be called on")
-        wanted = _wanted(parameter, image_count)
-        raise ToolError(f"the argument {parameter.name} is {shown(value)}, but it must be {wanted}")
+        wanted = _wanted_form(parameter, image_count)
+        raise ToolError(f"the argument {parameter.name} is {json_excerpt(value)}, but it must be {wanted}")
     return checked
 
 
@@ -129,7 +131,7 @@ def _is_list(value: Json) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _wanted(parameter: Parameter, image_count: int | None = None) -> str:
+def _wanted_form(parameter: Parameter, image_count: int | None = None) -> str:
     match parameter.kind:
         case "images":
             return "no argument of a call"

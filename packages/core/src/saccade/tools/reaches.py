@@ -68,7 +68,7 @@ def option_reach(name: str, value: Json, folder: Path) -> Reach | None:
         return Reach(kind="variable", value=value)
     if "://" in value:
         return Reach(kind="address", value=value)
-    return Reach(kind="path", value=str(placed(folder, value)))
+    return Reach(kind="path", value=str(placed_path(folder, value)))
 
 
 def is_harmless(name: str, backend: str) -> bool:
@@ -83,6 +83,6 @@ def option_reaches(backend: str, options: Mapping[str, Json], folder: Path) -> I
             yield reach
 
 
-def placed(folder: Path, text: str) -> Path:
+def placed_path(folder: Path, text: str) -> Path:
     """The path that a text means: relative ones start at ``folder``, ``~`` is the user's."""
     return folder / os.path.expanduser(text)  # noqa: PTH111  no error for an unknown user

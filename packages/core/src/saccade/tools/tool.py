@@ -14,7 +14,7 @@ from saccade.errors import BrokenToolError, MachineError, SaccadeError, ToolErro
 from saccade.media.decode import MediaError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.tools.arguments import Value, checked_arguments, shown
+from saccade.tools.arguments import Value, checked_arguments, json_excerpt
 from saccade.tools.schema import Parameter, parameters_of, spec_of
 from saccade.types import ImageRef, Json, Task, ToolResult, ToolSpec
 
@@ -184,7 +184,7 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
         raise ToolError("no tools are offered here")
     suggestion = nearest(name, names)
     hint = f"; did you mean {suggestion}?" if suggestion else ""
-    raise ToolError(f"there is no tool {shown(name)}; the tools are {', '.join(names)}{hint}")
+    raise ToolError(f"there is no tool {json_excerpt(name)}; the tools are {', '.join(names)}{hint}")
 
 
 def check_names(tools: Sequence[Tool | EpisodeTool]) -> None:

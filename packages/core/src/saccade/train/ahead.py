@@ -35,7 +35,7 @@ class BatchesAhead:
 
         It runs in a thread until ``settle``. The engine's weights must not change before that.
         """
-        self._playing = _begun(self._collect, self._missing(step))
+        self._playing = _start_collecting(self._collect, self._missing(step))
         return self.waiting.popleft()
 
     def is_missing(self, step: int) -> bool:
@@ -56,7 +56,7 @@ class BatchesAhead:
         return range(step + len(self.waiting), last + 1)
 
 
-def _begun(collect: Callable[[int], Batch], steps: Iterable[int]) -> "Future[list[Batch]]":
+def _start_collecting(collect: Callable[[int], Batch], steps: Iterable[int]) -> "Future[list[Batch]]":
     """The batches of these steps, one after the other in a thread of their own."""
     future: Future[list[Batch]] = Future()
 

@@ -67,10 +67,10 @@ class Collector:
                 # A question that several streams asked stays whole: they may compare with one another. The filter
                 # judges what the task's own reward says, not the algorithm's additions to it.
                 if keep is None or any(keep(group) for group in groups):
-                    kept += map(self._shaped, groups)
+                    kept += map(self._with_shaping, groups)
                     missing -= 1
                 else:
-                    evicted += map(self._shaped, groups)
+                    evicted += map(self._with_shaping, groups)
             if all(one.score is None for groups in played for group in groups for one in group.trajectories):
                 # Whatever made all of them fail would only take longer to be told of.
                 break
@@ -133,7 +133,7 @@ class Collector:
             for sample in range(self._stage.settings.group_size)
         ]
 
-    def _shaped(self, group: Group) -> Group:
+    def _with_shaping(self, group: Group) -> Group:
         """With the algorithm's own term in the scores, where it has one."""
         shape = self._algorithm.shape_reward
         if shape is None:

@@ -92,13 +92,13 @@ def _episodes(plan: Plan) -> list[EpisodeSpec]:
     for stage in plan.stages:
         if isinstance(stage, RLStage):
             found += [stream.episodes for stream in stage.streams]
-            found += _measured(stage.evaluation)
+            found += _episodes_of(stage.evaluation)
         elif isinstance(stage, Evaluate):
-            found += _measured(stage)
+            found += _episodes_of(stage)
     return found
 
 
-def _measured(stage: Evaluate | None) -> list[EpisodeSpec]:
+def _episodes_of(stage: Evaluate | None) -> list[EpisodeSpec]:
     if stage is None:
         return []
     return [stage.episodes] if stage.first_pass is None else [stage.first_pass, stage.episodes]

@@ -33,7 +33,7 @@ class LearningRates:
 
     def took_s(self, step: Step, learners: int, exponent: float) -> float:
         """How long so many learners take for a step."""
-        _, passes, tokens = _learned(step, learners, exponent)
+        _, passes, tokens = _learning_terms(step, learners, exponent)
         return self.fixed_s + self.pass_s * passes + self.token_s * tokens
 
 
@@ -87,10 +87,10 @@ class Modelled:
     staleness_max: int
 
 
-def calibrated(runs: Sequence[CalibrationRun], *, weights_bytes: int, rows: int, exponent: float) -> Rates:
+def calibrated_rates(runs: Sequence[CalibrationRun], *, weights_bytes: int, rows: int, exponent: float) -> Rates:
     """The constants that fit the steps of the runs best, none of them negative."""
     shares = [(_heaviest(step, max(1, run.layout.rollouts), rows), step.played_s) for run in runs for step in run.steps]
-    batch_s, tick_s, row_s, prefill_s = _fitted([share for share, _ in shares], [took_s for _, took_s in shares])
+    batch_s, tick_s, row_s, prefill_s = _fit([share for share, _ in shares], [took_s for _, took_s in shares])
     handed = [step.handed_s for run in runs for step in run.steps if step.handed_s is not None]
     assumed_s = _SYNC_FIXED_S + weights_bytes / _SYNC_BYTES_PER_S
     return Rates(
@@ -108,19 +108,21 @@ def calibrated(runs: Sequence[CalibrationRun], *, weights_bytes: int, rows: int,
 
 
 def _learning(runs: Sequence[CalibrationRun], exponent: float) -> LearningRates | None:
-    parts = [(_learned(step, run.layout.learners, exponent), step.learned_s) for run in runs for step in run.steps]
+    parts = [
+        (_learning_terms(step, run.layout.learners, exponent), step.learned_s) for run in runs for step in run.steps
+    ]
     if not parts:
         return None
-    fixed_s, pass_s, token_s = _fitted([part for part, _ in parts], [took_s for _, took_s in parts])
+    fixed_s, pass_s, token_s = _fit([part for part, _ in parts], [took_s for _, took_s in parts])
     return LearningRates(fixed_s=fixed_s, pass_s=pass_s, token_s=token_s)
 
 
-def _learned(step: Step, learners: int, exponent: float) -> tuple[float, float, float]:
+def _learning_terms(step: Step, learners: int, exponent: float) -> tuple[float, float, float]:
     """What learning is made of: itself, micro-batches of a rank, and tokens of a rank."""
     return 1.0, float(math.ceil(step.micro_batches / learners)), step.forwarded_tokens / learners**exponent
 
 
-def modelled(steps: Sequence[Step], rates: Rates, layout: Layout, *, count: int = 200) -> Modelled:
+def simulate_steps(steps: Sequence[Step], rates: Rates, layout: Layout, *, count: int = 200) -> Modelled:
     """Simulates so many steps, with the recorded batches over and over."""
     workers, own = max(1, layout.rollouts), rates.learning(layout.learners)
     published = [0.0]
@@ -190,7 +192,7 @@ def _heaviest(step: Step, workers: int, rows: int) -> tuple[float, ...]:
     return max((1.0, float(_ticks(share, rows)), float(sum(share)), shown) for share, shown in _shares(step, workers))
 
 
-def _fitted(parts: Sequence[tuple[float, ...]], took_s: Sequence[float]) -> tuple[float, ...]:
+def _fit(parts: Sequence[tuple[float, ...]], took_s: Sequence[float]) -> tuple[float, ...]:
     """Least squares of constants that are not negative: one that comes out so is 0, and the others fit alone."""
     matrix, values = np.array(parts), np.array(took_s)
     # Columns of one size, so that a constant is not lost beside thousands of tokens.

@@ -21,8 +21,8 @@ from saccade.evaluation.summary import StageSummary
 from saccade.learner.processes import LostRanksError
 from saccade.train.fleet import PlayedShard, Shard
 from saccade.train.fleet_weights import Invitation, LostWorkerError
-from saccade.train.job import FailedPart, GroupPlace, Job, carried, learn, log_here, rollout_worker
-from saccade.train.ray_cluster import asked_of, cluster, ray_words, reserved
+from saccade.train.job import FailedPart, GroupPlace, Job, learn, log_here, rollout_worker, sendable_error
+from saccade.train.ray_cluster import asked_of, cluster, ray_words, reserve
 
 try:
     import ray
@@ -63,7 +63,7 @@ class LearnerActor:
         try:
             return learn(job, place, seats.start, restarted)
         except Exception as error:
-            return FailedPart(error=carried(error))
+            return FailedPart(error=sendable_error(error))
 
 
 class RolloutActor:
@@ -75,7 +75,7 @@ class RolloutActor:
         try:
             self._worker = rollout_worker(job)
         except Exception as error:  # Said with the first shard: an actor whose constructor fails hides its reason.
-            self._opening = carried(error)
+            self._opening = sendable_error(error)
 
     def receive(self, invitation: Invitation) -> FailedPart | None:
         if self._opening is not None:
@@ -83,7 +83,7 @@ class RolloutActor:
         try:
             self._worker.receive(invitation)
         except Exception as error:
-            return FailedPart(error=carried(error))
+            return FailedPart(error=sendable_error(error))
         return None
 
     def play(self, shard: Shard) -> PlayedShard | FailedPart:
@@ -92,7 +92,7 @@ class RolloutActor:
         try:
             return self._worker.play(shard)
         except Exception as error:
-            return FailedPart(error=carried(error))
+            return FailedPart(error=sendable_error(error))
 
     def close(self) -> None:
         if self._opening is None:
@@ -134,7 +134,7 @@ class _Seats:
         fleet = self._job.fleet
         asked = asked_of(fleet.rollout_cpus, fleet.rollout_gpus)
         if self._group is None:
-            self._group = reserved(fleet, asked, fleet.rollouts, "SPREAD", "rollout")
+            self._group = reserve(fleet, asked, fleet.rollouts, "SPREAD", "rollout")
         options = _options(self._job, asked, self._group, number)
         return RayWorker(ray.remote(RolloutActor).options(**options).remote(self._job))
 
@@ -160,7 +160,7 @@ class _Group:
         """What the first learner gives. Raises what it raises, or ``LostRanksError`` when a process has died."""
         until_s = math.inf
         while True:
-            for rank in self._ended(POLL_S):
+            for rank in self._ended_ranks(POLL_S):
                 result = self._part_of(rank)
                 if rank == 0:
                     return self._leads(result)
@@ -169,7 +169,7 @@ class _Group:
             if time.monotonic() > until_s:
                 raise MachineError("a learner has failed, and the first one did not end; continue with --resume")
 
-    def _ended(self, within_s: float) -> list[int]:
+    def _ended_ranks(self, within_s: float) -> list[int]:
         done, _ = ray.wait(list(self._parts.values()), num_returns=1, timeout=within_s)
         return sorted(rank for rank, part in self._parts.items() if part in done)
 
@@ -184,7 +184,7 @@ class _Group:
         if not isinstance(result.error, UserError):
             # A peer that noticed a death speaks before Ray does.
             until_s = time.monotonic() + DEATH_IS_TOLD_S
-            while self._parts and (ended := self._ended(max(0.0, until_s - time.monotonic()))):
+            while self._parts and (ended := self._ended_ranks(max(0.0, until_s - time.monotonic()))):
                 for rank in ended:
                     self._part_of(rank)
         raise result.error
@@ -207,7 +207,7 @@ def train_on_ray(job: Job) -> Mapping[str, StageSummary]:
     """
     fleet, restarted = job.fleet, list[str]()
     with cluster(fleet):
-        placed = reserved(fleet, asked_of(fleet.learner_cpus, fleet.learner_gpus), fleet.learners, "PACK", "learner")
+        placed = reserve(fleet, asked_of(fleet.learner_cpus, fleet.learner_gpus), fleet.learners, "PACK", "learner")
         while True:
             group: _Group | None = None
             try:

@@ -110,7 +110,7 @@ class WeightsSender:
         if is_fresh:
             self._number, self._members, self._group = self._number + 1, tuple(workers), None
         asked = {place: one.receive(self._invitation(place + 1, len(workers) + 1)) for place, one in enumerate(workers)}
-        lost = self._gathered(asked) if is_fresh else {}
+        lost = self._gather_receivers(asked) if is_fresh else {}
         failure = None if lost else self._broadcast(len(workers) + 1)
         if not lost:
             lost, failure = _outcome(asked, self.send_s, failure)
@@ -120,7 +120,7 @@ class WeightsSender:
             raise MachineError(f"weights could not be sent to rollout workers: {failure}")
         return lost
 
-    def _gathered(self, asked: Mapping[int, "Future[None]"]) -> dict[int, str]:
+    def _gather_receivers(self, asked: Mapping[int, "Future[None]"]) -> dict[int, str]:
         """Waits until all have come and tells them to go on; or those that will not come, and tells all to leave."""
         until_s = time.monotonic() + self.join_s
         while not all(self._store.check([_came(self._number, place + 1)]) for place in asked):
@@ -174,7 +174,7 @@ class WeightsReceiver:
     def receive(self, invitation: Invitation) -> ReceivedWeights:
         """The weights, in memory of their own. MachineError when the sender went, or told to leave."""
         try:
-            group = self._joined(invitation)
+            group = self._join_group(invitation)
             weights = {name: torch.empty(shape, dtype=dtype) for name, dtype, shape in invitation.weights}
             for weight in weights.values():
                 _broadcast(group, weight, invitation.backend)
@@ -183,7 +183,7 @@ class WeightsReceiver:
             raise MachineError(f"the weights did not arrive: {str(error).splitlines()[0]}") from error
         return ReceivedWeights(weights=weights)
 
-    def _joined(self, invitation: Invitation) -> _Broadcasts:
+    def _join_group(self, invitation: Invitation) -> _Broadcasts:
         if self._group is not None and self._number == invitation.group:
             return self._group
         self._number, self._group = invitation.group, None

@@ -26,7 +26,7 @@ def follow_plan(plan: Plan, *, media: MediaStore, seed: int, threads: int, compa
                 pictures.close()
                 pictures.enter_context(media.temporary())
             add_packed(media, order.pictures)
-            with company.heard():
+            with company.sharing_failures():
                 follower.obey(order.method, order.arguments)
 
 

@@ -16,8 +16,8 @@ from saccade.config.sources import families_in, inputs_of
 from saccade.config.tracking import TrackingSettings
 from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.evaluation.summary import StageSummary
-from saccade.learner.processes import Company, LostRanksError, joined
-from saccade.learner.ranks import said
+from saccade.learner.processes import Company, LostRanksError, join_company
+from saccade.learner.ranks import error_words
 from saccade.media.store import MediaStore
 from saccade.runs.directory import wait_for_lock
 from saccade.runs.progress import Progress
@@ -57,7 +57,7 @@ class Job:
     weights: Path
     """Folder for the weights that rollout workers read."""
 
-    def opened(self) -> tuple[Plan, RecipeContext]:
+    def open_plan(self) -> tuple[Plan, RecipeContext]:
         """The plan, made in this process, and the context whose store has its pictures."""
         os.chdir(self.folder)
         context = replace(self.context, media=MediaStore(), held_out_rows=HeldOutRows())
@@ -102,7 +102,7 @@ def learn(
 
     ``restarted`` are the restarts of the group so far; with any the run goes on from its newest checkpoint.
     """
-    plan, context = job.opened()
+    plan, context = job.open_plan()
     fleet = Fleet(
         settings=job.fleet, start_worker=start_worker, weights=job.weights, host=place.host, restarted=restarted
     )
@@ -110,7 +110,7 @@ def learn(
         return _lead(job, plan, context, fleet, None)
     place.enter(job.fleet.learners)
     settings = job.fleet
-    with joined(wrap=settings.wrap, timeout_s=settings.timeout_s, device=plan.load.torch_device) as company:
+    with join_company(wrap=settings.wrap, timeout_s=settings.timeout_s, device=plan.load.torch_device) as company:
         if company.rank == 0:
             return _lead(job, plan, context, fleet, company)
         follow_plan(plan, media=context.media, seed=context.seed, threads=job.threads, company=company)
@@ -146,7 +146,7 @@ def rollout_worker(job: Job) -> RolloutWorker:
     if job.fleet.learner_gpus and not job.fleet.rollout_gpus:
         # It would take memory of a learner's.
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    plan, context = job.opened()
+    plan, context = job.open_plan()
     return RolloutWorker(plan, media=context.media, seed=context.seed, threads=job.threads, run=job.out)
 
 
@@ -160,13 +160,13 @@ class FailedPart:
     error: SaccadeError
 
 
-def carried(error: Exception) -> SaccadeError:
+def sendable_error(error: Exception) -> SaccadeError:
     """An error that can be sent: one of ours as its kind, others in words."""
     for kind in (UserError, LostRanksError, MachineError):
         if isinstance(error, kind):
             return kind(str(error))
     logger.exception("this process failed")
-    return SaccadeError(said(error))
+    return SaccadeError(error_words(error))
 
 
 def log_here(*, is_quiet: bool) -> None:

@@ -43,7 +43,7 @@ class KeptPasses:
         if not requests:
             return []
         name, episodes = self._pass(requests[0].stream)
-        asked, prompt = self._asked(episodes), episodes.protocol.prompt
+        asked, prompt = self._asked_fields(episodes), episodes.protocol.prompt
         specs, view = [tool.spec for tool in episodes.tools], self.run.player.view
         keys = [
             sample_key(request, prompt=prompt(request.task, specs, view), asked=asked, model=self._model)
@@ -102,7 +102,7 @@ class KeptPasses:
             name=name,
             model={"name": self.run.plan.title.removeprefix("Evaluation of "), **self._model},
             asked={
-                **self._asked(episodes),
+                **self._asked_fields(episodes),
                 "samples": self.stage.samples,
                 "views": _views(self.stage, name),
                 "reward": value_record(self.stage.reward),
@@ -119,7 +119,7 @@ class KeptPasses:
             return self.stage.first_pass_name, self.stage.first_pass
         return self.stage.name, self.stage.episodes
 
-    def _asked(self, episodes: EpisodeSpec) -> dict[str, Json]:
+    def _asked_fields(self, episodes: EpisodeSpec) -> dict[str, Json]:
         """All that shapes a sample beside the model and the question."""
         view = self.run.player.view
         pixels: dict[str, Json] = {}

@@ -53,7 +53,7 @@ class Orders:
         self._sent_bytes = 0
 
     @contextmanager
-    def given(
+    def giving(
         self, method: str, sequences: Sequence[TrainingSequence] | None = None, **arguments: object
     ) -> Iterator[None]:
         """Gives an order, which this rank obeys inside; errors of any rank end all of them."""
@@ -65,7 +65,7 @@ class Orders:
         if sequences is not None:
             arguments["sequences"] = tuple(sequences)
         self.company.order(Order(method=method, arguments=arguments, pictures=pictures, forgets=forgets))
-        with self.company.heard():
+        with self.company.sharing_failures():
             yield
 
     def _new_pictures(self, sequences: Sequence[TrainingSequence]) -> dict[str, bytes]:
@@ -105,7 +105,7 @@ class LeadingLearner:
     ) -> Mapping[str, float]:
         """The others have the stage's losses themselves: functions are not sent, only which of them it is."""
         self._is_published = False
-        with self._orders.given(
+        with self._orders.giving(
             "update",
             sequences,
             temperature=temperature,
@@ -122,37 +122,37 @@ class LeadingLearner:
             )
 
     def logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
-        with self._orders.given("logprobs", sequences, temperature=temperature):
+        with self._orders.giving("logprobs", sequences, temperature=temperature):
             return self._learner.logprobs(sequences, temperature=temperature)
 
     def take_entropies(self) -> dict[int, tuple[float, ...]]:
         return {}
 
     def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
-        with self._orders.given("values", sequences, temperature=temperature):
+        with self._orders.giving("values", sequences, temperature=temperature):
             return self._learner.values(sequences, temperature=temperature)
 
     def take_reference(self, load: Callable[[], VisionLanguageModel]) -> None:
-        with self._orders.given("take_reference"):
+        with self._orders.giving("take_reference"):
             self._learner.take_reference(load)
 
     def reference_logprobs(
         self, sequences: Sequence[TrainingSequence], *, temperature: float
     ) -> list[tuple[float, ...]]:
-        with self._orders.given("reference_logprobs", sequences, temperature=temperature):
+        with self._orders.giving("reference_logprobs", sequences, temperature=temperature):
             return self._learner.reference_logprobs(sequences, temperature=temperature)
 
     def publish(self) -> None:
         if self._is_published:
             return
         self._is_published = True
-        with self._orders.given("publish"):
+        with self._orders.giving("publish"):
             self._learner.publish(self._model)
 
     def save_state(self, directory: Path) -> None:
-        with self._orders.given("save_state", directory=directory.resolve()):
+        with self._orders.giving("save_state", directory=directory.resolve()):
             self._learner.save_state(directory)
 
     def restore_state(self, directory: Path) -> None:
-        with self._orders.given("restore_state", directory=directory.resolve()):
+        with self._orders.giving("restore_state", directory=directory.resolve()):
             self._learner.restore_state(directory)

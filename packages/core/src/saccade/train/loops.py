@@ -59,7 +59,7 @@ def supervise(
     settings = stage.settings
     for step in range(first_step, settings.steps):
         batch = stage.batch(step)
-        trajectories = [_imitated(one, model) for one in batch]
+        trajectories = [_imitated_trajectory(one, model) for one in batch]
         metrics = learner.update(
             weighted(
                 [one for trajectory in trajectories for one in training_sequences(trajectory)],
@@ -74,9 +74,9 @@ def supervise(
         yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens, tasks=tasks)
 
 
-def _imitated(demonstration: Demonstration | SpokenConversation, model: VisionLanguageModel) -> Trajectory:
+def _imitated_trajectory(demonstration: Demonstration | SpokenConversation, model: VisionLanguageModel) -> Trajectory:
     if isinstance(demonstration, SpokenConversation):
-        return ConversationWriter(model.chat).written(demonstration).trajectory
+        return ConversationWriter(model.chat).write(demonstration).trajectory
     env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
     with closing(env):
         return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)

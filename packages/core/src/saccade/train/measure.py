@@ -81,7 +81,7 @@ def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
         with run.media.temporary():
             playing = KeptPasses(run=run, stage=stage, on_finished=advance)
             played = _play(run, stage, tasks, playing, earlier=earlier)
-            run.metrics.write(position, {**played.metrics, **timed(_episodes_of(stage))})
+            run.metrics.write(position, {**played.metrics, **time_metrics(_episodes_of(stage))})
             run.asked.evaluated(stage.name, _asked_in(run, stage, tasks, boxes_of=played.boxes_of))
             if stage.first_pass_name is not None and played.first_pass:
                 assert stage.first_pass is not None
@@ -114,10 +114,10 @@ def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, fl
     played = _play(run, evaluation, tasks, by_player(run.player_of(stage), evaluation.reward))
     run.asked.drew_point(stage, _asked_in(run, evaluation, tasks))
     held_out = {metric.HELD_OUT_PREFIX + name: value for name, value in played.metrics.items()}
-    return {**held_out, **timed(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)}
+    return {**held_out, **time_metrics(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)}
 
 
-def timed(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]:
+def time_metrics(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]:
     """How long tools took since the last time, as metrics that no seed gives again."""
     times = tool_times(one.latencies for one in episodes)
     return {metric.TIME_PREFIX + prefix + name: value for name, value in times.items()}

@@ -22,7 +22,7 @@ _MAX_DEPTH = 3
 _SECRET = re.compile(r"(?:^|_)(?:key|token|secret|password)$", re.IGNORECASE)
 
 
-def described(plan: Plan) -> dict[str, Json]:
+def stages_as_json(plan: Plan) -> dict[str, Json]:
     """Each stage by name: its kind, and by which values it is played, rewarded and learned from."""
     return {stage.name: _stage(stage) for stage in plan.stages}
 
@@ -136,7 +136,7 @@ def asking_of(plan: Plan, view: ViewRule) -> AskingRecord:
     # What measures training questions for a later stage is no way of its own.
     played = [stage for stage in measured if stage.on_finished is None]
     if not trained and not played:
-        trained = dict(zip(("expert",), _imitated(plan, view)))
+        trained = dict(zip(("expert",), _imitated_ways(plan, view)))
     resized = view if isinstance(view, ResizeRule) else None
     return AskingRecord(
         evaluated=tuple(_distinct(way_of(stage.episodes, view) for stage in played)),
@@ -190,7 +190,7 @@ def system_text(episodes: EpisodeSpec, view: ViewRule) -> str | None:
     )
 
 
-def _imitated(plan: Plan, view: ViewRule) -> Sequence[Way]:
+def _imitated_ways(plan: Plan, view: ViewRule) -> Sequence[Way]:
     shown = (stage.demonstrations(0) for stage in plan.stages if isinstance(stage, SFTStage))
     return _distinct(way_of(one.episodes, view) for demonstrations in shown for one in demonstrations)
 

@@ -30,7 +30,7 @@ class Published:
 
     @property
     def predicted_s(self) -> float:
-        learned_s = self._scaled("learned_s", self.learners)
+        learned_s = self._scaled_seconds("learned_s", self.learners)
         played = [one.played_s for one in self.colocated if one.gpus == self.rollouts]
         return max([learned_s, *played])
 
@@ -39,7 +39,7 @@ class Published:
         """Whether nothing is known of playing on so many GPUs: its tail does not scale with them."""
         return all(one.gpus != self.rollouts for one in self.colocated)
 
-    def _scaled(self, part: str, gpus: int) -> float:
+    def _scaled_seconds(self, part: str, gpus: int) -> float:
         nearest = min(self.colocated, key=lambda one: (abs(one.gpus - gpus), one.gpus))
         return float(getattr(nearest, part)) * nearest.gpus / gpus
 

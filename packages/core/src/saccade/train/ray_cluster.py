@@ -58,7 +58,7 @@ def cluster(fleet: FleetSettings) -> Iterator[None]:
         ray.shutdown()
 
 
-def reserved(
+def reserve(
     fleet: FleetSettings, asked: Mapping[str, float], count: int, strategy: str, role: str
 ) -> PlacementGroup | None:
     """Resources for so many processes of a role; None where they ask for none. MachineError when they are not there."""

@@ -15,7 +15,7 @@ from saccade.config.context import RecipeContext
 from saccade.config.setting_values import describe
 from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
 from saccade.config.sources import RecipeSource, offered_source, recipe_source
-from saccade.entry_points import Offer, named
+from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in
 from saccade.types import Json
@@ -59,20 +59,20 @@ def load_recipe(target: str) -> LoadedRecipe:
     """
     if (offer := offered_recipes().get(target)) is not None:
         place = f"the package {offer.package}, {offer.target}"
-        return LoadedRecipe(function=_checked(offer(), place), name=target, offer=offer)
-    module, function = _found(target)
+        return LoadedRecipe(function=_checked_recipe(offer(), place), name=target, offer=offer)
+    module, function = _module_and_name(target)
     assert module.__file__ is not None
     file = Path(module.__file__)
     place = file.name if target.partition(":")[0].endswith(".py") else file.stem
     named = target.rpartition(":")[0] or target
     return LoadedRecipe(
-        function=_checked(named_in(module, function, named, what="recipe", parameters=1), target),
+        function=_checked_recipe(named_in(module, function, named, what="recipe", parameters=1), target),
         name=f"{place}:{function}",
         file=file,
     )
 
 
-def _found(target: str) -> tuple[ModuleType, str]:
+def _module_and_name(target: str) -> tuple[ModuleType, str]:
     """The module that holds the recipe, and the name of its function; empty where a file is named alone."""
     place, colon, function = target.rpartition(":")
     if target.endswith(".py"):
@@ -81,7 +81,7 @@ def _found(target: str) -> tuple[ModuleType, str]:
         return module_of_file(Path(place), what="recipe"), function
     beside = place.replace("-", "_")
     if colon and beside in recipe_names():
-        return _shipped(beside, function), function
+        return _shipped_module(beside, function), function
     if colon:
         raise UserError(
             f"{target!r} is neither FILE.py:function nor the name of a recipe ({', '.join(recipe_names())})"
@@ -94,7 +94,7 @@ def _found(target: str) -> tuple[ModuleType, str]:
             f"there is no recipe {target!r}.{suggestion} Recipes: {', '.join((*recipe_names(), *offered_recipes()))}; "
             "one of your own is named FILE.py:function"
         )
-    return _shipped(module, module), module
+    return _shipped_module(module, module), module
 
 
 def recipe_names() -> list[str]:
@@ -105,7 +105,11 @@ def recipe_names() -> list[str]:
 def offered_recipes() -> dict[str, Offer]:
     """The recipes of installed packages by name; none takes the name of a shipped one."""
     taken = recipe_names()
-    return {name: offer for name, offer in named("saccade.recipes", {}).items() if name.replace("-", "_") not in taken}
+    return {
+        name: offer
+        for name, offer in offers_by_name("saccade.recipes", {}).items()
+        if name.replace("-", "_") not in taken
+    }
 
 
 def offered_recipe_lines() -> list[tuple[str, str]]:
@@ -125,7 +129,7 @@ def _modules_of(name: str) -> list[ModuleType]:
     return [importlib.import_module(f"{room}.{name}") for room in rooms]
 
 
-def _shipped(name: str, function: str) -> ModuleType:
+def _shipped_module(name: str, function: str) -> ModuleType:
     """The module of this name that has the function; the first of them where none has."""
     modules = _modules_of(name)
     return next((one for one in modules if hasattr(one, function)), modules[0])
@@ -147,7 +151,7 @@ def shipped_recipes() -> list[tuple[str, str]]:
     return found
 
 
-def _checked(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":
+def _checked_recipe(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":
     shape = "a recipe is a function of one argument: def recipe(context: RecipeContext) -> Plan"
     if not callable(recipe):
         raise UserError(f"{target} is not a function but {type(recipe).__name__}; {shape}")
@@ -156,7 +160,7 @@ def _checked(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":
     except TypeError as error:
         raise UserError(f"{target}{inspect.signature(recipe)} cannot be called ({error}); {shape}") from None
 
-    def checked(context: RecipeContext) -> "Plan":
+    def checked_plan(context: RecipeContext) -> "Plan":
         plan = recipe(context)
         # After the recipe, which imports it too: it takes seconds, and a mistake is told before.
         from saccade.train.plan import Plan
@@ -165,7 +169,7 @@ def _checked(recipe: object, target: str) -> "Callable[[RecipeContext], Plan]":
             raise UserError(f"{target} returned {type(plan).__name__}, not a Plan; {shape}")
         return plan
 
-    return checked
+    return checked_plan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,7 +194,7 @@ def settings_of(recipe: LoadedRecipe, context: RecipeContext) -> "DataclassInsta
     raise UserError(f"{recipe.name} has no settings: it never calls apply_overrides(settings, context.overrides)")
 
 
-def documented(settings: "DataclassInstance") -> list[SettingDoc]:
+def setting_docs(settings: "DataclassInstance") -> list[SettingDoc]:
     """Every setting in order of definition."""
     values, meanings = to_json(settings), dict(_meanings(type(settings), ""))
     return [

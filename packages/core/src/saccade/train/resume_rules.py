@@ -70,7 +70,7 @@ class ResumeRules:
             key = _key(change)
             why = self._objection(change)
             if why is not None and not any(_is_below(key, accepted) for accepted in self.accepted):
-                refused.append(self._described(change) + (f" ({why})" if why else ""))
+                refused.append(self._change_text(change) + (f" ({why})" if why else ""))
                 continue
             made.append(_line(change))
             if change.key.rpartition(".")[2] in (*ROUNDING_ONLY, _FLEET):
@@ -145,7 +145,7 @@ class ResumeRules:
                 return stage
         return None
 
-    def _described(self, change: Change) -> str:
+    def _change_text(self, change: Change) -> str:
         if change.key != _SOURCE_KEY or self.source is None or self.sources is None:
             return _line(change)
         lines = self.source.difference(self.sources, str(change.before)).replace("\n", "\n    ")

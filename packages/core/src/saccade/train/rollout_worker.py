@@ -67,7 +67,7 @@ class RolloutWorker:
         with self._media.temporary():
             with taking(self._engine, shard.coming):
                 trajectories, costs, latencies = (
-                    self._evaluated(stage, shard) if shard.evaluates else self._trained(stage, shard)
+                    self._play_evaluation(stage, shard) if shard.evaluates else self._play_training(stage, shard)
                 )
             if shard.coming is not None and self._engine.policy_version == shard.coming.version:
                 self._weights = shard.coming.path
@@ -95,13 +95,13 @@ class RolloutWorker:
         """Leaves engine and resources; closing twice is allowed."""
         self._opened.close()
 
-    def _trained(self, stage: Stage, shard: Shard) -> _Played:
+    def _play_training(self, stage: Stage, shard: Shard) -> _Played:
         assert isinstance(stage, RLStage)
         trajectories = play_here(stage, shard.requests, engine=self._engine, model=self._model)
         took = {stream.name: tuple(stream.episodes.latencies.take()) for stream in stage.streams}
         return tuple(trajectories), (), took
 
-    def _evaluated(self, stage: Stage, shard: Shard) -> _Played:
+    def _play_evaluation(self, stage: Stage, shard: Shard) -> _Played:
         evaluation = stage.evaluation if isinstance(stage, RLStage) else stage
         assert isinstance(evaluation, Evaluate)
         stream = shard.requests[0].stream

@@ -20,7 +20,7 @@ from saccade.train.artefacts import Derive
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
 from saccade.train.plan import Evaluate, Plan
-from saccade.train.plan_record import described, tell_of_own_algorithms
+from saccade.train.plan_record import stages_as_json, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.state import Keeping, MeasuringState, RunState, open_run, open_served, repeatable
 from saccade.types import Json
@@ -74,7 +74,9 @@ def run_plan(
         from saccade.runs.restoring import restore
 
         restore(tracking, out)
-    settings = _recorded(plan, seed=seed, threads=threads, inputs=inputs, spread=_spread(company, fleet))
+    settings = _recorded_settings(
+        plan, seed=seed, threads=threads, inputs=inputs, spread=_process_settings(company, fleet)
+    )
     with ExitStack() as stack:
         stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
         # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
@@ -110,7 +112,7 @@ def run_plan(
                     keeping=keeping,
                     tracking=tracking,
                 )
-                summaries = _measured(run)
+                summaries = _measure_stages(run)
             else:
                 run = trained = open_run(
                     plan,
@@ -124,7 +126,7 @@ def run_plan(
                     fleet=fleet,
                     tracking=tracking,
                 )
-                summaries = _trained(trained)
+                summaries = _train_stages(trained)
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
@@ -137,7 +139,7 @@ def run_plan(
         return summaries
 
 
-def _recorded(
+def _recorded_settings(
     plan: Plan, *, seed: int, threads: int, inputs: Mapping[str, str], spread: Mapping[str, Json]
 ) -> dict[str, Json]:
     """What ``settings.json`` keeps: all that results depend on."""
@@ -146,12 +148,12 @@ def _recorded(
         "threads": threads,
         "inputs": {**inputs},
         "recipe": to_json(plan.settings),
-        "stages": described(plan),
+        "stages": stages_as_json(plan),
         **spread,
     }
 
 
-def _spread(company: "Company | None", fleet: "Fleet | None") -> dict[str, Json]:
+def _process_settings(company: "Company | None", fleet: "Fleet | None") -> dict[str, Json]:
     """The settings of the processes that results depend on; none where there is one process."""
     learners: dict[str, Json] = {} if company is None else {"learners": company.count, "wrap": company.sharding.wrap}
     rollouts: dict[str, Json] = (
@@ -171,7 +173,7 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
     )
 
 
-def _trained(run: RunState) -> Mapping[str, StageSummary]:
+def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
     check_training_fits(run)
     for stage in run.plan.stages:
         if isinstance(stage, Evaluate):
@@ -186,17 +188,17 @@ def _trained(run: RunState) -> Mapping[str, StageSummary]:
             from saccade.train.stage_steps import learn_stage
 
             learn_stage(run, stage)
-    return _told(run)
+    return _tell_trackers(run)
 
 
-def _measured(run: MeasuringState) -> Mapping[str, StageSummary]:
+def _measure_stages(run: MeasuringState) -> Mapping[str, StageSummary]:
     for stage in run.plan.stages:
         assert isinstance(stage, Evaluate)
         evaluate_stage(run, stage)
-    return _told(run)
+    return _tell_trackers(run)
 
 
-def _told(run: MeasuringState) -> Mapping[str, StageSummary]:
+def _tell_trackers(run: MeasuringState) -> Mapping[str, StageSummary]:
     """The summaries of the run's evaluations, which its trackers are told."""
     measured = {f"{name}/accuracy": one.overall.accuracy for name, one in run.summaries.items()}
     if run.trackers is not None:

@@ -167,7 +167,7 @@ class SpreadRollouts:
         self._send_weights(tuple(dealt))
         for number, places in dealt.items():
             share = WorkerShare(stage=stage, evaluates=evaluates, places=places, sampled_by=sampled_by or newest)
-            shares[self._begun(number, share, requests)] = number, share
+            shares[self._begin_share(number, share, requests)] = number, share
         while shares:
             next_s = min(share.until_s for _, share in shares.values())
             done, _ = wait(shares, timeout=max(0.0, next_s - time.monotonic()), return_when=FIRST_COMPLETED)
@@ -179,7 +179,7 @@ class SpreadRollouts:
                 except LostWorkerError as error:
                     check_tries(number, share, str(error))
                     self._replace(number, str(error), "another one plays its share again")
-                    shares[self._begun(number, share, requests)] = number, share
+                    shares[self._begin_share(number, share, requests)] = number, share
                     continue
                 self._take(number, result)
                 yield share.places, result
@@ -246,7 +246,9 @@ class SpreadRollouts:
         share.until_s = time.monotonic() + self._fleet.settings.play_timeout_s
         return False
 
-    def _begun(self, number: int, share: WorkerShare, requests: Sequence[RolloutRequest]) -> "Future[PlayedShard]":
+    def _begin_share(
+        self, number: int, share: WorkerShare, requests: Sequence[RolloutRequest]
+    ) -> "Future[PlayedShard]":
         self._send_weights([number])
         seat, settings = self._seats[number], self._fleet.settings
         own = tuple(requests[place] for place in share.places)

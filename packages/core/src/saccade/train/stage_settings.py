@@ -51,7 +51,7 @@ class AlgorithmSettings:
             raise UserError(f"critic.{own} belongs to name=ppo; {self.name} has no critic")
         if not self.scale_by_std and self.name not in ("grpo", "gspo"):
             raise UserError(f"scale_by_std=false belongs to name=grpo and gspo; {self.name} never scales, or always")
-        chosen(self, action_tokens=max(1, self.overlong_tokens))
+        chosen_algorithm(self, action_tokens=max(1, self.overlong_tokens))
 
     def _changed_of_critic(self) -> str:
         default, own = asdict(Critic()), asdict(self.critic)
@@ -63,7 +63,7 @@ class AlgorithmSettings:
         return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
 
 
-def chosen(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
+def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
     """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
     low, high = settings.clips
     options = settings.options

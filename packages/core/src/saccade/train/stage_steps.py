@@ -23,7 +23,7 @@ from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.train.fitting import check_stage_fits
 from saccade.train.leading import LeadingLearner, Orders, StageStart
 from saccade.train.loops import RLLoop, StepOutcome, supervise
-from saccade.train.measure import curve_point, timed, write_attempts
+from saccade.train.measure import curve_point, time_metrics, write_attempts
 from saccade.train.plan import RLStage, SFTStage
 from saccade.train.stage_learner import model_at, stage_learner
 from saccade.train.state import RunState, SkippedSteps, check_scored, is_done
@@ -69,7 +69,7 @@ def _leading_learner(
 ) -> LeadingLearner:
     """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
     start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=_first_policy_at(run, stage))
-    with orders.given("begin", start=start):
+    with orders.giving("begin", start=start):
         choose_trained(run.model, stage.settings.optimizer)
         model = model_at(run.plan, start.checkpoint, run.media)
         # Both see the same pictures: each is decoded and resized once.
@@ -166,7 +166,7 @@ def _record(
     }
     if isinstance(stage, RLStage):
         metrics |= {metric.TIME_PREFIX + name: value for name, value in run.plan.meters().items()}
-        metrics |= timed(stream.episodes for stream in stage.streams)
+        metrics |= time_metrics(stream.episodes for stream in stage.streams)
     if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.name, stage.evaluation)
     run.metrics.write(position, metrics)

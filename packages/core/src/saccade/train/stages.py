@@ -12,7 +12,7 @@ from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec
 from saccade.tasks.curriculum import TaskSampler
 from saccade.train.artefacts import Derive
-from saccade.train.stage_settings import RLSettings, SFTSettings, chosen
+from saccade.train.stage_settings import RLSettings, SFTSettings, chosen_algorithm
 from saccade.types import Attempt, Example, Json, SpokenConversation, Task
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class RLStage:
     @property
     def applied_algorithm(self) -> Algorithm:
         """The algorithm that the stage learns by."""
-        base = self.algorithm or chosen(self.settings.algorithm, action_tokens=self.max_action_tokens)
+        base = self.algorithm or chosen_algorithm(self.settings.algorithm, action_tokens=self.max_action_tokens)
         return base if self.adapt_algorithm is None else self.adapt_algorithm(base)
 
 

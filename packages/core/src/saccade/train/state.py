@@ -216,7 +216,7 @@ def open_run(
     metrics = stack.enter_context(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)
     )
-    trackers = _followed(metrics, tracking, paths, stack)
+    trackers = _open_trackers(metrics, tracking, paths, stack)
     saver = _open_saver(tracking, directory, stack)
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
     # Rollout workers have weights of their own: then the engine of this process only measures.
@@ -260,7 +260,7 @@ def _goes_by(plan: Plan) -> Mapping[str, str]:
     }
 
 
-def _followed(
+def _open_trackers(
     metrics: MetricsWriter, tracking: TrackingSettings, paths: RunPaths, stack: ExitStack
 ) -> "Trackers | None":
     """The trackers of the settings, which have every record so far and are given each that comes."""
@@ -311,7 +311,7 @@ def open_served(
         stages=stages,
         player=ChatPlayer(model=served.model, view=served.view, at_once=served.at_once),
         identity=lambda: served.identity,
-        trackers=_followed(metrics, tracking, paths, stack),
+        trackers=_open_trackers(metrics, tracking, paths, stack),
         saver=_open_saver(tracking, directory, stack),
         keeping=keeping,
         reached=None,

@@ -14,9 +14,9 @@ from saccade.rewards.grounding import GroundingReward
 from saccade.rewards.judges.consistency import (
     Reference,
     best_reference,
+    better_reference,
     reference_from_json,
     reference_to_json,
-    updated,
 )
 from saccade.types import Json, Trajectory
 
@@ -70,19 +70,19 @@ def test_the_text_of_several_turns_is_all_their_thoughts() -> None:
 
 
 def test_equation_4_by_hand() -> None:
-    assert updated(None, None) is None
-    assert updated(None, reference(0.4)) == reference(0.4)
-    assert updated(reference(0.4), None) == reference(0.4)
-    assert updated(reference(0.4), reference(0.5)) == reference(0.5)
-    assert updated(reference(0.5), reference(0.4)) == reference(0.5)
-    assert updated(reference(0.5, "old"), reference(0.5, "new")) == reference(0.5, "old")
+    assert better_reference(None, None) is None
+    assert better_reference(None, reference(0.4)) == reference(0.4)
+    assert better_reference(reference(0.4), None) == reference(0.4)
+    assert better_reference(reference(0.4), reference(0.5)) == reference(0.5)
+    assert better_reference(reference(0.5), reference(0.4)) == reference(0.5)
+    assert better_reference(reference(0.5, "old"), reference(0.5, "new")) == reference(0.5, "old")
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0.3, 1.0)), max_size=20))
 def test_the_archive_never_gets_worse(rewards: list[float | None]) -> None:
     kept: Reference | None = None
     for reward in rewards:
-        before, kept = kept, updated(kept, None if reward is None else reference(reward))
+        before, kept = kept, better_reference(kept, None if reward is None else reference(reward))
         assert before is None or (kept is not None and kept.box_reward >= before.box_reward)
     assert (kept.box_reward if kept else None) == max((one for one in rewards if one is not None), default=None)
 

@@ -33,7 +33,7 @@ from saccade.evaluation.benchmarks.rows import in_own_words
 from saccade.evaluation.benchmarks.several_samples import SampleAverage, sample_averages
 from saccade.evaluation.pixel_rule import PixelRule
 from saccade.evaluation.probes import ProbeName
-from saccade.recipes.evaluation_pixels import Pixels, encoded, pixel_rule
+from saccade.recipes.evaluation_pixels import Pixels, encoded_task, pixel_rule
 from saccade.recipes.evaluation_stages import TaskSet
 from saccade.runs.records import read_records
 from saccade.runs.runinfo import RunPaths
@@ -97,7 +97,7 @@ def _measured(
     clusters = {row.task.id: benchmark.cluster(row) for row in rows}
     tasks = [row.task if prompt == "saccade" else in_own_words(benchmark, row) for row in rows]
     rule = pixel_rule(pixels, [benchmark.pixels])
-    tasks = [encoded(task, rule, context.media) for task in tasks]
+    tasks = [encoded_task(task, rule, context.media) for task in tasks]
     apart: dict[str, Json] = {
         "benchmark": benchmark.name,
         "file_md5": opened.md5,

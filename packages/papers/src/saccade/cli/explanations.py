@@ -34,7 +34,7 @@ async def _judged(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> "dict[str, JudgedEvaluation]":
     from saccade.evaluation.error_judge import ErrorJudge
-    from saccade.evaluation.errors import judged
+    from saccade.evaluation.errors import error_verdicts
     from saccade.media.store import MediaStore
     from saccade.rewards.judges.llm_judge import JudgeClient
     from saccade.runs.records import read_records
@@ -44,7 +44,8 @@ async def _judged(
     with _judge(who, model, MediaStore(), api_key_env, paths.root) as open_:
         asked = ErrorJudge(asking=JudgeClient(model=open_.teacher("judge")))
         return {
-            file.stem: JudgedEvaluation(judge=name, verdicts=await judged(read_records(file), asked)) for file in files
+            file.stem: JudgedEvaluation(judge=name, verdicts=await error_verdicts(read_records(file), asked))
+            for file in files
         }
 
 
@@ -87,7 +88,7 @@ def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_
 async def _starred(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, *, sees_pages: bool, api_key_env: str
 ) -> "dict[str, StarredEvaluation]":
-    from saccade.evaluation.stars import StarJudge, starred
+    from saccade.evaluation.stars import StarJudge, star_verdicts
     from saccade.media.store import MediaStore
     from saccade.rewards.judges.llm_judge import JudgeClient
     from saccade.runs.records import read_records
@@ -101,7 +102,7 @@ async def _starred(
     with _judge(who, model, media, api_key_env, paths.root) as open_:
         asked = StarJudge(asking=JudgeClient(model=open_.teacher("judge")), sees_pages=sees_pages)
         return {
-            stage: StarredEvaluation(judge=name, sees_pages=sees_pages, verdicts=await starred(of, asked))
+            stage: StarredEvaluation(judge=name, sees_pages=sees_pages, verdicts=await star_verdicts(of, asked))
             for stage, of in attempts.items()
         }
 

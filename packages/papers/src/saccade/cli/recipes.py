@@ -54,17 +54,17 @@ def settings(
     prepare_machine(None)
     from saccade.config.context import RecipeContext
     from saccade.recipes.paper_values import PAPER_VALUES
-    from saccade.train.recipe_loading import documented, load_recipe, settings_of
+    from saccade.train.recipe_loading import load_recipe, setting_docs, settings_of
 
     loaded = load_recipe(recipe)
     context = RecipeContext(data=existing("--data", data), model=existing("--model", model, is_loaded=False))
-    found = documented(settings_of(loaded, context))
+    found = setting_docs(settings_of(loaded, context))
     place, _, function = loaded.name.partition(":")
     papers = PAPER_VALUES.get(place, {}) if function == place else {}
     larger: dict[str, Json] = {}
     if model is None and function == place:
         # No weights are there, so the recipe takes it for a published model.
-        other = documented(settings_of(loaded, dataclasses.replace(context, model=Path("published"))))
+        other = setting_docs(settings_of(loaded, dataclasses.replace(context, model=Path("published"))))
         larger = {one.key: there.default for one, there in zip(found, other) if one.default != there.default}
     if as_yaml:
         from saccade.cli.settings_file import settings_file

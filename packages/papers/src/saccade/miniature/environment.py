@@ -12,7 +12,7 @@ from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.world import NumberedEpisode, WorldSource
 from saccade.miniature.tiny_model import tiny_or_given
 from saccade.recipes.environment import method
-from saccade.recipes.environment_play import Episodes, opened
+from saccade.recipes.environment_play import Episodes, open_source
 from saccade.recipes.environment_settings import TINY, EnvironmentSettings
 from saccade.train import Material, Plan
 
@@ -23,7 +23,7 @@ READ_EPISODES = 16
 def tiny(context: RecipeContext) -> Plan:
     """SFT on random play teaches the form, then RL follows the environment's rewards."""
     settings = apply_overrides(TINY, context.overrides)
-    source = opened(context, settings)
+    source = open_source(context, settings)
     episodes = Episodes(source, settings, context.seed)
     material = Material(
         title=f"A tiny model in {source.name}",

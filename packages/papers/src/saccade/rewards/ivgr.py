@@ -16,11 +16,11 @@ from saccade.rewards.judges.consistency import (
     Reference,
     Verdict,
     best_reference,
+    better_reference,
     may_be_reference,
     reference_from_json,
     reference_to_json,
     thoughts_of,
-    updated,
 )
 from saccade.rewards.mentions import first_image_boxes
 from saccade.rewards.reward import AccuracyJudge, GroupScores, earned_accuracy, keeps_format
@@ -86,7 +86,7 @@ class IvgrReward:
         found: Reference | None = None
         if self.grounded in groups:
             scores[self.grounded], found = self._grounded(task, groups[self.grounded], right[self.grounded])
-        reference = updated(kept, found)
+        reference = better_reference(kept, found)
         if self.textual in groups:
             scores[self.textual] = await self._textual(
                 task, groups[self.textual], right[self.textual], reference, is_from_archive=reference is kept

@@ -13,12 +13,12 @@ import numpy as np
 import PIL.ImageShow
 from PIL import Image
 
-from saccade.sandbox.libraries import offered
+from saccade.sandbox.libraries import installed_libraries
 from saccade.sandbox.results import Limits
 
-if HAS_CV2 := "cv2" in offered():
+if HAS_CV2 := "cv2" in installed_libraries():
     import cv2
-if HAS_MATPLOTLIB := "matplotlib" in offered():
+if HAS_MATPLOTLIB := "matplotlib" in installed_libraries():
     import matplotlib
 
     matplotlib.use("agg")

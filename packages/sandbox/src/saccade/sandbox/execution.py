@@ -56,7 +56,7 @@ def furnish(
     builtins.input = _no_input
     builtins.exit = builtins.quit = _leave  # type: ignore[assignment]  # of `site`, which is not loaded
     try:
-        decoded = [_decoded(name) for name in images]
+        decoded = [_decode_image(name) for name in images]
     except (*UNREADABLE, MemoryError) as error:
         raise RefusedError(f"{type(error).__name__}: {error}") from error
     if decoded:
@@ -87,7 +87,7 @@ def _show_warning(
         show(message, category, "<display>" if is_drawn else filename, 1 if is_drawn else lineno, *more)
 
 
-def _decoded(name: str) -> Image.Image:
+def _decode_image(name: str) -> Image.Image:
     image: Image.Image = Image.open(name)
     image.load()
     # Read whole, its file is closed; a copy of what is RGB already would double the memory of every session.

@@ -22,7 +22,7 @@ _prepare, _repair = ctypes.pythonapi.PyOS_BeforeFork, ctypes.pythonapi.PyOS_Afte
 
 def fork() -> int:
     """As ``os.fork``, but without hooks (without those of Python, where the C library cannot leave out its own)."""
-    return _checked((_bare_fork or _whole_fork)())
+    return _checked_pid((_bare_fork or _whole_fork)())
 
 
 class HeldFork:
@@ -46,7 +46,7 @@ class HeldFork:
         """Makes the copy, and stays to be killed; returns in copies of the copy, once they have run the hooks."""
         self._is_under_way = True
         _prepare()
-        if _checked(_whole_fork()):
+        if _checked_pid(_whole_fork()):
             stay()
         if self._is_under_way:
             # Nothing held it: the C library is older, or code has taken the hook away.
@@ -69,7 +69,7 @@ def stay() -> NoReturn:
         pause()
 
 
-def _checked(pid: int) -> int:
+def _checked_pid(pid: int) -> int:
     if pid < 0:
         raise OSError(ctypes.get_errno(), "fork")
     return pid

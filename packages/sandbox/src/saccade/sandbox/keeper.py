@@ -9,7 +9,7 @@ from typing import NoReturn
 from saccade.sandbox import processes
 from saccade.sandbox.crew import CAN_WATCH, NEW, READY_S, CloneGate, Crew, DiedError, LateError, LostError
 from saccade.sandbox.files import Files, OverLimitError
-from saccade.sandbox.report import Memories, Report, failure_of, said
+from saccade.sandbox.report import Memories, Report, failure_of, stderr_text
 from saccade.sandbox.results import Limits
 from saccade.sandbox.wire import ClosedError, Head, receive_frame, send_frame, whole_number, words
 
@@ -79,7 +79,7 @@ class Keeper:
         try:
             heard = crew.wait({"hi": NEW, "refused": crew.state}, READY_S)
         except LostError as error:
-            raise RuntimeError("the session's first process did not get ready" + said(self._memories)) from error
+            raise RuntimeError("the session's first process did not get ready" + stderr_text(self._memories)) from error
         if heard["kind"] == "refused":
             send_frame(self._trainer, {"refused": words(heard, "why")})
             raise ClosedError

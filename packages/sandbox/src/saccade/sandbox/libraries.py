@@ -31,21 +31,21 @@ logger = logging.getLogger(__name__)
 
 
 @cache
-def offered() -> tuple[str, ...]:
+def installed_libraries() -> tuple[str, ...]:
     """The modules of ``OFFERED`` that are installed."""
     return tuple(name for name in OFFERED if find_spec(name) is not None)
 
 
 def require(*modules: str, needed_for: str) -> None:
     """UserError, with the command that brings them, where some of ``OFFERED`` that are needed are not installed."""
-    if missing := [name for name in modules if name not in offered()]:
+    if missing := [name for name in modules if name not in installed_libraries()]:
         raise missing_extra("sandbox", ", ".join(missing), needed_for=needed_for)
 
 
 @cache
 def warn_of_missing() -> None:
     """Says once in a process which modules programs will not find: their import fails as anywhere."""
-    if missing := [name for name in OFFERED if name not in offered()]:
+    if missing := [name for name in OFFERED if name not in installed_libraries()]:
         logger.warning(
             "the sandbox has no %s, so that a program that imports one fails; to add them, run %s",
             ", ".join(missing),
@@ -161,7 +161,7 @@ def places() -> list[str]:
     return found
 
 
-def covered(places: list[str], packages: Entries) -> Entries:
+def usable_entries(places: list[str], packages: Entries) -> Entries:
     """Usable entries of each folder of packages, also of those that lie in these places and hold nothing usable."""
     found: Entries = {}
     for place in places:
@@ -194,7 +194,7 @@ def gather(folder: str, packages: Entries) -> None:
     sys.path_importer_cache.clear()
 
 
-def carved(places: list[str], packages: Entries) -> tuple[list[str], list[str]]:
+def carved_folders(places: list[str], packages: Entries) -> tuple[list[str], list[str]]:
     """Folders that may be listed, and what may be read whole: in all these places, but of packages the usable ones."""
     listed: list[str] = []
     readable: list[str] = []

@@ -35,20 +35,20 @@ def architecture_name() -> str:
 def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
     """A system call by number."""
     given = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
-    return _checked(int(_library.syscall(ctypes.c_long(number), *given)))
+    return _checked_result(int(_library.syscall(ctypes.c_long(number), *given)))
 
 
 def unshare(flags: int) -> None:
-    _checked(_library.unshare(flags))
+    _checked_result(_library.unshare(flags))
 
 
 def enter_namespace(descriptor: int, kind: int) -> None:
-    _checked(_library.setns(descriptor, kind))
+    _checked_result(_library.setns(descriptor, kind))
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     words = [os.fsencode(word) or None for word in (source, target, kind)]
-    _checked(_library.mount(*words, ctypes.c_ulong(flags), os.fsencode(options) or None), target)
+    _checked_result(_library.mount(*words, ctypes.c_ulong(flags), os.fsencode(options) or None), target)
 
 
 def restrict_mount(target: str, attributes: int, *, recursive: bool) -> None:
@@ -63,7 +63,7 @@ def change_root(folder: str) -> None:
     os.chdir(folder)
     # The old root is put on top of the new one, and taken off.
     call(ARCHITECTURES[architecture_name()].number("pivot_root"), b".", b".")
-    _checked(_library.umount2(b".", _MNT_DETACH))
+    _checked_result(_library.umount2(b".", _MNT_DETACH))
     os.chdir("/")
 
 
@@ -78,7 +78,7 @@ def drop_capabilities() -> None:
 
 
 def forbid_new_privileges() -> None:
-    _checked(_prctl(_PR_SET_NO_NEW_PRIVS, 1))
+    _checked_result(_prctl(_PR_SET_NO_NEW_PRIVS, 1))
 
 
 def _prctl(option: int, value: int) -> int:
@@ -86,7 +86,7 @@ def _prctl(option: int, value: int) -> int:
     return int(_library.prctl(option, ctypes.c_ulong(value), unused, unused, unused))
 
 
-def _checked(result: int, what: str | None = None) -> int:
+def _checked_result(result: int, what: str | None = None) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), what)

@@ -18,7 +18,7 @@ from saccade.sandbox import descriptors, landlock, linux, namespaces, processes,
 from saccade.sandbox.crew import READY_S
 from saccade.sandbox.files import Files
 from saccade.sandbox.keeper import Keeper
-from saccade.sandbox.report import Memories, said
+from saccade.sandbox.report import Memories, stderr_text
 from saccade.sandbox.results import Isolation, Limits
 from saccade.sandbox.syscalls import ARCHITECTURES
 from saccade.sandbox.wire import ClosedError, packet_pair, receive_packet
@@ -210,7 +210,7 @@ def _gate(near: socket.socket, memories: Memories, setting: SandboxSetting) -> s
         received = []
     near.settimeout(None)
     if len(received) != 1:
-        raise RuntimeError("the session's first process did not confine itself" + said(memories))
+        raise RuntimeError("the session's first process did not confine itself" + stderr_text(memories))
     rounds = 1 if setting.base else _THREAD_ROUNDS
     return seccomp.ForkGate(
         received[0], most_threads=rounds * setting.limits.threads, architecture=ARCHITECTURES[linux.architecture_name()]

@@ -20,7 +20,7 @@ class Memories:
     images: int
 
 
-def said(memories: Memories) -> str:
+def stderr_text(memories: Memories) -> str:
     """The standard error of a session's process, for a message about its end."""
     return ":\n" + os.pread(memories.err, 4000, 0).decode("utf-8", "replace")
 

@@ -15,7 +15,7 @@ from saccade.errors import MachineError, UserError
 from saccade.sandbox.libraries import require as require
 from saccade.sandbox.parent import ParentLostError, WarmParent
 from saccade.sandbox.results import Isolation, Layers, Limits
-from saccade.sandbox.session import Session, encoded
+from saccade.sandbox.session import Session, file_content
 
 
 class NoIsolationWarning(UserWarning):
@@ -53,12 +53,12 @@ class Sandbox:
     def layers(self) -> Layers:
         """The kernel's layers of isolation; starts the warm parent."""
         with self._lock:
-            return self._started().layers
+            return self._running_parent().layers
 
     def start(self) -> None:
         """Starts the warm parent now: UserError when the kernel lacks a layer or the libraries are not installed."""
         with self._lock:
-            self._started()
+            self._running_parent()
 
     def session(self, images: Mapping[str, Image.Image | bytes] | None = None, *, seed: int = 0) -> Session:
         """A session with its own variables and folder; the images are files there, the first is ``input_image``.
@@ -66,8 +66,8 @@ class Sandbox:
         An image given as bytes is an encoded file, decoded in the sandbox. UserError for names that are no plain file
         names, MachineError when no session can be had.
         """
-        files = [(name, encoded(name, image)) for name, image in (images or {}).items()]
-        channel, pidfd = self._claimed()
+        files = [(name, file_content(name, image)) for name, image in (images or {}).items()]
+        channel, pidfd = self._claim_session()
         session = Session(channel, pidfd, limits=self.limits, runs=self._runs, threads=self._run_threads)
         session.begin(files, seed)
         return session
@@ -123,18 +123,18 @@ class Sandbox:
         """The same as ``close``, off the event loop."""
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
-    def _claimed(self) -> tuple[int, int]:
+    def _claim_session(self) -> tuple[int, int]:
         with self._lock:
             try:
-                return self._started().claim()
+                return self._running_parent().claim()
             except ParentLostError:
                 self._abandon()
             try:
-                return self._started().claim()
+                return self._running_parent().claim()
             except ParentLostError as error:
                 raise MachineError(f"the sandbox gave no session: {error}") from error
 
-    def _started(self) -> WarmParent:
+    def _running_parent(self) -> WarmParent:
         if self._is_closed:
             raise UserError("this sandbox is closed; make a new one")
         if self._parent is not None and not self._parent.is_alive:

@@ -80,7 +80,7 @@ def program(architecture: Architecture, *, marks_files: bool) -> bytes:
     for name, flags in (("open", 1), ("openat", 2)):
         if architecture.has(name):
             made += _when(architecture.number(name), [*_neither(flags, _O_PATH), _return(_ALLOW)])
-    for number in architecture.allowed():
+    for number in architecture.allowed_calls():
         made += _when(number, [_return(_ALLOW)])
     for number in architecture.marking():
         made += _when(number, [_return(_ALLOW if marks_files else _ERRNO)])

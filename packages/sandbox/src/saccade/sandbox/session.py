@@ -31,7 +31,7 @@ _FORMATS = {
 }
 
 
-def encoded(name: str, image: Image.Image | bytes) -> bytes:
+def file_content(name: str, image: Image.Image | bytes) -> bytes:
     """The content of the file that a session sees under a name; UserError for names and types that cannot be."""
     if not _NAME.fullmatch(name):
         raise UserError(

@@ -145,7 +145,7 @@ class SessionState:
         code = pread(INBOX, size, 0).decode("utf-8", "replace")
         failure = execute(code, number, self._module.__dict__, self._show)
         if failure is None:
-            failure = self._guarded(self._finish)
+            failure = self._failure_in(self._finish)
         self._close_run()
         if failure is not None:
             self._tell(
@@ -196,7 +196,7 @@ class SessionState:
     def _show(self, value: object) -> None:
         displays.show_value(self._gallery, value)
 
-    def _guarded(self, part: Callable[[], None]) -> Failure | None:
+    def _failure_in(self, part: Callable[[], None]) -> Failure | None:
         try:
             part()
         except BaseException as error:
@@ -219,7 +219,7 @@ class SessionState:
         self._restore_builtins()
         for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
             # It may be the model's own.
-            self._guarded(partial(_flush, stream))
+            self._failure_in(partial(_flush, stream))
         notes = self._gallery.notes()
         if notes:
             write(ERR, notes.encode())

@@ -181,7 +181,7 @@ class Architecture:
     """As seccomp names the family."""
     column: int
 
-    def allowed(self) -> list[int]:
+    def allowed_calls(self) -> list[int]:
         return self._numbers(_ALLOWED)
 
     def marking(self) -> list[int]:

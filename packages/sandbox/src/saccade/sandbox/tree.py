@@ -106,7 +106,7 @@ def set_mode(name: str, place: int, mode: int) -> None:
 
 def read(name: str, place: int, size: int) -> bytes:
     """The first bytes of a file."""
-    file = _opened(name, place, _READ)
+    file = _open_descriptor(name, place, _READ)
     try:
         parts, left = [], size
         while left > 0 and (part := os.read(file, left)):
@@ -119,7 +119,7 @@ def read(name: str, place: int, size: int) -> bytes:
 
 def holds(name: str, place: int, content: bytes) -> bool:
     """Whether a file has just this content; nothing as large as the file is made for it."""
-    file = _opened(name, place, _READ)
+    file = _open_descriptor(name, place, _READ)
     try:
         known, start = memoryview(content), 0
         while part := os.read(file, _PART):
@@ -133,7 +133,7 @@ def holds(name: str, place: int, content: bytes) -> bool:
 
 def cut(name: str, place: int, size: int) -> None:
     """Leaves so many bytes of a file."""
-    file = _opened(name, place, _WRITE)
+    file = _open_descriptor(name, place, _WRITE)
     try:
         os.ftruncate(file, size)
     finally:
@@ -142,7 +142,7 @@ def cut(name: str, place: int, size: int) -> None:
 
 def rewrite(name: str, place: int, content: bytes) -> None:
     """Gives a file that is not longer this content."""
-    file = _opened(name, place, _WRITE)
+    file = _open_descriptor(name, place, _WRITE)
     try:
         _write(file, content)
     finally:
@@ -198,7 +198,7 @@ def remove(name: str, place: int, mode: int) -> None:
         os.rmdir(current, dir_fd=place)
 
 
-def _opened(name: str, place: int, flags: int) -> int:
+def _open_descriptor(name: str, place: int, flags: int) -> int:
     try:
         return os.open(name, flags, dir_fd=place)
     except PermissionError:

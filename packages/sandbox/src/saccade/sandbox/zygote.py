@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from saccade.sandbox import folders, landlock, linux, namespaces, probe, processes, seccomp
-from saccade.sandbox.libraries import Entries, carved, covered, gather, hide_none, places
+from saccade.sandbox.libraries import Entries, carved_folders, gather, hide_none, places, usable_entries
 from saccade.sandbox.opening import SandboxSetting, keep
 from saccade.sandbox.results import Isolation, Limits
 from saccade.sandbox.syscalls import ARCHITECTURES
@@ -39,7 +39,7 @@ def serve(channel: socket.socket, trainer: int, order: Head, usable: Entries) ->
         send_frame(channel, {"refused": why_not})
         os._exit(0)
     libraries = places()
-    packages = covered(libraries, usable)
+    packages = usable_entries(libraries, usable)
     base = str(order["base"])
     processes.adopt_orphans()
     if base:
@@ -61,7 +61,7 @@ def serve(channel: socket.socket, trainer: int, order: Head, usable: Entries) ->
     if isolation == "full":
         namespaces.close_root()
     # Where no root hides it, Landlock has to leave out what may not be used.
-    listed, readable = carved(libraries, packages) if base else ([], [*libraries, *packages])
+    listed, readable = carved_folders(libraries, packages) if base else ([], [*libraries, *packages])
     limits = order["limits"]
     assert isinstance(limits, dict)
     setting = SandboxSetting(

@@ -10,7 +10,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH
-from saccade.cli.shown import shown
+from saccade.cli.shown import printable
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -171,7 +171,7 @@ def _tools(tools_file: Path | None) -> "tuple[Tool, ...]":
 
     tools = toolset(read_tools_file(tools_file))
     for name, why in tools.left_out.items():
-        click.echo(shown(f"saccade: {name} is left out: {why}"), err=True)
+        click.echo(printable(f"saccade: {name} is left out: {why}"), err=True)
     if not tools.ready:
         raise UserError(f"no tool of {tools_file} can be made; the lines above say why")
     return tools.ready

@@ -12,7 +12,7 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore, image_hash
 from saccade.protocols.code import MAX_CODE_CHARS
 from saccade.protocols.code_words import PYTHON_TOOL, input_file
-from saccade.sandbox.libraries import offered
+from saccade.sandbox.libraries import installed_libraries
 from saccade.sandbox.results import RunResult
 from saccade.tools.code_results import does_nothing, nothing_done, picture_shown, tool_result
 from saccade.tools.code_work import Shown, WorkChecks
@@ -112,8 +112,9 @@ class PythonTool:
     @property
     def spec(self) -> ToolSpec:
         size = "in its original size" if self.shows == "original" else "in the size in which you see it"
+        *most, last = installed_libraries()
         description = (
-            f"Run Python 3 with {', '.join(offered()[:-1])} and {offered()[-1]}. The variable input_image "
+            f"Run Python 3 with {', '.join(most)} and {last}. The variable input_image "
             f"holds the first image as a PIL image, {size}, and input_images is the list of all; they are also the "
             f"files {input_file(0)}, {input_file(1)} and so on. A run may take {self.timeout_s:g} s and show "
             f"{self.max_images} pictures."

@@ -12,7 +12,7 @@ from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.machine import existing, open_in_browser
 from saccade.cli.options import PATH
-from saccade.cli.shown import shown
+from saccade.cli.shown import printable
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def chat(
         offers_all=True,
         allowed=allowed,
     )
-    click.echo(shown(f"saccade: {policy.in_words}"), err=True)
+    click.echo(printable(f"saccade: {policy.in_words}"), err=True)
     kept = out or Path("runs") / f"chat-{datetime.now():%Y%m%d-%H%M%S}"
 
     def ready(address: str) -> None:

@@ -10,7 +10,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH, served_or_none
-from saccade.cli.shown import shown
+from saccade.cli.shown import printable
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -101,7 +101,7 @@ def serve_agent(
             overrides=overrides,
             allowed=allowed,
         )
-        click.echo(shown(f"saccade: {policy.in_words}"), err=True)
+        click.echo(printable(f"saccade: {policy.in_words}"), err=True)
         for resource in policy.resources:
             entered.enter_context(resource)
         serve(policy.agent, settings, media=policy.media, tool_names=policy.tool_names, token=token, listener=listener)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from saccade.entry_points import OWN, loaded
+from saccade.entry_points import OWN, load_offers
 from saccade.errors import UserError
 from saccade.types import Attempt, ImageRef, Json, Turn
 
@@ -82,7 +82,7 @@ def _read(section: Section[Read], evidence: "Evidence", tell: Tell) -> ReadSecti
 
 
 def _of_each(do: Callable[[Section[object]], Result | None], tell: Tell) -> Iterable[Result]:
-    sections, unusable = loaded(GROUP, Section)
+    sections, unusable = load_offers(GROUP, Section)
     for sentence in unusable:
         tell(sentence)
     for name, offer in sections.items():

@@ -124,9 +124,9 @@ class VllmEngine:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
         self._is_open, is_lost = True, False
         try:
-            async with self._connected() as connections:
+            async with self._connections() as connections:
                 slots = [
-                    VllmSlot(label, self, partial(self._sampled, connections, place))
+                    VllmSlot(label, self, partial(self._sample_tokens, connections, place))
                     for place, label in enumerate(labels)
                 ]
                 try:
@@ -153,7 +153,7 @@ class VllmEngine:
     ) -> tuple[tuple[float, ...], ...]:
         """log p of each token of each request's text, over the whole vocabulary; at temperature 1 alone."""
         _check_scored(requests, temperature)
-        async with self._connected() as connections:
+        async with self._connections() as connections:
             asked = [self._scores(connections, place, one) for place, one in enumerate(requests)]
             return tuple(await asyncio.gather(*asked))
 
@@ -161,7 +161,7 @@ class VllmEngine:
         """``score_batch`` of every replica, by its address, so that none stays behind unnoticed."""
         _check_scored(requests, 1.0)
         found: dict[str, tuple[tuple[float, ...], ...]] = {}
-        async with self._connected() as connections:
+        async with self._connections() as connections:
             for connection in connections:
                 asked = [self._scores([connection], 0, one) for one in requests]
                 found[connection.replica.url] = tuple(await asyncio.gather(*asked))
@@ -210,7 +210,7 @@ class VllmEngine:
             self._weights.close()
 
     async def _tell_all(self, *, in_flight: bool) -> None:
-        async with self._connected(waits=False) as connections:
+        async with self._connections(waits=False) as connections:
             for connection in connections:
                 try:
                     await connection.bring_up_to_date(self._newest, in_flight=in_flight)
@@ -218,11 +218,11 @@ class VllmEngine:
                     self._note_lost(connection.replica, error)
 
     async def _reset_all(self) -> None:
-        async with self._connected(waits=False) as connections:
+        async with self._connections(waits=False) as connections:
             await asyncio.gather(*(connection.reset() for connection in connections))
 
     @asynccontextmanager
-    async def _connected(self, *, waits: bool = True) -> AsyncIterator[list[ReplicaLink]]:
+    async def _connections(self, *, waits: bool = True) -> AsyncIterator[list[ReplicaLink]]:
         """Connections of this event loop; where a server was started, when it has begun to answer."""
         if self._is_closed:
             raise SaccadeError("this engine is closed; make another one")
@@ -236,7 +236,7 @@ class VllmEngine:
         async with httpx2.AsyncClient(verify=self._ssl, timeout=timeout, limits=limits, trust_env=False) as client:
             yield [ReplicaLink(replica, client, self.model, self._rules) for replica in self._replicas]
 
-    async def _answered(
+    async def _first_answer(
         self, connections: Sequence[ReplicaLink], place: int, ask: Callable[[ReplicaLink], Awaitable[Found]]
     ) -> Found:
         """The first answer that counts, of the replica with this place or, while that is down, of another one."""
@@ -281,9 +281,9 @@ class VllmEngine:
             self._check_answer(versions, connection.replica)
             return scores
 
-        return await self._answered(connections, place, ask)
+        return await self._first_answer(connections, place, ask)
 
-    async def _sampled(
+    async def _sample_tokens(
         self,
         connections: Sequence[ReplicaLink],
         place: int,
@@ -301,12 +301,12 @@ class VllmEngine:
             self._check_answer(frozenset(found.weights), connection.replica)
             return found
 
-        return await self._answered(connections, place, ask)
+        return await self._first_answer(connections, place, ask)
 
     def check(self, slot: "VllmSlot", ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> None:
         check_continues(slot, ids, images, sampling, seed=slot.seed, image_tokens=self._image_tokens)
 
-    def spelled(self, token: int) -> bytes:
+    def token_bytes(self, token: int) -> bytes:
         """The token's bytes; raises ``BadReplyError`` for one that no policy writes."""
         if token in self._forbidden:
             raise BadReplyError(f"the engine sampled token {token}, which only an environment may write")

@@ -73,7 +73,7 @@ def find_environment(python: Path | None, named: str = "engine.python") -> VllmE
     python = python.expanduser()
     if not python.is_file() or not os.access(python, os.X_OK):
         raise UserError(f"{named}={python} is no program (looked for from {Path.cwd()}); {HOW}")
-    told = _asked(python, named)
+    told = _ask_python(python, named)
     version, plugin = told.get("vllm"), told.get("plugin")
     if not isinstance(version, str):
         raise UserError(f"{named}={python} has no vLLM; {HOW}")
@@ -90,7 +90,7 @@ def find_environment(python: Path | None, named: str = "engine.python") -> VllmE
     )
 
 
-def _asked(python: Path, named: str) -> Mapping[str, object]:
+def _ask_python(python: Path, named: str) -> Mapping[str, object]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(

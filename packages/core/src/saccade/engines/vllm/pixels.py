@@ -35,7 +35,7 @@ def _qwen(model: VisionLanguageModel, patches: Patches) -> dict[str, tuple[Tenso
     grid = torch.tensor([1, patches.rows, patches.columns])
     return {
         "pixel_values": (pixels.to(model.dtype), _flat(len(pixels))),
-        "image_grid_thw": (grid, _batched(stays_on_cpu=True)),
+        "image_grid_thw": (grid, _batched_field(stays_on_cpu=True)),
     }
 
 
@@ -43,7 +43,7 @@ def _internvl(model: VisionLanguageModel, patches: Patches) -> dict[str, tuple[T
     tiles = patches.values
     return {
         "pixel_values": (tiles.to(model.dtype), _flat(len(tiles))),
-        "image_num_patches": (torch.tensor(len(tiles)), _batched(stays_on_cpu=True)),
+        "image_num_patches": (torch.tensor(len(tiles)), _batched_field(stays_on_cpu=True)),
         "image_token_id": (torch.tensor(model.image_token_id), ("shared", {"keep_on_cpu": True, "batch_size": 1})),
     }
 
@@ -52,7 +52,7 @@ def _flat(length: int) -> _Field:
     return "flat", {"keep_on_cpu": False, "slices": [[0, length, None]], "dim": 0}
 
 
-def _batched(*, stays_on_cpu: bool) -> _Field:
+def _batched_field(*, stays_on_cpu: bool) -> _Field:
     return "batched", {"keep_on_cpu": stays_on_cpu}
 
 

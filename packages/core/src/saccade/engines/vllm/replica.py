@@ -137,7 +137,7 @@ class ReplicaLink:
 
     async def _weights_there(self) -> str:
         try:
-            reply = await self._asked("GET", "/weight_info", None, None)
+            reply = await self._request("GET", "/weight_info", None, None)
         except _FaultError as error:
             raise ServerLostError(str(error)) from None
         return str(reply.get("weight_version")) if isinstance(reply, dict) else ""
@@ -189,9 +189,9 @@ class ReplicaLink:
         return generate_body(ids, images, params, self._rules, counts=counts)
 
     async def _post(self, path: str, body: Json = None, timeout_s: float | None = None) -> Json:
-        return await self._asked("POST", path, body, timeout_s)
+        return await self._request("POST", path, body, timeout_s)
 
-    async def _asked(self, method: str, path: str, body: Json, timeout_s: float | None) -> Json:
+    async def _request(self, method: str, path: str, body: Json, timeout_s: float | None) -> Json:
         timeout = self._client.timeout if timeout_s is None else httpx2.Timeout(timeout_s)
         try:
             response = await self._client.request(method, self.replica.url + path, json=body, timeout=timeout)

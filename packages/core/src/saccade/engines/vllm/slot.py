@@ -28,7 +28,7 @@ class SlotRules(Protocol):
 
     def check(self, slot: "VllmSlot", ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> None: ...
 
-    def spelled(self, token: int) -> bytes: ...
+    def token_bytes(self, token: int) -> bytes: ...
 
     def versions_of(self, weights: Sequence[str]) -> tuple[VersionSpan, ...]: ...
 
@@ -54,7 +54,7 @@ class VllmSlot:
         self._rules.check(self, ids, images, sampling)
         self.seed = sampling.seed
         self.ids, self.images = list(ids), list(images)
-        self._asking = asyncio.create_task(self._continued(sampling))
+        self._asking = asyncio.create_task(self._sample_to_stop(sampling))
         try:
             done = await self._asking
         except asyncio.CancelledError:
@@ -74,7 +74,7 @@ class VllmSlot:
         if self._asking is not None:
             self._asking.cancel()
 
-    async def _continued(self, sampling: Sampling) -> Completion:
+    async def _sample_to_stop(self, sampling: Sampling) -> Completion:
         """The turn, ended where our own ``StopFinder`` ends it."""
         stops = StopFinder(sampling.stop)
         said: list[int] = []
@@ -91,7 +91,7 @@ class VllmSlot:
             if not found.ids:
                 raise BadReplyError("the engine sampled no token where at least one was asked for")
             for token, logprob, by in zip(found.ids, found.logprobs, found.weights, strict=True):
-                is_stop = stops.completes(self._rules.spelled(token))
+                is_stop = stops.completes(self._rules.token_bytes(token))
                 said.append(token)
                 logprobs.append(logprob)
                 weights.append(by)

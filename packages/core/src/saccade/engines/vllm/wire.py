@@ -119,7 +119,7 @@ def read_sampled(reply: Json) -> SampledTokens:
     ids, logprobs, versions = choice.get("token_ids"), choice.get("logprobs"), choice.get("weight_versions")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(ids, list) or not isinstance(content, list) or len(ids) != len(content):
-        raise BadReplyError(f"the engine's reply has no log-probability for each token ({_shown(reply)})")
+        raise BadReplyError(f"the engine's reply has no log-probability for each token ({_excerpt(reply)})")
     told = [one.get("logprob") if isinstance(one, dict) else None for one in content]
     return SampledTokens(
         ids=tuple(_whole(token, reply) for token in ids),
@@ -132,7 +132,7 @@ def read_scores(reply: Json, ids: Sequence[int], start: int) -> tuple[tuple[floa
     """log p of each of ``ids[start:]``, and the names of the weights; raises ``BadReplyError``."""
     rows = reply.get("prompt_logprobs") if isinstance(reply, dict) else None
     if not isinstance(rows, list) or len(rows) != len(ids):
-        raise BadReplyError(f"the engine's reply has no log-probabilities of the {len(ids)} tokens ({_shown(reply)})")
+        raise BadReplyError(f"the engine's reply has no log-probabilities of the {len(ids)} tokens ({_excerpt(reply)})")
     scores: list[float] = []
     for token, row in zip(ids[start:], rows[start:]):
         found = row.get(str(token)) if isinstance(row, dict) else None
@@ -144,7 +144,7 @@ def _first_choice(reply: Json) -> Mapping[str, Json]:
     choices = reply.get("choices") if isinstance(reply, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict):
-        raise BadReplyError(f"the engine's reply has no choices ({_shown(reply)})")
+        raise BadReplyError(f"the engine's reply has no choices ({_excerpt(reply)})")
     return first
 
 
@@ -157,14 +157,14 @@ def _weights(spans: Json, count: int, reply: Json) -> tuple[str, ...]:
             break
         named += [str(span.get("version"))] * min(_whole(span.get("end"), reply) - start, count - start)
     if len(named) < count:
-        raise BadReplyError(f"the engine's reply does not say with which weights it sampled ({_shown(reply)})")
+        raise BadReplyError(f"the engine's reply does not say with which weights it sampled ({_excerpt(reply)})")
     return tuple(named)
 
 
 def _whole(value: Json, reply: Json) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise BadReplyError(f"the engine's reply has {value!r} where a whole number belongs ({_shown(reply)})")
+    raise BadReplyError(f"the engine's reply has {value!r} where a whole number belongs ({_excerpt(reply)})")
 
 
 def _number(value: Json, reply: Json) -> float:
@@ -173,9 +173,9 @@ def _number(value: Json, reply: Json) -> float:
         return float(value)
     raise BadReplyError(
         f"the engine gives {value!r} as a log-probability: its weights have diverged, or another program answers "
-        f"({_shown(reply)})"
+        f"({_excerpt(reply)})"
     )
 
 
-def _shown(reply: Json) -> str:
+def _excerpt(reply: Json) -> str:
     return str(reply)[:200]

@@ -40,16 +40,16 @@ class BridgedSource:
             raise UserError(
                 f"environment.python={self.python} is no file; name the Python of the environment's packages"
             )
-        header = self._connected(0).ask({"do": "count", "split": "train"}).result(timeout=ANSWER_S).header
+        header = self._connection_at(0).ask({"do": "count", "split": "train"}).result(timeout=ANSWER_S).header
         self._counts: dict[Split, int | None] = {"train": _count(header)}
 
     def make(self) -> "BridgedWorld":
         number = next(_NUMBERS)
-        return BridgedWorld(self._connected(number % self.processes), number)
+        return BridgedWorld(self._connection_at(number % self.processes), number)
 
     def count(self, split: Split) -> int | None:
         if split not in self._counts:
-            header = self._connected(0).ask({"do": "count", "split": split}).result(timeout=ANSWER_S).header
+            header = self._connection_at(0).ask({"do": "count", "split": split}).result(timeout=ANSWER_S).header
             self._counts[split] = _count(header)
         return self._counts[split]
 
@@ -69,7 +69,7 @@ class BridgedSource:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _connected(self, place: int) -> ProcessConnection:
+    def _connection_at(self, place: int) -> ProcessConnection:
         with self._lock:
             connection = self._open.get(place)
             if connection is not None and connection.lost is None:
@@ -100,21 +100,21 @@ class BridgedWorld:
     def __init__(self, connection: ProcessConnection, number: int) -> None:
         self._connection, self._number = connection, number
         self.rules = ""
-        self._asked("make")
+        self._ask("make")
 
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
-        frame = self._asked("reset", {"episode": episode.number, "split": episode.split})
+        frame = self._ask("reset", {"episode": episode.number, "split": episode.split})
         self.rules = str(frame.header["rules"])
         return shown_of_frame(frame)
 
     def step(self, action: str) -> StepResult:
-        return result_of_frame(self._asked("step", {"action": action}))
+        return result_of_frame(self._ask("step", {"action": action}))
 
     def close(self) -> None:
         if self._connection.lost is None:
             self._connection.ask({"do": "close", "world": self._number})
 
-    def _asked(self, do: str, header: Mapping[str, Json] | None = None) -> WireFrame:
+    def _ask(self, do: str, header: Mapping[str, Json] | None = None) -> WireFrame:
         asked = self._connection.ask({"do": do, "world": self._number, **(header or {})})
         try:
             return asked.result(timeout=ANSWER_S)

@@ -45,14 +45,14 @@ class GymVWorld:
                 "play the others"
             )
         [self._agent] = observations
-        return _shown(observations[self._agent])
+        return _world_observation(observations[self._agent])
 
     def step(self, action: str) -> StepResult:
         observations, rewards, terminated, truncated, info = self._env.step({self._agent: action.strip()})
         about = info.get(self._agent)
         success = about.get("success") if isinstance(about, Mapping) else None
         return StepResult(
-            shown=_shown(observations.get(self._agent)),
+            shown=_world_observation(observations.get(self._agent)),
             reward=float(rewards.get(self._agent, 0.0)),
             terminated=_ends(terminated, self._agent),
             truncated=_ends(truncated, self._agent),
@@ -67,7 +67,7 @@ def _ends(flags: Mapping[str, bool], agent: str) -> bool:
     return bool(flags.get(ALL) or flags.get(agent))
 
 
-def _shown(observation: object) -> WorldObservation:
+def _world_observation(observation: object) -> WorldObservation:
     """Text and pictures; nothing where an agent that has ended sees nothing."""
     parts = [getattr(observation, name, None) for name in ("text", "image")]
     seen = [part for part in parts if part is not None]

@@ -61,7 +61,7 @@ class GymnasiumSource(EndlessSource):
         return self.id.rpartition(":")[2]
 
     def make(self) -> "GymnasiumWorld":
-        return GymnasiumWorld(_made(self), self)
+        return GymnasiumWorld(_make_env(self), self)
 
     def actions(self) -> tuple[str, ...]:
         with closing(self.make()) as world:
@@ -101,7 +101,7 @@ class GymnasiumWorld:
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
         seed = episode.seed(self._source.name)
         observation, _ = self._env.reset(seed=seed)
-        return self._shown(observation, {})
+        return self._world_observation(observation, {})
 
     def step(self, action: str) -> StepResult:
         taken: object = action.strip()
@@ -114,7 +114,7 @@ class GymnasiumWorld:
             return StepResult(invalid=f"the text is none of the environment's actions, {self._env.action_space}")
         observation, reward, terminated, truncated, info = self._env.step(taken)
         return StepResult(
-            shown=self._shown(observation, info),
+            shown=self._world_observation(observation, info),
             reward=float(reward),
             terminated=bool(terminated),
             truncated=bool(truncated),
@@ -124,7 +124,7 @@ class GymnasiumWorld:
     def close(self) -> None:
         self._env.close()
 
-    def _shown(self, observation: object, info: Mapping[str, object]) -> WorldObservation:
+    def _world_observation(self, observation: object, info: Mapping[str, object]) -> WorldObservation:
         shown = shown_from(observation, with_pictures=not self._renders and self._source.pictures != "none")
         said = [str(info[key]) for key in _FEEDBACK_KEYS if info.get(key)]
         pictures = shown.pictures
@@ -136,7 +136,7 @@ class GymnasiumWorld:
         return WorldObservation(text="\n".join(filter(None, [*said, shown.text])), pictures=pictures)
 
 
-def _made(source: GymnasiumSource) -> "gymnasium.Env[Any, Any]":
+def _make_env(source: GymnasiumSource) -> "gymnasium.Env[Any, Any]":
     module, _, id_ = source.id.rpartition(":")
     family = re.split(r"[-/]", id_)[0].lower()
     for name in filter(None, (module, _REGISTERED_BY.get(family, ""))):

@@ -47,7 +47,7 @@ class Host:
 
     def _answer(self, frame: WireFrame) -> None:
         try:
-            answer = self._done(frame.header)
+            answer = self._reply_to(frame.header)
         except UserError as error:
             answer = WireFrame({"error": "UserError", "message": str(error)})
         # Whatever a foreign environment raises is for the other side to hear.
@@ -56,7 +56,7 @@ class Host:
         with self._sending:
             self._connection.sendall(packed(WireFrame({**answer.header, "id": frame.header["id"]}, answer.parts)))
 
-    def _done(self, header: Mapping[str, Json]) -> WireFrame:
+    def _reply_to(self, header: Mapping[str, Json]) -> WireFrame:
         do, number = header["do"], int(str(header.get("world", 0)))
         split = "test" if header.get("split") == "test" else "train"
         if do == "open":

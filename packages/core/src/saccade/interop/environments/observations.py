@@ -63,11 +63,11 @@ def _numbers(observation: object) -> list[str]:
     if isinstance(observation, np.ndarray) and observation.size > MOST_NUMBERS:
         return []
     if isinstance(observation, Mapping):
-        return [line for key, value in observation.items() for line in _named(str(key), value)]
-    return _named("observation", observation)
+        return [line for key, value in observation.items() for line in _value_lines(str(key), value)]
+    return _value_lines("observation", observation)
 
 
-def _named(name: str, value: object) -> list[str]:
+def _value_lines(name: str, value: object) -> list[str]:
     if isinstance(value, np.ndarray):
         return [f"{name}: {value.tolist()}"] if value.size <= MOST_NUMBERS else []
     if isinstance(value, bool | int | float | np.generic):

@@ -34,7 +34,7 @@ def random_example(source: WorldSource, episode: NumberedEpisode, *, max_turns: 
 def unlike_itself(source: WorldSource) -> str | None:
     """A sentence on what follows, where the same episode and actions show something else a second time; else None."""
     episode = NumberedEpisode(number=0)
-    if _seen(source, episode) == _seen(source, episode):
+    if _first_looks(source, episode) == _first_looks(source, episode):
         return None
     said = (
         f"{source.name} shows different observations for the same episode and actions: the members of a group do "
@@ -44,7 +44,7 @@ def unlike_itself(source: WorldSource) -> str | None:
     return said
 
 
-def _seen(source: WorldSource, episode: NumberedEpisode) -> Sequence[object]:
+def _first_looks(source: WorldSource, episode: NumberedEpisode) -> Sequence[object]:
     if isinstance(source, OwnEnvironment):
         return source.look(episode)
     actions = source.actions()

@@ -135,13 +135,13 @@ class TextArenaWorld:
                 self._game.reset(num_players=1, seed=seed)
             except (AssertionError, ValueError, TypeError) as error:
                 raise UserError(f"{self._source.name} is no game for one player: {error}") from error
-            return WorldObservation(text=self._heard())
+            return WorldObservation(text=self._game_text())
 
     def step(self, action: str) -> StepResult:
         said = action if "[" in action else f"[{action.strip()}]"
         with self._own_chance():
             done, _ = self._game.step(said)
-            heard = self._heard()
+            heard = self._game_text()
             if not done:
                 return StepResult(shown=WorldObservation(text=heard))
             rewards, _ = self._game.close()
@@ -150,7 +150,7 @@ class TextArenaWorld:
 
     def close(self) -> None: ...
 
-    def _heard(self) -> str:
+    def _game_text(self) -> str:
         """What the game says; what the player said stands in the turn already."""
         _, observation = self._game.get_observation()
         if isinstance(observation, str):
@@ -160,17 +160,17 @@ class TextArenaWorld:
     @contextmanager
     def _own_chance(self) -> Iterator[None]:
         with _GLOBAL_CHANCE:
-            others, others_numpy = random.getstate(), _exchanged(self._numpy_chance)
+            others, others_numpy = random.getstate(), _swap_numpy_chance(self._numpy_chance)
             if self._chance is not None:
                 random.setstate(cast("tuple[object, ...]", self._chance))
             try:
                 yield
             finally:
-                self._chance, self._numpy_chance = random.getstate(), _exchanged(others_numpy)
+                self._chance, self._numpy_chance = random.getstate(), _swap_numpy_chance(others_numpy)
                 random.setstate(others)
 
 
-def _exchanged(chance: _NumpyChance) -> _NumpyChance:
+def _swap_numpy_chance(chance: _NumpyChance) -> _NumpyChance:
     """NumPy's global generator as it was; it now goes on from ``chance``."""
     state = np.random.get_state(legacy=False)
     before = _NumpyChance(bits=mtrand.get_bit_generator(), gauss=state["gauss"] if state["has_gauss"] else None)

@@ -92,7 +92,7 @@ class WorldEnv:
         self._episode = episode_of_task(task)
         self.close()
         self.turns, self._actions, self._context = (), [], []
-        self._first = self._observation(self._opened().reset(self._episode))
+        self._first = self._observation(self._open_world().reset(self._episode))
         self.prompt = (self._opening(self._first, ()),)
         return self._first.text, {}
 
@@ -100,7 +100,7 @@ class WorldEnv:
         """Takes the model's turn, verbatim."""
         parsed = parse_action(action, self._settings.form)
         is_last = len(self.turns) + 1 >= self._max_turns
-        result = StepResult(invalid=parsed.why) if parsed.action is None else self._moved(parsed.action)
+        result = StepResult(invalid=parsed.why) if parsed.action is None else self._act(parsed.action)
         ends = result.terminated or result.truncated or is_last
         shown = None if ends else self._next_observation(result)
         turn = Turn(
@@ -111,7 +111,7 @@ class WorldEnv:
             if parsed.action is None
             else ToolCall(name=ACT, arguments={"action": parsed.action}),
             is_well_formed=parsed.is_well_formed,
-            result=None if parsed.action is None else _recorded(result),
+            result=None if parsed.action is None else _tool_result(result),
             observation=shown,
         )
         self.turns = (*self.turns, turn)
@@ -141,17 +141,17 @@ class WorldEnv:
             self._world.close()
             self._world = None
 
-    def _opened(self) -> World:
+    def _open_world(self) -> World:
         if self._world is None:
             self._world = self._source.make()
         return self._world
 
-    def _moved(self, action: str) -> StepResult:
+    def _act(self, action: str) -> StepResult:
         """The result of an action; a world that was lost is led back to where it was first."""
         if self._world is None:
             self._led_back()
         try:
-            result = self._opened().step(action)
+            result = self._open_world().step(action)
         except Exception:
             # What a foreign environment raises may have left it anywhere: it is never asked again.
             self._abandon()
@@ -161,10 +161,10 @@ class WorldEnv:
         return result
 
     def _led_back(self) -> None:
-        first = self._observation(self._opened().reset(self._episode))
-        shown = [first, *(self._observation(self._opened().step(action).shown) for action in self._actions)]
+        first = self._observation(self._open_world().reset(self._episode))
+        shown = [first, *(self._observation(self._open_world().step(action).shown) for action in self._actions)]
         known = [self._first, *(turn.observation for turn in self.turns if turn.result and turn.result.is_ok)]
-        if any(one is not None and _seen(now) != _seen(one) for now, one in zip(shown, known)):
+        if any(one is not None and _content_key(now) != _content_key(one) for now, one in zip(shown, known)):
             self._abandon()
             self._on_changed()
             raise MachineError(
@@ -205,7 +205,7 @@ class WorldEnv:
 
     def _opening(self, observation: Observation, later: "list[Turn] | tuple[()]") -> Message:
         """The message that opens a context: rules, then what was shown, and the turns that are kept, in order."""
-        rules = self._settings.rules or whole_characters(self._opened().rules)
+        rules = self._settings.rules or whole_characters(self._open_world().rules)
         said = without_role_tokens(f"{rules} {asked_form(self._settings.form)}".strip())
         if self._actions:
             said += f" So far {len(self.turns)} turns were taken; these are the last observations."
@@ -218,12 +218,12 @@ class WorldEnv:
         return Message(role="user", parts=tuple(parts))  # type: ignore[arg-type]
 
 
-def _recorded(result: StepResult) -> ToolResult:
+def _tool_result(result: StepResult) -> ToolResult:
     data: dict[str, Json] = {REWARD: result.reward}
     if result.success is not None:
         data[SUCCESS] = result.success
     return ToolResult(text=result.invalid or result.shown.text, data=data, is_ok=not result.invalid)
 
 
-def _seen(observation: Observation) -> tuple[str, tuple[str, ...]]:
+def _content_key(observation: Observation) -> tuple[str, tuple[str, ...]]:
     return observation.text, tuple(image.hash for image in observation.images)

@@ -93,7 +93,7 @@ class SaccadeEnvironment(Environment[SaccadeAction, SaccadeObservation, SaccadeS
         options: dict[str, object] = {} if task_id is None else {"task": self._tasks.get(task_id, self._env.media)}
         observation, _ = self._env.reset(seed=seed, options=options)
         self._episode_id, self._message_bytes = episode_id, message_bytes
-        return self._shown(observation, self._env.prompt, reward=0.0)
+        return self._observation_of(observation, self._env.prompt, reward=0.0)
 
     def step(self, action: SaccadeAction, timeout_s: float | None = None, **unknown: object) -> SaccadeObservation:
         """One turn; the tools have deadlines of their own."""
@@ -101,7 +101,7 @@ class SaccadeEnvironment(Environment[SaccadeAction, SaccadeObservation, SaccadeS
         shown = self._env.turns[-1].observation
         # As our own rollout renders it: what there is to see, then what there is to read.
         parts: tuple[str | ImageRef, ...] = () if shown is None else (*shown.images, shown.text)
-        return self._shown(observation, (Message(role="tool", parts=parts),), reward=reward)
+        return self._observation_of(observation, (Message(role="tool", parts=parts),), reward=reward)
 
     @property
     def state(self) -> SaccadeState:
@@ -126,13 +126,15 @@ class SaccadeEnvironment(Environment[SaccadeAction, SaccadeObservation, SaccadeS
         self._env.close()
         self._episode.close()
 
-    def _shown(self, seen: VisualObservation, messages: Sequence[Message], *, reward: float) -> SaccadeObservation:
+    def _observation_of(
+        self, seen: VisualObservation, messages: Sequence[Message], *, reward: float
+    ) -> SaccadeObservation:
         is_done = self._env.status in ("answered", "turn_limit")
         images = [Image.fromarray(picture) for picture in seen["images"]]
         return SaccadeObservation(
             text=seen["text"],
             images=pictures(images, text_chars=2 * len(seen["text"]), message_bytes=self._message_bytes),
-            messages=[] if is_done else _numbered(messages),
+            messages=[] if is_done else _chat_messages(messages),
             stop=list(self._env.stop),
             status=self._env.status,
             task_id=self._env.task.id,
@@ -220,7 +222,7 @@ def openenv_app(
     return cast(FastAPI, app)
 
 
-def _numbered(messages: Sequence[Message]) -> list[ChatMessage]:
+def _chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
     """The messages with each picture as its place among the observation's."""
     count = 0
     numbered = []

@@ -27,7 +27,7 @@ def tool_method(spec: ToolSpec, call: Callable[[Owner, str, Mapping[str, Json]],
     def method(self: Owner, **arguments: Json) -> Returned:
         return call(self, spec.name, arguments)
 
-    shown = _shown(spec)
+    shown = _method_parameters(spec)
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     method.__name__ = method.__qualname__ = spec.name
     method.__doc__ = _docstring(spec)
@@ -36,7 +36,7 @@ def tool_method(spec: ToolSpec, call: Callable[[Owner, str, Mapping[str, Json]],
     return method
 
 
-def _shown(spec: ToolSpec) -> list[inspect.Parameter]:
+def _method_parameters(spec: ToolSpec) -> list[inspect.Parameter]:
     required = spec.parameters.get("required", ())
     assert isinstance(required, Sequence)
     shown = []

@@ -152,7 +152,7 @@ def rounds_to(prediction: str, gold: str) -> bool:
     return abs(given.value - wanted.value) <= slack
 
 
-def _relaxed(task: Task, answer: str) -> float:
+def _relaxed_score(task: Task, answer: str) -> float:
     years_are_exact = not (task.answer_kind == "number" and task.tolerance > 0)
     return float(any(relaxed_accuracy(answer, gold, years_are_exact=years_are_exact) for gold in golds(task)))
 
@@ -212,7 +212,7 @@ def _map_answer(task: Task, answer: str) -> float:
     return float(any(same_range(answer, gold) or same_words_in_list(answer, gold) for gold in golds(task)))
 
 
-def _rounded(task: Task, answer: str) -> float:
+def _rounded_score(task: Task, answer: str) -> float:
     is_right = exact_match(answer, task.answer) or rounds_to(answer, task.answer)
     wanted = "".join(task.answer.split())
     return float(is_right or wanted in ("".join(said.split()) for said in said_forms(answer)))
@@ -229,8 +229,8 @@ def _plain_range(text: str) -> str:
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
-        "chartqa": _relaxed,
-        "plotqa": _relaxed,
+        "chartqa": _relaxed_score,
+        "plotqa": _relaxed_score,
         "docvqa": _anls,
         "infographicvqa": _anls,
         "stvqa": _anls,
@@ -244,7 +244,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "super-clevr": _word_or_count,
         "dvqa": _word_or_count,
         "mapqa": _map_answer,
-        "mathvista": _rounded,
+        "mathvista": _rounded_score,
         "geometry3k": _same_value,
         "geoqa": _same_value,
         "unigeo": _same_value,

@@ -200,11 +200,11 @@ def runs_of(instructions: Iterable[str]) -> Runs:
 
 def addresses_judge(text: str, instructions: Runs, *, question: str = "") -> bool:
     """Whether the text talks to its judge. A question that asks for a score excuses that one is told."""
-    lines = _folded(text)
+    lines = _folded_lines(text)
     whole = " ".join(lines)
     if _TAG.search(whole):
         return True
-    excused = bool(_ASKS_FOR_ONE.search(" ".join(_folded(question))))
+    excused = bool(_ASKS_FOR_ONE.search(" ".join(_folded_lines(question))))
     for piece in (piece for line in (*lines, whole) for piece in _pieces(line)):
         if _ALWAYS.search(piece) or (not excused and _ANNOUNCED.search(piece)):
             return True
@@ -223,17 +223,17 @@ def in_one_form(text: str) -> str:
 
 def folded(text: str) -> str:
     """The text in one line, without what hides its words: also marks of emphasis and letters set apart."""
-    return " ".join(_folded(text))
+    return " ".join(_folded_lines(text))
 
 
-def _folded(text: str) -> list[str]:
+def _folded_lines(text: str) -> list[str]:
     """The lines in one form of each letter, without what only decorates them."""
     plain = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_EMPHASIS)
     lines = (" ".join(line.split()) for line in plain.splitlines())
-    return [_MIXED.sub(_in_one_script, _SET_APART.sub(_joined, line)) for line in lines if line]
+    return [_MIXED.sub(_in_one_script, _SET_APART.sub(_joined_letters, line)) for line in lines if line]
 
 
-def _joined(letters: re.Match[str]) -> str:
+def _joined_letters(letters: re.Match[str]) -> str:
     together = re.sub(r"[ .\-]", "", letters[0])
     return together if together.isalpha() else letters[0]
 

@@ -54,7 +54,7 @@ def best_reference(scored: Iterable[tuple[Trajectory, Score]], tau: float = TAU)
     return Reference(text=thoughts_of(best), boxes=readable_boxes(best), box_reward=score.values["box"])
 
 
-def updated(old: Reference | None, new: Reference | None) -> Reference | None:
+def better_reference(old: Reference | None, new: Reference | None) -> Reference | None:
     """The archive after a step (equation 4): only a strictly higher box reward replaces what is there."""
     if old is None or (new is not None and new.box_reward > old.box_reward):
         return new

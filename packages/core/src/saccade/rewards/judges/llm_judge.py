@@ -115,13 +115,13 @@ class JudgeClient:
                 if not error.is_about_one_request:
                     raise
                 break
-            found += [value for reply in replies[:missing] if (value := read(spoken(reply))) is not None]
+            found += [value for reply in replies[:missing] if (value := read(without_thinking(reply))) is not None]
             if len(found) >= wanted:
                 break
         return found
 
 
-def spoken(reply: str) -> str:
+def without_thinking(reply: str) -> str:
     """A reply without its thinking in ``<think>`` tags, which some servers leave in the text."""
     return _THOUGHTS.sub("", reply, count=1).strip()
 
@@ -181,16 +181,16 @@ class LlmJudge:
     async def __call__(self, task: Task, reference: Reference, target: str, /) -> Verdict:
         if addresses_judge(target, _RUNS, question=task.question):
             return ATTACK
-        said = self._shown(target)
+        said = self._judged_text(target)
         if not says_anything(said):
             return Verdict(value=SAYS_NOTHING)
-        text = self._asked(task.question, self._shown(reference.text), said)
-        control = self._asked(_CONTROL_QUESTION, _CONTROL, _CONTROL)
+        text = self._prompt(task.question, self._judged_text(reference.text), said)
+        control = self._prompt(_CONTROL_QUESTION, _CONTROL, _CONTROL)
         replies = await self.asking.replies(task.id, text, read_rubric, control=control)
         values = [*replies.values, *[CONTRADICTION] * replies.missing]
         return Verdict(value=mean_or_none(values), is_unjudgeable=bool(replies.missing))
 
-    def _asked(self, question: str, first: str, second: str) -> str:
+    def _prompt(self, question: str, first: str, second: str) -> str:
         sections = (
             _INSTRUCTIONS,
             f"{_QUESTION}\n{quoted(question, self.max_text_chars)}",
@@ -200,7 +200,7 @@ class LlmJudge:
         )
         return "\n\n".join(sections)
 
-    def _shown(self, text: str) -> str:
+    def _judged_text(self, text: str) -> str:
         return text if self.keeps_boxes else without_boxes(text)
 
 
@@ -258,9 +258,9 @@ class AnswerJudge:
             return 0.0
         replies = await self.asking.replies(
             task.id,
-            self._asked(task.question, task.answer, answer),
+            self._prompt(task.question, task.answer, answer),
             read_yes_or_no,
-            control=self._asked(*_ANSWER_CONTROL),
+            control=self._prompt(*_ANSWER_CONTROL),
         )
         given = len(replies.values) + replies.missing
         # An answer that makes the judge fail is not right: else it would be better than a wrong one.
@@ -274,11 +274,11 @@ class AnswerJudge:
         is_readable = len(answer) <= self.max_answer_chars and says_anything(answer)
         if not is_readable or addresses_judge(answer, _ANSWER_RUNS, question=task.question):
             return None
-        asked = self._asked(task.question, task.answer, answer, is_swapped=is_swapped)
+        asked = self._prompt(task.question, task.answer, answer, is_swapped=is_swapped)
         found = await self.asking.values(f"{task.id} measured", asked, read_yes_or_no)
         return 2 * sum(found) > len(found) if found else None
 
-    def _asked(self, question: str, right: str, given: str, *, is_swapped: bool = False) -> str:
+    def _prompt(self, question: str, right: str, given: str, *, is_swapped: bool = False) -> str:
         answers = (
             f"{_ANSWER_RIGHT}\n{quoted(right, self.max_question_chars)}",
             f"{_ANSWER_GIVEN}\n{quoted(given, self.max_answer_chars)}",

@@ -145,7 +145,7 @@ def open_trackers(settings: TrackingSettings, paths: RunPaths, *, values: Mappin
             project=project,
             name=settings.name or paths.root.resolve().name,
             id=ids[name],
-            settings=dict(_dotted(values or {}, "")),
+            settings=dict(_dotted_items(values or {}, "")),
             folder=paths.root,
         )
         try:
@@ -202,9 +202,9 @@ def _kind(name: str) -> Callable[[TrackedRun], Tracker]:
     return made
 
 
-def _dotted(values: Mapping[str, Json], prefix: str) -> Iterator[tuple[str, Json]]:
+def _dotted_items(values: Mapping[str, Json], prefix: str) -> Iterator[tuple[str, Json]]:
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from _dotted(value, f"{prefix}{key}.")
+            yield from _dotted_items(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

@@ -18,7 +18,7 @@ def tracked_pictures(attempts: Sequence[Attempt], media: MediaStore, stage: str)
     """One picture for each trajectory that saw any."""
     found = []
     for index, attempt in enumerate(attempts):
-        seen = [media.get(one) for one in _seen(attempt)[:MOST] if one.hash in media]
+        seen = [media.get(one) for one in _seen_pictures(attempt)[:MOST] if one.hash in media]
         if seen:
             found.append(
                 TrackedPicture(name=f"{stage}/trajectory_{index}", image=_in_a_row(seen), caption=_caption(attempt))
@@ -26,7 +26,7 @@ def tracked_pictures(attempts: Sequence[Attempt], media: MediaStore, stage: str)
     return found
 
 
-def _seen(attempt: Attempt) -> list[ImageRef]:
+def _seen_pictures(attempt: Attempt) -> list[ImageRef]:
     observed = [turn.observation.images for turn in attempt.trajectory.turns if turn.observation is not None]
     return [*attempt.task.images, *(image for images in observed for image in images)]
 

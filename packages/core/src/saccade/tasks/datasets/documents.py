@@ -72,7 +72,7 @@ def read_slidevqa(row: Row) -> Sequence[RowReading]:
             images=tuple(shown.values()),
             images_key="page_1",
             scope=RowScope(corpus="slidevqa", document=deck, gold_pages=gold, shown_pages=_pages(deck, shown)),
-            buckets=(by_pages(gold), *_said(row, "reasoning_type", "answer_type")),
+            buckets=(by_pages(gold), *_texts_under(row, "reasoning_type", "answer_type")),
         )
     ]
 
@@ -100,7 +100,7 @@ def read_vidoseek(row: Row) -> Sequence[RowReading]:
             kind="text",
             images=(),
             scope=RowScope(corpus="vidoseek", gold_pages=gold),
-            buckets=(by_pages(gold), *_said(about, "query_type", "source_type")),
+            buckets=(by_pages(gold), *_texts_under(about, "query_type", "source_type")),
         )
     ]
 
@@ -197,7 +197,7 @@ def evidence_sources(value: RowValue) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_SOURCES[word] for word in words if word in _SOURCES))
 
 
-def _said(row: Row, *keys: str) -> Iterable[str]:
+def _texts_under(row: Row, *keys: str) -> Iterable[str]:
     return (text for key in keys if (text := optional_text(row, key)))
 
 

@@ -99,7 +99,7 @@ def drop_duplicates(
             (tested_images[key] for image in task.images if (key := image_key(image)) in tested_images), None
         )
         by_question = tested_questions.get(_long_question(task) or ())
-        asked = _asked(task, image_key)
+        asked = _question_key(task, image_key)
         other, why = _repeats(by_image, by_question, first.get(asked))
         if other is None:
             first[asked] = task
@@ -108,7 +108,7 @@ def drop_duplicates(
             dropped.append(
                 Dropped(task_id=task.id, source=task.source, why=why, other_id=other.id, other_source=other.source)
             )
-    distinct = {_asked(task, image_key) for task in test}
+    distinct = {_question_key(task, image_key) for task in test}
     return WithoutDuplicates(train=tuple(kept), dropped=tuple(dropped), twice_in_test=len(test) - len(distinct))
 
 
@@ -120,7 +120,7 @@ def _repeats(by_image: Task | None, by_question: Task | None, earlier: Task | No
     return earlier, "asked twice"
 
 
-def _asked(task: Task, image_key: Callable[[ImageRef], Hashable]) -> Hashable:
+def _question_key(task: Task, image_key: Callable[[ImageRef], Hashable]) -> Hashable:
     where = (task.corpus, task.document, task.gold_pages)
     return _words(task.question), tuple(map(_words, task.choices)), tuple(map(image_key, task.images)), where
 

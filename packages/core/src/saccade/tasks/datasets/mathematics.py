@@ -52,7 +52,7 @@ def read_mathv360k(row: Row) -> Sequence[RowReading]:
     key, turns = conversation(row)
     if [role for role, _ in turns] != ["user", "assistant"]:
         return [LeftOut("a conversation of several questions")]
-    question, choices = _asked(turns[0][1], key)
+    question, choices = _question_and_options(turns[0][1], key)
     said = _SAID.fullmatch(turns[1][1])
     answer = " ".join((said[1] if said else turns[1][1]).split()).removesuffix(".")
     if not answer or len(answer.split()) > MAX_ANSWER_WORDS:
@@ -137,7 +137,7 @@ def _free_kind(answer: str) -> AnswerKind:
     return "exact" if kind in ("choice", "text") else kind
 
 
-def _asked(text: str, key: str) -> tuple[str, tuple[str, ...]]:
+def _question_and_options(text: str, key: str) -> tuple[str, tuple[str, ...]]:
     """The question and its options, without what tells how to answer."""
     found = _ASKED.search(text)
     body = without_image_marks(found[1] if found else text)

@@ -25,7 +25,7 @@ from saccade.tasks.rows.text_files import rows_under
 
 def read_vizwiz(row: Row) -> Sequence[RowReading]:
     """``image, question, answers`` (ten objects with ``answer``, or ten texts on the hub)."""
-    said = tuple(_said(item) for item in listed(row.get("answers"), "answers"))
+    said = tuple(_answer_of(item) for item in listed(row.get("answers"), "answers"))
     if not said:
         return [LeftOut(NO_ANSWER)]
     image = row.get("image")
@@ -109,7 +109,7 @@ def most_common(said: Sequence[str]) -> str:
     return Counter(said).most_common(1)[0][0]
 
 
-def _said(item: RowValue) -> str:
+def _answer_of(item: RowValue) -> str:
     return answer_text(item.get("answer") if isinstance(item, Mapping) else item, "answers")
 
 

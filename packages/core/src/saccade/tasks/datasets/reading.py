@@ -84,7 +84,7 @@ def read_data_set(
     if not published_rules:
         data_set = replace(data_set, as_published=None)
     candidates = _candidates(data_set, _sources(data_set, where, split, image_root), split, report)
-    chosen = _drawn(candidates, take, seed, f"{name}/{split}") if take is not None else candidates
+    chosen = _smallest_draws(candidates, take, seed, f"{name}/{split}") if take is not None else candidates
     tasks = _tasks(data_set.name, split, chosen, media, report)
     check_bad_rows(where, report.bad, len(tasks), skip_bad_rows=skip_bad_rows)
     return DataSetTasks(tasks=tuple(tasks), skipped=tuple(report.bad), left_out=dict(sorted(report.left_out.items())))
@@ -161,7 +161,7 @@ def _read(data_set: DataSet, row: Row, source: FileSource, number: int, report: 
     return [published(one) for one in asked if isinstance(one, Problem)]
 
 
-def _drawn(candidates: Iterator[_Candidate], take: int, seed: int, label: str) -> list[_Candidate]:
+def _smallest_draws(candidates: Iterator[_Candidate], take: int, seed: int, label: str) -> list[_Candidate]:
     """The ``take`` candidates with the smallest draws, in their order; no more than these are held."""
     heap: list[tuple[int, int, _Candidate]] = []
     for place, candidate in enumerate(candidates):

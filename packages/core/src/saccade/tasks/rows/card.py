@@ -38,7 +38,7 @@ def card_files(folder: Path) -> dict[str, list[Path]]:
             names = ", ".join(str(one.get("config_name"))[:40] for one in named[:8])
             raise UserError(f"{card} names several sets ({names}); give the file or folder of one of them")
         if named:
-            return _found(folder, (default or named)[0].get("data_files"))
+            return _files_by_split(folder, (default or named)[0].get("data_files"))
     return {}
 
 
@@ -61,7 +61,7 @@ def _configs(text: str, *, is_yaml: bool) -> list[Mapping[str, object]]:
     return [one for one in configs if isinstance(one, dict)] if isinstance(configs, list) else []
 
 
-def _found(folder: Path, data_files: object) -> dict[str, list[Path]]:
+def _files_by_split(folder: Path, data_files: object) -> dict[str, list[Path]]:
     """The files that the patterns of a config match, by split; one that is named without a split is to train on."""
     parts = data_files if isinstance(data_files, list) else [data_files]
     patterns: dict[str, list[str]] = {}

@@ -41,21 +41,25 @@ def message_key(row: Row) -> str:
 def read_sharegpt(row: Row) -> RowParts:
     """One task per conversation. The answer is the inside of ``<answer>`` where there is one, without ``<think>``."""
     key = message_key(row)
-    return _asked(row, messages_of(row.get(key), key), key, _gold_key(row))
+    return _row_parts(row, messages_of(row.get(key), key), key, _gold_key(row))
 
 
 def read_trl(row: Row) -> RowParts:
     """TRL's ``prompt``, text or messages, and the right answer under a key of its own or as a ``completion``."""
     prompt = row.get("prompt")
-    messages = messages_of(prompt, "prompt") if holds_messages(prompt) else [_said("user", prompt)]
+    messages = messages_of(prompt, "prompt") if holds_messages(prompt) else [_message_of("user", prompt)]
     completion = row.get("completion")
     gold = _gold_key(row) or ("label" if completion is None and row.get("label") is not None else None)
     if gold is None:
         if completion is None and row.get("chosen") is not None:
             raise RowError("chosen", "pairs of preferences have no right answer; give one as solution")
-        said = messages_of(completion, "completion") if holds_messages(completion) else [_said("assistant", completion)]
-        return _asked(row, [*messages, *said], "completion", None)
-    return _asked(row, messages, "prompt", gold)
+        said = (
+            messages_of(completion, "completion")
+            if holds_messages(completion)
+            else [_message_of("assistant", completion)]
+        )
+        return _row_parts(row, [*messages, *said], "completion", None)
+    return _row_parts(row, messages, "prompt", gold)
 
 
 def read_alpaca(row: Row) -> RowParts:
@@ -63,7 +67,7 @@ def read_alpaca(row: Row) -> RowParts:
     ``prefix`` and ``suffix``."""
     key, fields = alpaca_messages(row)
     messages = messages_of(fields, key)
-    return _asked(row, messages, key, _gold_key(row))
+    return _row_parts(row, messages, key, _gold_key(row))
 
 
 def alpaca_messages(row: Row) -> tuple[str, list[RowValue]]:
@@ -83,7 +87,7 @@ def alpaca_messages(row: Row) -> tuple[str, list[RowValue]]:
     ]
 
 
-def _said(role: str, content: RowValue) -> RowMessage:
+def _message_of(role: str, content: RowValue) -> RowMessage:
     return messages_of([{"role": role, "content": content}], "prompt")[0]
 
 
@@ -91,7 +95,7 @@ def _gold_key(row: Row) -> str | None:
     return next((key for key in GOLD_KEYS if row.get(key) not in (None, "", [])), None)
 
 
-def _asked(row: Row, messages: Sequence[RowMessage], key: str, gold: str | None) -> RowParts:
+def _row_parts(row: Row, messages: Sequence[RowMessage], key: str, gold: str | None) -> RowParts:
     messages, row, boxes = with_objects(messages, row)
     asked_in = frozenset(map(id, messages[: _last_asked(messages) + 1]))
     turns = joined([one for one in messages if one.role in ("user", "assistant")])

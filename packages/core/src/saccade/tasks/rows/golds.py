@@ -90,7 +90,7 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
     if choices:
         return "choice"
     letter = _LETTER.fullmatch(answer)
-    if letter and (len(answer) > 1 or {"A", "B", letter[1].upper()} <= _marked(question)):
+    if letter and (len(answer) > 1 or {"A", "B", letter[1].upper()} <= _marked_letters(question)):
         return "choice"
     if _WHOLE.fullmatch(answer):
         return "integer"
@@ -107,7 +107,7 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
     return "text" if 1 < len(words) <= MAX_EXACT_WORDS and has_digits else "exact"
 
 
-def _marked(question: str) -> set[str]:
+def _marked_letters(question: str) -> set[str]:
     """Letters that the question marks as options, in capitals."""
     return {(large or small).upper() for large, small in _OPTION_MARK.findall(question)}
 

@@ -53,13 +53,13 @@ class ImageReader:
             case {"bytes": bytes() as raw}:
                 return self._media.add_encoded(raw, where)
             case str() as text:
-                return self._named(text, key, where)
+                return self._image_at(text, key, where)
             case {"path": str() as text} | {"image": str() as text}:
-                return self._named(text, key, where)
+                return self._image_at(text, key, where)
         held = f"an object with the keys {', '.join(sorted(value))}" if isinstance(value, dict) else kind_of(value)
         raise RowError(key, f'must be a path, bytes, {{"bytes": ..., "path": ...}} or a data URL, not {held}')
 
-    def _named(self, text: str, key: str, where: str) -> ImageRef:
+    def _image_at(self, text: str, key: str, where: str) -> ImageRef:
         if text.startswith("data:"):
             return self._media.add_encoded(_data_url(text, key), where)
         if text.startswith(_BASE64_STARTS) and len(text) > SHORTEST_BASE64:
@@ -85,9 +85,9 @@ class ImageReader:
             raise RowError(
                 key, f"{text!r} leaves the folder {self._root}; set image_root (--image-root) to a folder that holds it"
             )
-        return self._found(path, text, key)
+        return self._existing_path(path, text, key)
 
-    def _found(self, path: Path, text: str, key: str) -> Path:
+    def _existing_path(self, path: Path, text: str, key: str) -> Path:
         """The path, or where its rest lies in a folder beside; ``RowError`` when several folders have it."""
         # These take any name: a path that is too long is simply not there.
         if Path(text).is_absolute() or os.path.exists(path):  # noqa: PTH110

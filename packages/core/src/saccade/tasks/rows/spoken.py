@@ -227,10 +227,10 @@ def _with_pictures(row: Row, drafts: Sequence[_Draft], images: ImageReader, wher
         raise RowError(key or "images", f"{marked} pictures are marked in the messages, and {given} are given")
     values: Iterator[RowValue] = iter(waiting or [picture for one in drafts for picture in one.pictures])
     refs = (images.read(value, key, f"{where}, image {place}") for place, value in enumerate(values, start=1))
-    return tuple(_spoken(one, refs) for one in drafts)
+    return tuple(_spoken_message(one, refs) for one in drafts)
 
 
-def _spoken(one: _Draft, refs: Iterator[ImageRef]) -> SpokenMessage:
+def _spoken_message(one: _Draft, refs: Iterator[ImageRef]) -> SpokenMessage:
     first, *rest = one.text.split(IMAGE_MARKER)
     parts: list[str | ImageRef] = [first]
     for text in rest:

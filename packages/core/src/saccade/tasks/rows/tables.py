@@ -63,12 +63,12 @@ def dataset_rows(name: str, split: str | None, config: str | None = None) -> Ite
 
 def dataset_splits(name: str) -> list[str]:
     """The splits of a data set that the library ``datasets`` reads, as ``dataset_rows`` names them."""
-    loaded = _loaded(name, None, None)
+    loaded = _load_dataset(name, None, None)
     return list(loaded) if isinstance(loaded, Mapping) else []
 
 
 def _load(name: str, split: str | None, config: str | None) -> _Dataset:
-    loaded = _loaded(name, split, config)
+    loaded = _load_dataset(name, split, config)
     if not isinstance(loaded, Mapping):
         if split is not None and is_saved_dataset(Path(name)):
             raise UserError(f"the data set {name!r} has no splits; leave out {split!r}")
@@ -81,7 +81,7 @@ def _load(name: str, split: str | None, config: str | None) -> _Dataset:
     return loaded[wanted_split]
 
 
-def _loaded(name: str, split: str | None, config: str | None) -> _Dataset | Mapping[str, _Dataset]:
+def _load_dataset(name: str, split: str | None, config: str | None) -> _Dataset | Mapping[str, _Dataset]:
     try:
         import datasets
     except ImportError as error:

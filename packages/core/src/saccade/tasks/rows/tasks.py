@@ -47,7 +47,7 @@ class TaskRow:
     guessed_frame: str = ""
     """The frame in which the boxes of its answer were taken to be; empty where it is said, or there are none."""
 
-    def refused(self, error: RowError) -> BadRow:
+    def bad_row(self, error: RowError) -> BadRow:
         """The row as one that cannot be used."""
         return BadRow(file=self.file, row=self.number, key=error.key, why=error.why)
 
@@ -64,7 +64,7 @@ def task_of(parts: RowParts, images: ImageReader, videos: VideoReader, *, where:
         if boxes
         else golds_of(parts.answer, parts.accepted, parts.answer_kind, choices, parts.question, key=parts.answer_key)
     )
-    shown = _shown(parts, images, videos, where)
+    shown = _read_pictures(parts, images, videos, where)
     scope = parts.scope
     scope.check_shown(shown.images)
     guessed = ""
@@ -100,11 +100,11 @@ def task_of(parts: RowParts, images: ImageReader, videos: VideoReader, *, where:
 
 def row_identity(row: Row) -> str:
     """A hash of the row as it is written: names of pictures, or their bytes where the row holds them."""
-    content = json.dumps(sorted(row.items(), key=lambda item: str(item[0])), default=_written)
+    content = json.dumps(sorted(row.items(), key=lambda item: str(item[0])), default=_stable_text)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _written(value: object) -> str:
+def _stable_text(value: object) -> str:
     return hashlib.sha256(value).hexdigest() if isinstance(value, bytes) else str(value)
 
 
@@ -134,7 +134,7 @@ def _in_pixels(
     return "" if parts.box_frame else frame, written
 
 
-def _shown(parts: RowParts, images: ImageReader, videos: VideoReader, where: str) -> ReadVideo:
+def _read_pictures(parts: RowParts, images: ImageReader, videos: VideoReader, where: str) -> ReadVideo:
     if parts.video is not None:
         return videos.read(parts.video, where)
     refs = tuple(

@@ -53,7 +53,7 @@ def _unpacked(path: Path, rows: Iterator[NumberedRow]) -> Iterator[NumberedRow]:
         raise UserError(f"{path}: cannot be unpacked ({error})") from error
 
 
-def _opened(path: Path, *, newline: str | None = None) -> TextIO:
+def _open_text(path: Path, *, newline: str | None = None) -> TextIO:
     if path.suffix.lower() == ".gz":
         return gzip.open(check_plain(path), "rt", encoding="utf-8-sig", newline=newline)
     return open_plain_text(path, encoding="utf-8-sig", newline=newline)
@@ -81,7 +81,7 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
     """
     decoder = json.JSONDecoder(parse_constant=refuse_constant)
     number, rest = 0, ""
-    with _opened(path) as file:
+    with _open_text(path) as file:
         while True:
             number += 1
             try:
@@ -90,7 +90,7 @@ def json_array(path: Path) -> Iterator[NumberedRow]:
                     return
                 value, rest = _decode_next(decoder, rest, file)
             except (ValueError, RecursionError) as error:
-                yield NumberedRow(number, _broken(error))
+                yield NumberedRow(number, _broken_json(error))
                 return
             lists = _lists_of_rows(value) if number == 1 else {}
             if lists:
@@ -127,7 +127,7 @@ def comma_separated(path: Path, delimiter: str = "") -> Iterator[NumberedRow]:
     """
     # A cell may hold a picture.
     csv.field_size_limit(MAX_CELL_CHARACTERS)
-    with _opened(path, newline="") as file:
+    with _open_text(path, newline="") as file:
         lines = plain_lines(file)
         reader = csv.DictReader(lines, delimiter=delimiter or ",")
         try:
@@ -152,7 +152,7 @@ def rows_under(key: str) -> RowsOfFile:
     """
 
     def rows(path: Path) -> Iterator[NumberedRow]:
-        with _opened(path) as file:
+        with _open_text(path) as file:
             reader = JsonReader(file)
             number = 0
             try:
@@ -162,7 +162,7 @@ def rows_under(key: str) -> RowsOfFile:
                         yield NumberedRow(number, _as_row(value))
                     return
             except (ValueError, RecursionError) as error:
-                yield NumberedRow(number + 1, _broken(error))
+                yield NumberedRow(number + 1, _broken_json(error))
                 return
             yield NumberedRow(1, RowError(key, "is missing in the file, or no list"))
 
@@ -171,7 +171,7 @@ def rows_under(key: str) -> RowsOfFile:
 
 def rows_by_id(path: Path) -> Iterator[NumberedRow]:
     """The values of an object whose keys are ids, each with its id as ``pid``."""
-    with _opened(path) as file:
+    with _open_text(path) as file:
         reader = JsonReader(file)
         number = 0
         try:
@@ -180,7 +180,7 @@ def rows_by_id(path: Path) -> Iterator[NumberedRow]:
                 row = _as_row(reader.value())
                 yield NumberedRow(number, row if isinstance(row, RowError) else {ID_KEY: name, **row})
         except (ValueError, RecursionError) as error:
-            yield NumberedRow(number + 1, _broken(error))
+            yield NumberedRow(number + 1, _broken_json(error))
 
 
 def one_row(path: Path) -> Iterator[NumberedRow]:
@@ -188,7 +188,7 @@ def one_row(path: Path) -> Iterator[NumberedRow]:
     try:
         row = _as_row(json.loads(plain_text(path, "utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
-        row = _broken(error)
+        row = _broken_json(error)
     yield NumberedRow(1, row if isinstance(row, RowError) else {ID_KEY: path.parent.name, **row})
 
 
@@ -242,7 +242,7 @@ def _goes_to_list(reader: JsonReader, key: str) -> bool:
     return False
 
 
-def _broken(error: Exception) -> RowError:
+def _broken_json(error: Exception) -> RowError:
     return RowError("", f"is not JSON ({error}); nothing after it can be read")
 
 

@@ -175,9 +175,9 @@ class VideoReader:
     def _file(self, video: RowVideo, sampling: FrameSampling, where: str) -> ReadVideo:
         file = self._source(video.file, video.key)
         if isinstance(file, bytes):
-            return self._decoded(file, video.key, where, sampling)
+            return self._decode(file, video.key, where, sampling)
         if (file, sampling) not in self._known:
-            self._known[file, sampling] = self._decoded(file, video.key, str(file), sampling)
+            self._known[file, sampling] = self._decode(file, video.key, str(file), sampling)
         return self._known[file, sampling]
 
     def _source(self, value: RowValue, key: str) -> Path | bytes:
@@ -193,7 +193,7 @@ class VideoReader:
         held = f"an object with the keys {', '.join(sorted(value))}" if isinstance(value, dict) else kind_of(value)
         raise RowError(key, f'must be the path of a video, bytes, or {{"video": ..., "fps": ...}}, not {held}')
 
-    def _decoded(self, source: Path | bytes, key: str, where: str, sampling: FrameSampling) -> ReadVideo:
+    def _decode(self, source: Path | bytes, key: str, where: str, sampling: FrameSampling) -> ReadVideo:
         try:
             frames = [(self._media.add(one.image), one.time_s) for one in video_frames(source, where, sampling)]
         except MediaError as error:

@@ -22,7 +22,7 @@ from saccade.evaluation.benchmarks.benchmark import (
 )
 from saccade.evaluation.statistics import clustered_mean, wilson_interval
 from saccade.rewards.judges.addressing import Runs, addresses_judge
-from saccade.rewards.judges.llm_judge import spoken
+from saccade.rewards.judges.llm_judge import without_thinking
 from saccade.seeding import seed_for
 from saccade.types import Json, Message
 
@@ -143,7 +143,7 @@ async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatMod
                     raise
                 return NO_VERDICT
             turn += 1
-            said = spoken(texts[0])
+            said = without_thinking(texts[0])
             if reading.in_form is None or reading.in_form(said):
                 break
         else:

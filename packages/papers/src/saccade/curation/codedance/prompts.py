@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from saccade.curation.codedance.settings import Kind
 from saccade.geometry import Box
-from saccade.rewards.judges.llm_judge import spoken
+from saccade.rewards.judges.llm_judge import without_thinking
 from saccade.tasks.rows.fields import as_number
 from saccade.types import Answer, ImageRef, Json, Message, Target, Task, ToolCall, Turn
 
@@ -180,7 +180,7 @@ _MARKS = " \t\r\n*_`\"'“”.!"
 
 def read_verdict(reply: str, *, good: str, bad: str) -> bool | None:
     """True for the word ``good`` alone, False for ``bad`` alone, in any case and marks; None for anything else."""
-    word = spoken(reply).strip(_MARKS).casefold()
+    word = without_thinking(reply).strip(_MARKS).casefold()
     return {good.casefold(): True, bad.casefold(): False}.get(word)
 
 
@@ -190,7 +190,7 @@ def read_boxes(reply: str, image: ImageRef) -> tuple[Target, ...] | None:
     The list may stand in a fence. One box that is empty, inverted or outside of the image spoils the list, for then the
     model counts in another frame.
     """
-    text = spoken(reply)
+    text = without_thinking(reply)
     fenced = _FENCED.match(text)
     try:
         value: Json = json.loads(fenced.group(1) if fenced else text)

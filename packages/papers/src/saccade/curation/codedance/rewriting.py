@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.markup import find_fences
-from saccade.rewards.judges.llm_judge import spoken
+from saccade.rewards.judges.llm_judge import without_thinking
 from saccade.types import Answer, Example, ExpertTurn, Task, ToolCall
 
 MAX_REWRITTEN_CHARS = 1 << 18
@@ -38,7 +38,7 @@ def read_rewritten(text: str) -> Rewritten | str:
     if len(text) > MAX_REWRITTEN_CHARS:
         return f"it is longer than {MAX_REWRITTEN_CHARS} characters"
     # Thoughts of a reasoning model go; a solution that is wrapped in <think> as a whole stays.
-    text = _LINE_END.sub("\n", text if "<code>" in text.partition("</think>")[0] else spoken(text))
+    text = _LINE_END.sub("\n", text if "<code>" in text.partition("</think>")[0] else without_thinking(text))
     turns: list[ExpertTurn] = []
     claims: list[str] = []
     words, code, opened, start = "", "", "", 0

@@ -13,7 +13,7 @@ from saccade.curation.playing import as_example, demonstration_fault, final_answ
 from saccade.envs.environment import ExpertEnvironment
 from saccade.errors import UserError
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rewards.judges.llm_judge import spoken
+from saccade.rewards.judges.llm_judge import without_thinking
 from saccade.rewards.tool_use import call_outcome
 from saccade.rollout.conversation import play
 from saccade.rollout.trajectory import RunBlocking
@@ -99,7 +99,7 @@ class Solver:
             [reply] = await self.teacher(
                 prompts.step_by_step(task), temperature=temperature, samples=1, seed=seed_for(seed, "chain")
             )
-            chain = spoken(reply)
+            chain = without_thinking(reply)
         answer = answer_of(chain)
         # Solutions from a data set often name their answer without tags.
         if not answer_is_right(task, answer) and (given is None or answer is not None):

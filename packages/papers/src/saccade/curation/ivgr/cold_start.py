@@ -128,7 +128,7 @@ def read_cold_start(
             if key in first_seen:
                 raise RowError("", f"repeats the example of {first_seen[key]}")
         except RowError as error:
-            bad.append(read.refused(error))
+            bad.append(read.bad_row(error))
         else:
             first_seen[key] = f"{read.file}, row {read.number}"
             examples.append(one)

@@ -30,7 +30,7 @@ from typing import Literal
 from saccade.errors import UserError
 from saccade.protocols.linguistic_tools import MAX_TEXT_CHARS, LinguisticTool, LinguisticToolbox
 from saccade.protocols.tool_tags import ChainCall, find_calls, written_tool
-from saccade.rewards.judges.llm_judge import spoken
+from saccade.rewards.judges.llm_judge import without_thinking
 
 DEFINE, END = "DEFINE_TOOL", "END_OF_TOOLS"
 MAX_REPLY_CHARS = 1 << 15
@@ -70,7 +70,7 @@ def read_reply(text: str, pool: LinguisticToolbox) -> ReadReply:
     """A curator's reply to one trajectory, given the pool before it, by the table above; never raises."""
     # What a server may send and no file can hold becomes question marks.
     whole = text[: 2 * MAX_REPLY_CHARS].encode(errors="replace").decode()
-    said = spoken(whole)[:MAX_REPLY_CHARS]
+    said = without_thinking(whole)[:MAX_REPLY_CHARS]
     end = _END.search(said)
     if end is None:
         return ReadReply(is_complete=False)

@@ -14,7 +14,7 @@ from saccade.media.decode import ImageLimits, MediaError
 from saccade.media.encode import png_bytes
 from saccade.media.store import MediaStore
 from saccade.plain_files import open_plain
-from saccade.tools.arguments import shown
+from saccade.tools.arguments import json_excerpt
 from saccade.types import ImageRef, Json
 
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -63,7 +63,7 @@ class ReceivedImages:
     def add_to(self, media: MediaStore, value: Json) -> ImageRef:
         """The picture that an argument names, put into the store of a call; ``ToolError`` when there is none."""
         if not isinstance(value, str):
-            raise ToolError(f"the argument image is {shown(value)}, but it must be {self.forms}")
+            raise ToolError(f"the argument image is {json_excerpt(value)}, but it must be {self.forms}")
         return self.add_encoded(media, self._encoded(value))
 
     def add_encoded(self, media: MediaStore, raw: bytes) -> ImageRef:
@@ -92,7 +92,7 @@ class ReceivedImages:
         if HASH.fullmatch(text):
             return self._by_hash(text)
         if not self._folders or text.startswith("data:"):
-            raise ToolError(f"the argument image is {shown(text)}, but it must be {self.forms}")
+            raise ToolError(f"the argument image is {json_excerpt(text)}, but it must be {self.forms}")
         return self._from_path(text.removeprefix("file://"))
 
     def _from_base64(self, text: str) -> bytes:
@@ -116,15 +116,15 @@ class ReceivedImages:
         try:
             path = Path(text).resolve()
         except (OSError, ValueError) as error:
-            raise ToolError(f"the argument image is {shown(text)}, which is no path ({error})") from error
+            raise ToolError(f"the argument image is {json_excerpt(text)}, which is no path ({error})") from error
         if not any(path.is_relative_to(folder) for folder in self._folders):
             names = ", ".join(str(folder) for folder in self._folders)
-            raise ToolError(f"the argument image is {shown(text)}, but paths must lie in {names}")
+            raise ToolError(f"the argument image is {json_excerpt(text)}, but paths must lie in {names}")
         try:
             with open_plain(path) as file:
                 return file.read(self._limits.max_bytes + 1)
         except OSError as error:
-            raise ToolError(f"the picture {shown(text)} cannot be read: {error.strerror}") from error
+            raise ToolError(f"the picture {json_excerpt(text)} cannot be read: {error.strerror}") from error
 
     def _keep(self, key: str, raw: bytes) -> None:
         with self._lock:

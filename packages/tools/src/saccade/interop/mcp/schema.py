@@ -15,7 +15,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from saccade.errors import ToolError, UserError, nearest
-from saccade.tools.arguments import shown
+from saccade.tools.arguments import json_excerpt
 from saccade.tools.schema import Parameter, ParameterKind
 from saccade.types import Json, ToolSpec
 
@@ -111,7 +111,7 @@ class ArgumentChecks:
 
 def shown_name(name: str) -> str:
     """The name as it stands, or cut and quoted where it is no identifier or too long."""
-    return name if name.isidentifier() and len(name) <= 60 else shown(name)
+    return name if name.isidentifier() and len(name) <= 60 else json_excerpt(name)
 
 
 def _told(error: ValidationError) -> str:
@@ -126,7 +126,9 @@ def _told(error: ValidationError) -> str:
             unknown = next((name for name in error.instance if name not in known), "?")
             guess = nearest(unknown, known)
             names = f"the arguments are {', '.join(known)}" if known else "there are none"
-            return f"there is no argument {shown(unknown)}; {names}" + (f"; did you mean {guess}?" if guess else "")
+            return f"there is no argument {json_excerpt(unknown)}; {names}" + (
+                f"; did you mean {guess}?" if guess else ""
+            )
         case "type":
             kinds = [value] if isinstance(value, str) else value
             wanted = " or ".join(_WORDS.get(kind, str(kind)) for kind in kinds)
@@ -138,7 +140,7 @@ def _told(error: ValidationError) -> str:
             wanted = json.dumps(value)[:200]
         case _:
             wanted = f"such that {error.validator} is {json.dumps(value)[:200]}"
-    return f"the argument {where or 'object'} is {shown(error.instance)}, but it must be {wanted}"
+    return f"the argument {where or 'object'} is {json_excerpt(error.instance)}, but it must be {wanted}"
 
 
 def _where(error: ValidationError) -> str:

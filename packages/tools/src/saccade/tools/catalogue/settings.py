@@ -26,7 +26,7 @@ from saccade.chat.chat_model import API_KEY_VARIABLE
 from saccade.errors import UserError, install_command
 from saccade.parsing import toml_table
 from saccade.plain_files import plain_text
-from saccade.tools.reaches import Reach, ReachError, is_harmless, option_reach, placed
+from saccade.tools.reaches import Reach, ReachError, is_harmless, option_reach, placed_path
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
 
@@ -155,7 +155,7 @@ class Options:
 
     def path(self, name: str, default: str | None = None, *, example: str = "...") -> Path:
         """Relative ones start at the configuration's folder, ``~`` is the user's."""
-        path = placed(self._folder, self.text(name, default, example=example))
+        path = placed_path(self._folder, self.text(name, default, example=example))
         self._check_allowed(Reach(kind="path", value=str(path)))
         return path
 
