@@ -128,13 +128,13 @@ def draw_problem(rng: Generator, difficulty: float = 1.0, kind: str | None = Non
             border_px=BORDER_PX,
             size_px=float(rng.uniform(170, SIZE_PX)),
         )
-        problem = _drawn(rng, chosen, in_frame(sketch, spots), spots)
+        problem = _draw_problem(rng, chosen, in_frame(sketch, spots), spots)
         if problem is not None:
             return problem
     raise AssertionError(f"no room for a problem of the kind {chosen} ({draft.__name__})")
 
 
-def _drawn(rng: Generator, kind: str, sketch: Sketch, spots: Mapping[str, Point]) -> GeometryProblem | None:
+def _draw_problem(rng: Generator, kind: str, sketch: Sketch, spots: Mapping[str, Point]) -> GeometryProblem | None:
     """The problem with its labels; None where they do not fit."""
     if not _is_roomy(sketch, spots):
         return None

@@ -56,7 +56,7 @@ class Sketch:
     @property
     def shown(self) -> tuple[str, ...]:
         """The diagram in logic forms."""
-        return tuple(_shown(self))
+        return tuple(_visible_statements(self))
 
     @property
     def logic_forms(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def in_frame(sketch: Sketch, spots: Mapping[str, Point]) -> Sketch:
     return replace(sketch, places={name: complex(at.x, -at.y) for name, at in spots.items()})
 
 
-def _shown(sketch: Sketch) -> Iterator[str]:
+def _visible_statements(sketch: Sketch) -> Iterator[str]:
     for line in sketch.lines:
         for before, here, after in zip(line, line[1:], line[2:]):
             yield f"PointLiesOnLine({here},Line({before},{after}))"

@@ -74,7 +74,7 @@ def render_pygal(state: SceneState, rng: Generator, levels: Levels) -> Rendering
         chart.x_labels = list(known.entries)
     for name, values in _series(known):
         chart.add(name, values)
-    root, names = _named(chart.render(is_unicode=True), known)
+    root, names = _svg_with_ids(chart.render(is_unicode=True), known)
     picture = drawn(root, names, faces=(face,))
     return Rendering(images=(picture.image,), regions=picture.regions)
 
@@ -107,7 +107,7 @@ def _series(state: QuantityState) -> list[tuple[str, float | list[float]]]:
     return [(measure.name, list(measure.values)) for measure in state.measures]
 
 
-def _named(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG without what only a mouse shows, with ids on the pieces of elements; and the elements by these ids."""
     root = ElementTree.fromstring(svg.partition("?>")[2] if svg.startswith("<?xml") else svg)
     root.set("width", str(state.width))

@@ -43,7 +43,7 @@ def render_vega(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     }
     if known.title:
         spec["title"] = known.title
-    root, names = _named(vl_convert.vegalite_to_svg(spec), known)
+    root, names = _svg_with_ids(vl_convert.vegalite_to_svg(spec), known)
     picture = drawn(root, names, faces=(face,))
     regions = picture.regions
     if known.form in ("scatter", "bubble"):  # one mark shows all values of its entry
@@ -74,7 +74,7 @@ def _config(size: int, font: str) -> Spec:
     return {"font": font, "axis": axis, "legend": legend, "title": {"fontSize": size + 2, "limit": 0}}
 
 
-def _named(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG with an id on every piece of an element, and the elements by these ids."""
     root = ElementTree.fromstring(svg)
     names: dict[str, str] = {}

@@ -51,7 +51,7 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
         options.useBWAtomPalette()
     drawer.DrawMolecule(molecule)
     drawer.FinishDrawing()
-    root, names = _named(drawer.GetDrawingText())
+    root, names = _svg_with_ids(drawer.GetDrawingText())
     picture = drawn(root, names)
     corners = []
     seen = {one.element for one in picture.regions}
@@ -64,7 +64,7 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
     return Rendering(images=(picture.image,), regions=(*picture.regions, *corners))
 
 
-def _named(svg: str) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG with an id on every piece, and the elements by these ids."""
     root = ElementTree.fromstring(svg.partition("?>")[2])
     names: dict[str, str] = {}

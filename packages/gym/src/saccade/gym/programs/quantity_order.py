@@ -28,7 +28,7 @@ def _extreme(asking: Asking, place: int) -> ProgramQuestion | None:
     return told(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
 
 
-def _ranked(name: str, place: int, *wordings: str) -> Program:
+def _ranking_program(name: str, place: int, *wordings: str) -> Program:
     """A program that asks for the entry of this place in the ranking."""
 
     def solve(state: SceneState, words: Mapping[str, str]) -> str:
@@ -121,25 +121,25 @@ def _solve_between(state: SceneState, words: Mapping[str, str]) -> str:
     return str(sum(min(ends) < value < max(ends) for value in column.values()))
 
 
-HIGHEST = _ranked(
+HIGHEST = _ranking_program(
     "highest",
     0,
     "Which {noun} has the highest value{series}?",
     "Name the {noun} with the largest value{series}.",
 )
-LOWEST = _ranked(
+LOWEST = _ranking_program(
     "lowest",
     -1,
     "Which {noun} has the lowest value{series}?",
     "Name the {noun} with the smallest value{series}.",
 )
-SECOND = _ranked(
+SECOND = _ranking_program(
     "second_highest",
     1,
     "Which {noun} comes second by value{series}?",
     "Which {noun} has the second highest value{series}?",
 )
-THIRD = _ranked(
+THIRD = _ranking_program(
     "third_highest",
     2,
     "Which {noun} has the third highest value{series}?",

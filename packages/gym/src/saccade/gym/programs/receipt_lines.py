@@ -18,7 +18,7 @@ def _line(key: str, kind: AnswerKind = "exact") -> Callable[[Asking], ProgramQue
     return ask
 
 
-def _printed(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
+def _printer_of(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
     return lambda state, words: as_state(state, QuantityState).printed[key]
 
 
@@ -52,37 +52,37 @@ RECEIPT_PROGRAMS = (
         name="total_paid",
         wordings=("What is the total of the receipt?", "How much was to pay in all?"),
         ask=_line("Total", "number"),
-        solve=_printed("Total"),
+        solve=_printer_of("Total"),
     ),
     Program(
         name="change",
         wordings=("How much change was given?", "What amount came back as change?"),
         ask=_line("Change", "number"),
-        solve=_printed("Change"),
+        solve=_printer_of("Change"),
     ),
     Program(
         name="date",
         wordings=("What is the date of the receipt, as it is printed?", "On which date was this bought?"),
         ask=_line("Date"),
-        solve=_printed("Date"),
+        solve=_printer_of("Date"),
     ),
     Program(
         name="time",
         wordings=("At what time was the receipt printed?", "Read the time on the receipt."),
         ask=_line("Time"),
-        solve=_printed("Time"),
+        solve=_printer_of("Time"),
     ),
     Program(
         name="receipt_number",
         wordings=("What is the number of the receipt?", "Read the receipt's number."),
         ask=_line("Receipt"),
-        solve=_printed("Receipt"),
+        solve=_printer_of("Receipt"),
     ),
     Program(
         name="till_number",
         wordings=("At which till was it paid?", "What is the number of the till?"),
         ask=_line("Till", "integer"),
-        solve=_printed("Till"),
+        solve=_printer_of("Till"),
     ),
     _without_item,
     _dearer_items,

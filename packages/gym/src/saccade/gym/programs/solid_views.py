@@ -19,7 +19,7 @@ from saccade.gym.state import as_state
 SIDES = ("left", "right")
 
 
-def _turned(asking: Asking) -> int:
+def _camera_turn_degrees(asking: Asking) -> int:
     """By how many degrees the camera went round from the first view to the second, from -180 to 180."""
     first, second = as_state(asking.state, SolidsState).viewpoints[:2]
     return round((second.azimuth - first.azimuth + 180) % 360 - 180)
@@ -31,7 +31,7 @@ def _turned(asking: Asking) -> int:
 )
 def _camera_side(asking: Asking) -> ProgramQuestion | None:
     # The camera goes round clockwise, seen from above, as the azimuth grows: that is to its own left.
-    side = SIDES[0] if _turned(asking) > 0 else SIDES[1]
+    side = SIDES[0] if _camera_turn_degrees(asking) > 0 else SIDES[1]
     return told_of(side, visible(asking)[:3], kind="choice", choices=SIDES)
 
 

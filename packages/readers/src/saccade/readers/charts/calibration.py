@@ -226,14 +226,14 @@ def _ink(box: Box, pixels: Pixels) -> Box:
 
 def _consensus(ticks: list[Tick], direction: Direction, least_ticks: int) -> Scale | None:
     """The scale that most labels agree on; a logarithmic one only where it fits more of them."""
-    even = _fitted(ticks, direction, least_ticks, is_log=False)
+    even = _scale_through(ticks, direction, least_ticks, is_log=False)
     if len(ticks) < 3 or not all(tick.value > 0 for tick in ticks):
         return even
-    log = _fitted(ticks, direction, max(3, least_ticks), is_log=True)
+    log = _scale_through(ticks, direction, max(3, least_ticks), is_log=True)
     return log if log is not None and (even is None or len(log.ticks) > len(even.ticks)) else even
 
 
-def _fitted(ticks: list[Tick], direction: Direction, least_ticks: int, *, is_log: bool) -> Scale | None:
+def _scale_through(ticks: list[Tick], direction: Direction, least_ticks: int, *, is_log: bool) -> Scale | None:
     """The line through two labels that most labels lie on, then the least squares line through those."""
     values = [math.log10(tick.value) if is_log else tick.value for tick in ticks]
     best: list[int] = []

@@ -76,11 +76,11 @@ def caption_of(chart: Chart) -> str:
     kind = f"{chart.name} chart" if chart.kind != "table" else "table"
     article = "An" if kind[0] in "aeiou" else "A"
     title = f' titled "{chart.title}"' if chart.title else ""
-    names = _listed([series.name for series in chart.series])
+    names = _names_text([series.name for series in chart.series])
     if chart.kind == "scatter":
         count = sum(len(series.values) for series in chart.series)
         return f"{article} {kind}{title} with {count} points in {len(chart.series)} series ({names})."
-    over = f"{len(chart.categories)} categories ({_listed(chart.categories)})"
+    over = f"{len(chart.categories)} categories ({_names_text(chart.categories)})"
     series = f" for {len(chart.series)} series ({names})" if len(chart.series) > 1 else ""
     cells = cells_of(chart)
     if not cells:
@@ -168,7 +168,7 @@ def _colour_row(name: str, colour: tuple[int, int, int]) -> dict[str, Json]:
     return {"name": name, "colour": hex_of(colour), "colour_name": colour_name(colour), "rgb": list(colour)}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more
 

@@ -215,12 +215,12 @@ def points_text(places: Places) -> str:
 
 def _filled_in(node: Call, diagram: Diagram, words: Words) -> Call:
     """The node with the circle that ``$`` stands for, and with three points for angles named by their corner."""
-    filled = _replaced(node, diagram, words)
+    filled = _full_form(node, diagram, words)
     assert isinstance(filled, Call)
     return filled
 
 
-def _replaced(node: Node, diagram: Diagram, words: Words) -> Node:
+def _full_form(node: Node, diagram: Diagram, words: Words) -> Node:
     match node:
         case Call("Circle", (Name("$"),)) if len(diagram.circles) == 1:
             return Call("Circle", (Name(diagram.circles[0].centre),), node.at)
@@ -228,9 +228,9 @@ def _replaced(node: Node, diagram: Diagram, words: Words) -> Node:
             arms = _arms(vertex, diagram, words)
             return Call("Angle", (Name(arms[0]), Name(vertex), Name(arms[1])), node.at) if arms else node
         case Call(name, args):
-            return Call(name, tuple(_replaced(arg, diagram, words) for arg in args), node.at)
+            return Call(name, tuple(_full_form(arg, diagram, words) for arg in args), node.at)
         case Operation(sign, args):
-            return Operation(sign, tuple(_replaced(arg, diagram, words) for arg in args), node.at)
+            return Operation(sign, tuple(_full_form(arg, diagram, words) for arg in args), node.at)
     return node
 
 

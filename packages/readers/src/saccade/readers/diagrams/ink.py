@@ -88,7 +88,7 @@ def ink_of(image: Image.Image) -> Ink:
     mask = strength >= INK_SHARE
     if mask.mean() > 0.4:
         raise ToolError("the image is no line drawing: too much of it is covered; crop the diagram first")
-    return _parted(strength, mask, scale)
+    return _ink_in_parts(strength, mask, scale)
 
 
 def _grey(image: Image.Image) -> tuple[Grey, float]:
@@ -102,7 +102,7 @@ def _grey(image: Image.Image) -> tuple[Grey, float]:
     return np.asarray(picture, np.float32), scale
 
 
-def _parted(strength: Grey, mask: Mask, scale: float) -> Ink:
+def _ink_in_parts(strength: Grey, mask: Mask, scale: float) -> Ink:
     count, names, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
     if count - 1 > MAX_PARTS:
         raise ToolError(f"the image has {count - 1} separate pieces of ink; a diagram has at most {MAX_PARTS}")

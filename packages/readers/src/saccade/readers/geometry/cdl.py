@@ -245,7 +245,7 @@ def _word(node: Call, said: set[str]) -> Call | None:
         for turned in _rotations(node):
             binding: Binding = {}
             if matches(head, turned, binding) and all(_canonical(filled(one, binding)) in said for one in besides):
-                return Call(word.name, tuple(Name(_spelt(arg, binding)) for arg in word.args))
+                return Call(word.name, tuple(Name(_bound_name(arg, binding)) for arg in word.args))
     return None
 
 
@@ -265,7 +265,7 @@ def _rotations(node: Call) -> Iterator[Call]:
             yield turned
 
 
-def _spelt(arg: Node, binding: Binding) -> str:
+def _bound_name(arg: Node, binding: Binding) -> str:
     assert isinstance(arg, Name)
     return "".join(binding[letter] for letter in arg.text)
 

@@ -42,7 +42,9 @@ def extreme_of_reply(
     """The category or series whose total, mean, ... is extreme."""
 
     def reply(chart: Chart) -> Found:
-        rows = sorted(_measured(chart, dimension, selection, measure), key=lambda row: row[1], reverse=is_highest)
+        rows = sorted(
+            _measure_by_name(chart, dimension, selection, measure), key=lambda row: row[1], reverse=is_highest
+        )
         if len(rows) <= place:
             raise ToolError("there are too few values")
         for one, other in pairwise(rows[max(0, place - 1) : place + 2]):
@@ -172,7 +174,9 @@ def order_reply(selection: NamedParts, *, is_highest: bool, count: int | None = 
     return reply
 
 
-def _measured(chart: Chart, dimension: Dimension, selection: NamedParts, measure: str) -> list[tuple[str, float]]:
+def _measure_by_name(
+    chart: Chart, dimension: Dimension, selection: NamedParts, measure: str
+) -> list[tuple[str, float]]:
     rows: dict[str, list[float]] = {}
     for cell in selection.cells(chart):
         rows.setdefault(cell.category if dimension == "category" else cell.series.name, []).append(cell.value)

@@ -187,7 +187,7 @@ def tokens_of(chart: Chart, question: str) -> tuple[QuestionToken, ...]:
             tokens.append(meant.pop())
             place += length
             continue
-        token, length = _known(pieces, place, chart)
+        token, length = _token_at(pieces, place, chart)
         if token is not None:
             tokens.append(token)
         place += length
@@ -217,7 +217,7 @@ def _names(chart: Chart) -> Iterator[_Name]:
     for category in dict.fromkeys(chart.categories):
         yield _Name(_split(category), QuestionToken(category, category=category))
     taken = {_split(name) for name in (*chart.categories, *(series.name for series in named))}
-    for colour, token in _coloured(chart).items():
+    for colour, token in _things_by_colour(chart).items():
         if (colour,) not in taken:
             for noun in ("", "bar", "bars", "line", "slice", "segment", "one", "sector", "series"):
                 yield _Name(_split(f"{colour} {noun}"), token)
@@ -230,7 +230,7 @@ def _names(chart: Chart) -> Iterator[_Name]:
 _SINGLE = {words[0] for words in PHRASES if len(words) == 1}
 
 
-def _coloured(chart: Chart) -> dict[str, QuestionToken]:
+def _things_by_colour(chart: Chart) -> dict[str, QuestionToken]:
     """Things by the name of their colour, where no other has it."""
     found: dict[str, list[QuestionToken]] = {}
     for series in chart.series:
@@ -248,7 +248,7 @@ def _coloured(chart: Chart) -> dict[str, QuestionToken]:
     return single
 
 
-def _known(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken | None, int]:
+def _token_at(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken | None, int]:
     """The longest phrase of the vocabulary at a place, None for noise, and its length."""
     for length in range(min(LONGEST, len(pieces) - place), 0, -1):
         words = tuple(pieces[place : place + length])
