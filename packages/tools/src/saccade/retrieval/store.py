@@ -125,15 +125,15 @@ class PageStore:
 def _living(entries: Sequence[IndexEntry]) -> list[int]:
     """Places, among the entries with rows, of the pages that were not replaced."""
     stored = [(place, entry) for place, entry in enumerate(entries) if entry.rows]
-    replaced = _replaced(entries)
+    replaced = _new_starts(entries)
     return [row for row, (place, entry) in enumerate(stored) if place >= replaced.get(entry.file, 0)]
 
 
 def _unreadable(entries: Sequence[IndexEntry]) -> list[IndexEntry]:
-    replaced = _replaced(entries)
+    replaced = _new_starts(entries)
     return [entry for place, entry in enumerate(entries) if entry.error and place >= replaced.get(entry.file, 0)]
 
 
-def _replaced(entries: Sequence[IndexEntry]) -> dict[str, int]:
+def _new_starts(entries: Sequence[IndexEntry]) -> dict[str, int]:
     """Where what an index has of a file begins anew."""
     return {entry.file: place for place, entry in enumerate(entries) if entry.is_replaced}

@@ -105,12 +105,12 @@ class ModelChartTeller:
     model: ChartModel
 
     def caption(self, image: Image.Image) -> str:
-        return self._told(ChartRequest(image=image, task="caption"))
+        return self._tell(ChartRequest(image=image, task="caption"))
 
     def answer(self, image: Image.Image, question: str) -> str:
-        return self._told(ChartRequest(image=image, task="answer", question=question))
+        return self._tell(ChartRequest(image=image, task="answer", question=question))
 
-    def _told(self, request: ChartRequest) -> str:
+    def _tell(self, request: ChartRequest) -> str:
         (text,) = self.model.tell_batch([request])
         if not text:
             raise ToolError("the model behind this tool said nothing; use another tool")
