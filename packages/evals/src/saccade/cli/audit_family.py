@@ -75,7 +75,7 @@ def audit_family(
         return
     known = GoldenHashes.read(golden or SHIPPED)
     settings = AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks)
-    audits = _audited(families, settings, known, pages, keep)
+    audits = _audit_families(families, settings, known, pages, keep)
     if as_json:
         click.echo(strict_json([plain_json(audit) for audit in audits], indent=1))
     else:
@@ -92,7 +92,7 @@ def audit_family(
         click.get_current_context().exit(1)
 
 
-def _audited(
+def _audit_families(
     families: list[str], settings: "AuditSettings", golden: "GoldenHashes", pages: Path | None, folder: Path | None
 ) -> "list[FamilyAudit]":
     from saccade.evaluation.audit import kept

@@ -30,17 +30,17 @@ def example_sections(evidence: Evidence, album: Album, addresses: Mapping[int, s
                 example_view(attempt, album, evidence.why, addresses.get(id(attempt), "")) for attempt in attempts
             ),
         )
-        for title, subtitle, attempts in _chosen(evidence)
+        for title, subtitle, attempts in _chosen_sections(evidence)
         if attempts
     ]
 
 
 def shown_attempts(evidence: Evidence) -> list[Attempt]:
     """All trajectories that the report shows."""
-    return [attempt for _, _, attempts in _chosen(evidence) for attempt in attempts]
+    return [attempt for _, _, attempts in _chosen_sections(evidence) for attempt in attempts]
 
 
-def _chosen(evidence: Evidence) -> Iterator[tuple[str, str, list[Attempt]]]:
+def _chosen_sections(evidence: Evidence) -> Iterator[tuple[str, str, list[Attempt]]]:
     """Title, subtitle and trajectories of each section."""
     for index, evaluation in enumerate(evidence.evaluations):
         # The first is set against the second and the others against the first, so that the same questions show up.

@@ -181,11 +181,11 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...], beside
         cut_off=f"{summary.unfinished.cut_off:,}",
         unfinished=summary.unfinished.describe(),
         comparisons=comparisons,
-        asked=_asked(evaluation),
+        asked=_way_text(evaluation),
     )
 
 
-def _asked(evaluation: Evaluation) -> str:
+def _way_text(evaluation: Evaluation) -> str:
     """``code with execute_python_code, 10 turns``, and the views that it saw; nothing where it was not recorded."""
     asked = evaluation.asked
     if asked is None:

@@ -64,7 +64,7 @@ def answered(run: Run, name: str) -> Answered:
 
 def evaluations_compared(before: Answered, after: Answered) -> list[Json]:
     """The four fields, McNemar's exact test, families, and every question that changed sides, lost ones first."""
-    shared = _shared(before, after)
+    shared = _shared_questions(before, after)
     families: dict[str, list[str]] = {}
     for question in shared:
         families.setdefault(_family(before, question), []).append(question)
@@ -97,7 +97,7 @@ def evaluations_chosen(runs: Sequence[Run], a: str, b: str) -> dict[str, Json]:
     return {"page": evaluations_page(options, a, b, evaluations_compared(*sides) if sides else ())}
 
 
-def _shared(before: Answered, after: Answered) -> list[str]:
+def _shared_questions(before: Answered, after: Answered) -> list[str]:
     return [question for question in before.right if question in after.right]
 
 
@@ -119,7 +119,7 @@ def _family(one: Answered, question: str) -> str:
 
 def _difference(before: Answered, after: Answered) -> ClusteredMean | None:
     """Of the shares of both; None without a question in common."""
-    shared = _shared(before, after)
+    shared = _shared_questions(before, after)
     changes = [after.right[one] - before.right[one] for one in shared]
     return clustered_mean(changes, [before.clusters[one] for one in shared], is_share=False) if shared else None
 
@@ -166,5 +166,5 @@ def _from_the_first(
     for at in [at for at, cell in enumerate(cells) if at and cell and cells[0]]:
         first, other = answered(runs[0], name), answered(runs[at], name)
         if (told := _difference(first, other)) is not None:
-            found.append((at, told, _exact(_fields(first, other, _shared(first, other)))))
+            found.append((at, told, _exact(_fields(first, other, _shared_questions(first, other)))))
     return found

@@ -118,7 +118,7 @@ def curves_json(
 
 
 def _stage_json(stage: StageCurves, samples: dict[int, int]) -> Json:
-    kept = _kept(stage)
+    kept = _records_to_send(stage)
     tokens = stage.metrics.get(metric.FORWARDED_TOKENS) or stage.metrics.get(metric.ACTION_TOKENS) or []
     hours = [None if wall is None else wall / 3600 for wall in stage.metrics.get(metric.WALL_S, [])]
     played = [samples.get(step) for step in stage.steps] if samples else []
@@ -161,7 +161,7 @@ def _summed(values: Sequence[float | None]) -> list[Json]:
     return sums
 
 
-def _kept(stage: StageCurves) -> list[int]:
+def _records_to_send(stage: StageCurves) -> list[int]:
     """Records that are sent: all of few, else of each bin the first and the extremes of the main metric."""
     count = len(stage.steps)
     if count <= MAX_POINTS:

@@ -33,7 +33,7 @@ def _with_question(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {**fields, "question": fields.get("question") or fields.get("input_prompt", "")}
 
 
-def _counted(row: Row) -> Row:
+def _count_row(row: Row) -> Row:
     return {**row, "answer": row.get("number", row.get("answer"))}
 
 
@@ -85,7 +85,7 @@ COUNTBENCH = Benchmark(
     layout=FileLayout(
         releases=(Release(file="CountBenchQA.tsv", md5="fc73c8d4ffa665431448753f094d56ff"),),
         hub="vikhyatk/CountBenchQA",
-        from_hub=_counted,
+        from_hub=_count_row,
     ),
     size=491,
     prompt=count_prompt,
@@ -100,7 +100,7 @@ COUNTBENCH = Benchmark(
 PIXMO_COUNT = Benchmark(
     name="pixmo-count",
     title="PixMo-Count",
-    layout=FileLayout(hub="kcz358/pixmo-count", from_hub=_counted),
+    layout=FileLayout(hub="kcz358/pixmo-count", from_hub=_count_row),
     size=540,
     prompt=question_prompt,
     cluster=same_pictures,
