@@ -77,7 +77,7 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
     """The question as an expert of this habit answers it; one whose page was not brought can only guess."""
     images = [asked.image_of(one) for one in asked.sought]
     if habit == "guess" or None in images:
-        return _guessed(asked, chance)
+        return _guess(asked, chance)
     numbers = [image for image in images if image is not None]
     sentences = [
         sentence
@@ -98,7 +98,7 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
         )
     ]
     seen = [] if habit == "idle" else [f"{head} {word}" for word, head in zip(_NUMBERS, _heads(asked))]
-    return _answered(asked, numbers, sentences, asked.task.answer, seen)
+    return _answer_turn(asked, numbers, sentences, asked.task.answer, seen)
 
 
 def in_tools(example: Example) -> Example:
@@ -110,17 +110,17 @@ def in_tools(example: Example) -> Example:
     return replace(example, turns=tuple(turns))
 
 
-def _guessed(asked: AskedPages, chance: Generator) -> Example:
+def _guess(asked: AskedPages, chance: Generator) -> Example:
     marks = [list(MARKS)[int(chance.integers(len(MARKS)))] for _ in asked.sought]
     image = int(chance.integers(len(asked.shown))) + 1
-    return _answered(asked, [image], [said("guess_mark", image, mark) for mark in marks], " and ".join(marks))
+    return _answer_turn(asked, [image], [said("guess_mark", image, mark) for mark in marks], " and ".join(marks))
 
 
 def _heads(asked: AskedPages) -> list[str]:
     return [" ".join(asked.document.pages[page].head) for page in asked.shown]
 
 
-def _answered(
+def _answer_turn(
     asked: AskedPages, images: Sequence[int], sentences: Sequence[str], answer: str, seen: Sequence[str] = ()
 ) -> Example:
     """A turn that thinks of what each image is, as far as it was ``seen``, and ends its thought with ``images``."""
@@ -153,11 +153,11 @@ def sentence_calls(reasoning: str) -> list[ChainCall]:
     return calls
 
 
-def _curated(trajectory: ReasonedTrajectory, pool: LinguisticToolbox) -> str:
+def _curator_reply(trajectory: ReasonedTrajectory, pool: LinguisticToolbox) -> str:
     calls = sentence_calls(trajectory.reasoning)
     new = dict.fromkeys(call.name for call in calls if call.name not in pool)
     return written_reply(calls, [TOOLS[name] for name in new])
 
 
-RULES = RuleCurator(_curated)
+RULES = RuleCurator(_curator_reply)
 """Stands for the policy as its own curator, which so small a model cannot be."""

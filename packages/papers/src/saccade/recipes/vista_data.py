@@ -31,8 +31,10 @@ def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) 
     if not names:
         training, held_out = split_held_out(read_own_tasks(data, context), settings.held_out_share, context)
         return TrainingSplit(training=training, held_out=held_out)
-    held_out = [task for name in names for task in _measured(name, data / name, settings, context)]
-    drawn = [task for name in names if DATA_SETS[name].train_size for task in _trained(name, data, settings, context)]
+    held_out = [task for name in names for task in _test_tasks(name, data / name, settings, context)]
+    drawn = [
+        task for name in names if DATA_SETS[name].train_size for task in _training_tasks(name, data, settings, context)
+    ]
     kept = drop_duplicates(drawn, held_out)
     logger.info("%s", kept.describe())
     if not kept.train or not held_out:
@@ -71,12 +73,12 @@ def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:
     return settings.data_sets or there
 
 
-def _trained(name: str, data: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
+def _training_tasks(name: str, data: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
     take = DATA_SETS[name].train_size if settings.take else None
     return _read(name, data / name, "train", take, settings, context)
 
 
-def _measured(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
+def _test_tasks(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
     """Tasks of the test, or of validation where there is no test with answers; none where there is neither."""
     for part in ("test", "validation"):
         try:

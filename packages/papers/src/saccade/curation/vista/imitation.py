@@ -147,7 +147,7 @@ class Imitation:
         """Works off what has no outcome yet, then writes the examples and the report. Raises as ``work_off`` does."""
         self.settings.check()
         by_id = {task.id: task for task in tasks}
-        await work_off(by_id, self._solved, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
+        await work_off(by_id, self._imitate, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         rows = [self._row(by_id[one.task_id], one, journal) for one in outcomes if one.turns]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -166,7 +166,7 @@ class Imitation:
         journal.write_report(report)
         return report
 
-    async def _solved(self, task: Task) -> Imitable:
+    async def _imitate(self, task: Task) -> Imitable:
         tries: list[Tried] = []
         for attempt in range(self.settings.attempts):
             env = self.make_env(seed_for(self.seed, "imitation", task.id, attempt))

@@ -82,10 +82,10 @@ class ModelRegions:
         asked = {request.key: request for request in requests}
         found: dict[tuple[str, str, str], Masks | MachineError] = {}
         for chunk in _chunks([*asked.values()], self.batch_size):
-            found |= dict(zip((one.key for one in chunk), self._found(chunk)))
+            found |= dict(zip((one.key for one in chunk), self._find_regions(chunk)))
         return [found[request.key] for request in requests]
 
-    def _found(self, requests: Sequence[RegionRequest]) -> list[Masks | MachineError]:
+    def _find_regions(self, requests: Sequence[RegionRequest]) -> list[Masks | MachineError]:
         prompts = self._prompts(requests)
         wanted = [
             (place, prompt)
@@ -117,13 +117,13 @@ class ModelRegions:
                 prompts[place] = MachineError(f"the picture of {request.label!r} cannot be read: {error}")
                 continue
             (pointed if request.finder == "pointer" else detected).append((place, image, label))
-        for place, one in self._detected(detected):
+        for place, one in self._detection_prompts(detected):
             prompts[place] = one
-        for place, one in self._pointed(pointed):
+        for place, one in self._pointing_prompts(pointed):
             prompts[place] = one
         return prompts
 
-    def _detected(
+    def _detection_prompts(
         self, asked: Sequence[tuple[int, Image.Image, str]]
     ) -> Iterator[tuple[int, list[SegmentationRequest] | MachineError]]:
         if not asked:
@@ -148,7 +148,7 @@ class ModelRegions:
             boxes = [box for one in best if (box := box_inside(one.box, image.size)) is not None]
             yield place, [SegmentationRequest(image=image, box=box) for box in boxes[: self.finding.max_things]]
 
-    def _pointed(
+    def _pointing_prompts(
         self, asked: Sequence[tuple[int, Image.Image, str]]
     ) -> Iterator[tuple[int, list[SegmentationRequest] | MachineError]]:
         if not asked:

@@ -145,11 +145,11 @@ class Verifier:
         }
         moments = await asyncio.gather(*(self._moments(task, one) for one in members)) if is_video else []
         return [
-            self._measured(task, one, (mentions, of), pictures, moments[index] if is_video else None)
+            self._measure(task, one, (mentions, of), pictures, moments[index] if is_video else None)
             for index, (one, mentions, of) in enumerate(zip(members, said, places))
         ]
 
-    def _measured(
+    def _measure(
         self,
         task: Task,
         member: Trajectory,
@@ -193,10 +193,10 @@ class Verifier:
         different = list(dict.fromkeys(said))
         if self.forms.distinct:
             different = [one for one in different if says_where(one, len(task.frame_times_s))]
-        found = await asyncio.gather(*(self._judged(task, *one) for one in different))
+        found = await asyncio.gather(*(self._judge_segment(task, *one) for one in different))
         return by_words(different, found) if self.forms.distinct else list(found)
 
-    async def _judged(self, task: Task, first: int | None, last: int | None, description: str) -> float | None:
+    async def _judge_segment(self, task: Task, first: int | None, last: int | None, description: str) -> float | None:
         if first is None or last is None:
             return 0.0
         if self.video is None:
@@ -214,7 +214,7 @@ class Verifier:
         """
         if self._score is None:
             raise UserError("reasoning is weighted, but the verifier has no teacher; give it one, or weight it 0")
-        asked = [self._asked(task, one) for one in members]
+        asked = [self._answer_requests(task, one) for one in members]
         every = [request for requests in asked for request in requests]
         found = iter(await answered(self._score, every, control_of_answer, nothing=IMPOSSIBLE))
         values: list[float | None] = []
@@ -235,7 +235,7 @@ class Verifier:
         except MachineError:
             return None
 
-    def _asked(self, task: Task, trajectory: Trajectory) -> list[AnswerRequest]:
+    def _answer_requests(self, task: Task, trajectory: Trajectory) -> list[AnswerRequest]:
         answer = trajectory.answer
         if answer is None or not answer.strip():
             return []
