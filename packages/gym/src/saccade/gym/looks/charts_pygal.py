@@ -14,7 +14,7 @@ from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.levels import Levels
 from saccade.gym.looks.fonts import FACES
-from saccade.gym.looks.svg import drawn
+from saccade.gym.looks.svg import draw_svg
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
@@ -75,7 +75,7 @@ def render_pygal(state: SceneState, rng: Generator, levels: Levels) -> Rendering
     for name, values in _series(known):
         chart.add(name, values)
     root, names = _svg_with_ids(chart.render(is_unicode=True), known)
-    picture = drawn(root, names, faces=(face,))
+    picture = draw_svg(root, names, faces=(face,))
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from saccade.geometry import Box
 from saccade.gym.grammars.molecules import SYMBOLS, MoleculeState, atom_id, bond_id
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import MODULES, drawn
+from saccade.gym.looks.svg import MODULES, draw_svg
 from saccade.gym.rendering import Renderer, Rendering, SeenRegion
 from saccade.gym.state import SceneState, as_state
 
@@ -52,7 +52,7 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
     drawer.DrawMolecule(molecule)
     drawer.FinishDrawing()
     root, names = _svg_with_ids(drawer.GetDrawingText())
-    picture = drawn(root, names)
+    picture = draw_svg(root, names)
     corners = []
     seen = {one.element for one in picture.regions}
     for one in atoms:

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from saccade.gym.grammars.scores import ScoreState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import MODULES, drawn
+from saccade.gym.looks.svg import MODULES, draw_svg
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -54,7 +54,7 @@ def render_score(state: SceneState, rng: Generator, levels: Levels, *, fonts: tu
     )
     maker.loadData(_mei(known))
     root, names = _svg_with_ids(maker.renderToSVG(1), known)
-    picture = drawn(root, names)
+    picture = draw_svg(root, names)
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 

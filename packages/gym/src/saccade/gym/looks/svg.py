@@ -70,7 +70,7 @@ class _Around:
     """Of the viewport, in its own units."""
 
 
-def drawn(
+def draw_svg(
     root: ElementTree.Element, names: Mapping[str, str], *, faces: Sequence[str] = ("sans",), image_index: int = 0
 ) -> DrawnSvg:
     """An SVG's picture and the regions of its elements; ``names`` are the elements by the ids of the SVG."""
@@ -136,7 +136,7 @@ class _SvgReader:
                 attributes=given,
             )
             chain = (*chain, styled)
-            own |= self._sheet.declared(chain)
+            own |= self._sheet.declarations_of(chain)
         if "style" in given:
             own |= declarations(given["style"])
         if own.get("display") == "none":

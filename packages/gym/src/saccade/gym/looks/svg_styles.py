@@ -84,7 +84,7 @@ class StyleSheet:
     _known: dict[tuple[_SeenPart, ...], Mapping[str, str]] = field(default_factory=dict, compare=False)
     """What was said of chains that no rule tells apart: most marks of a chart are such."""
 
-    def declared(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
+    def declarations_of(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
         """What the rules say of the last of a chain of elements, each inside the one before."""
         seen = tuple(self._as_seen_part(part) for part in chain)
         known = self._known.get(seen)

@@ -10,9 +10,9 @@ from saccade.gym.programs.quantity_words import (
     are_apart,
     column_of,
     quantities,
+    question_with,
     ranking,
     table_of,
-    told,
     two_entries,
 )
 from saccade.gym.state import SceneState
@@ -25,7 +25,7 @@ def _extreme(asking: Asking, place: int) -> ProgramQuestion | None:
     if order is None or len(order) <= abs(place) + (place > 0):
         return None
     index, rival = order[place], order[place - 1 if place else 1]
-    return told(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
+    return question_with(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
 
 
 def _ranking_program(name: str, place: int, *wordings: str) -> Program:
@@ -47,7 +47,9 @@ def _greater(asking: Asking) -> ProgramQuestion | None:
     winner, loser = (a, b) if measure.values[a] > measure.values[b] else (b, a)
     words = {"first": state.entries[a], "second": state.entries[b]}
     near, both = [state.entries[loser]], list(words.values())
-    return told(state, which, state.entries[winner], kind="choice", seen=[a, b], words=words, near=near, choices=both)
+    return question_with(
+        state, which, state.entries[winner], kind="choice", seen=[a, b], words=words, near=near, choices=both
+    )
 
 
 def _closest(asking: Asking) -> ProgramQuestion | None:
@@ -60,7 +62,7 @@ def _closest(asking: Asking) -> ProgramQuestion | None:
     best = gaps[0][1]
     words = {"name": state.entries[index]}
     near = [state.entries[gaps[1][1]]]
-    return told(state, which, state.entries[best], seen=[index, best], words=words, near=near)
+    return question_with(state, which, state.entries[best], seen=[index, best], words=words, near=near)
 
 
 def _middle(asking: Asking) -> ProgramQuestion | None:
@@ -69,14 +71,14 @@ def _middle(asking: Asking) -> ProgramQuestion | None:
     if order is None or len(order) % 2 == 0 or len(order) < 3:
         return None
     index = order[len(order) // 2]
-    return told(state, which, state.entries[index], seen=order, near=[state.entries[order[0]]])
+    return question_with(state, which, state.entries[index], seen=order, near=[state.entries[order[0]]])
 
 
 def _size(asking: Asking) -> ProgramQuestion | None:
     state = quantities(asking)
     count = len(state.entries)
     labels = [f"entry:{index}" for index in range(count)]
-    return told(state, 0, str(count), kind="integer", near=[str(count - 1), str(count + 1)], evidence=labels)
+    return question_with(state, 0, str(count), kind="integer", near=[str(count - 1), str(count + 1)], evidence=labels)
 
 
 def _between(asking: Asking) -> ProgramQuestion | None:
@@ -88,7 +90,7 @@ def _between(asking: Asking) -> ProgramQuestion | None:
     words = {"first": state.entries[order[a]], "second": state.entries[order[b]]}
     count = b - a - 1
     near = [str(count + 2), str(count + 1)]
-    return told(state, which, str(count), kind="integer", seen=order[a : b + 1], words=words, near=near)
+    return question_with(state, which, str(count), kind="integer", seen=order[a : b + 1], words=words, near=near)
 
 
 def _place(asking: Asking) -> ProgramQuestion | None:
@@ -99,14 +101,14 @@ def _place(asking: Asking) -> ProgramQuestion | None:
     at = int(asking.rng.integers(len(order)))
     words = {"name": state.entries[order[at]]}
     near = [str(len(order) - at), str(at + 2)]
-    return told(state, which, str(at + 1), kind="integer", seen=order[: at + 1], words=words, near=near)
+    return question_with(state, which, str(at + 1), kind="integer", seen=order[: at + 1], words=words, near=near)
 
 
 def _title(asking: Asking) -> ProgramQuestion | None:
     state = quantities(asking)
     if not state.title:
         return None
-    return told(state, 0, state.title, kind="text", evidence=["title"])
+    return question_with(state, 0, state.title, kind="text", evidence=["title"])
 
 
 def _solve_closest(state: SceneState, words: Mapping[str, str]) -> str:

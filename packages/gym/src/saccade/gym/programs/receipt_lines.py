@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
-from saccade.gym.programs.quantity_words import quantities, told
+from saccade.gym.programs.quantity_words import quantities, question_with
 from saccade.gym.state import SceneState, as_state
 from saccade.types import AnswerKind
 
@@ -13,7 +13,7 @@ def _line(key: str, kind: AnswerKind = "exact") -> Callable[[Asking], ProgramQue
     def ask(asking: Asking) -> ProgramQuestion | None:
         state = quantities(asking)
         others = [value for other, value in state.printed.items() if other != key]
-        return told(state, 0, state.printed[key], kind=kind, near=others[:3], evidence=[key])
+        return question_with(state, 0, state.printed[key], kind=kind, near=others[:3], evidence=[key])
 
     return ask
 
@@ -30,7 +30,7 @@ def _without_item(asking: Asking) -> ProgramQuestion | None:
     index = int(asking.rng.integers(len(values)))
     answer = f"{float(state.printed['Total']) - values[index]:.2f}"
     words = {"name": state.entries[index]}
-    return told(
+    return question_with(
         state, 0, answer, kind="number", seen=[index], words=words, near=[state.printed["Total"]], evidence=["Total"]
     )
 
@@ -44,7 +44,7 @@ def _dearer_items(asking: Asking) -> ProgramQuestion | None:
     seen = [index, *(i for i, price in enumerate(prices) if price > prices[index])]
     words = {"name": state.entries[index]}
     near = [str(count + 1), str(len(prices) - count)]
-    return told(state, 0, str(count), kind="integer", seen=seen, words=words, near=near)
+    return question_with(state, 0, str(count), kind="integer", seen=seen, words=words, near=near)
 
 
 RECEIPT_PROGRAMS = (

@@ -95,7 +95,7 @@ def in_full(statements: Sequence[Call]) -> list[Call]:
         return list(statements)
 
 
-def ordered(statement: Call, figures: Figures) -> list[Call]:
+def directed_parts(statement: Call, figures: Figures) -> list[Call]:
     """The statement in CDL's directions, in parts where CDL has no word for the whole.
 
     Raises ``AmbiguousDirectionError`` when the figures differ.
@@ -201,7 +201,7 @@ def words_in_cdl(statements: Sequence[Call], words: Words, places: Places) -> Cd
     left_out: list[str] = []
     for statement in every[len(every) - len(statements) :]:
         try:
-            found += ordered(statement, figures) if figures else [statement]
+            found += directed_parts(statement, figures) if figures else [statement]
         except AmbiguousDirectionError:
             left_out.append(f"{written(statement)}, whose direction is left open")
     cdl = cdl_of(found)

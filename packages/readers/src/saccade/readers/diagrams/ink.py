@@ -244,7 +244,7 @@ def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
         assert isinstance(default, ImageFont.FreeTypeFont)  # always, when a size is given
         for name in CHARACTERS:
             names.append(name)
-            pictures.append(square(printed(name, default, size, enlarged)).ravel())
+            pictures.append(square(printed_character(name, default, size, enlarged)).ravel())
     with np.load(TYPEFACES) as kept:
         names += [str(name) for name in kept["names"]]
         rows = kept["pictures"].reshape(len(kept["names"]), -1).astype(np.float32)
@@ -252,7 +252,7 @@ def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
     return tuple(names), np.stack(pictures), np.array([name in LOWER for name in names])
 
 
-def printed(name: str, font: ImageFont.FreeTypeFont, size: int, enlarged: float) -> Grey:
+def printed_character(name: str, font: ImageFont.FreeTypeFont, size: int, enlarged: float) -> Grey:
     """A character in a font of a size, perhaps enlarged, cut out."""
     canvas = Image.new("L", (3 * size, 3 * size))
     ImageDraw.Draw(canvas).text((size, size), name, fill=255, font=font)

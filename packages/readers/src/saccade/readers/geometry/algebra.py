@@ -45,7 +45,7 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def answered(task: str, text: str, unknowns: list[str]) -> dict[str, object]:
+def reply_to(task: str, text: str, unknowns: list[str]) -> dict[str, object]:
     """The reply to a request: ``text`` for people and ``values``, or ``error``."""
     nodes = parse_equations(text)
     if sum(1 for node in nodes for _ in walk(node)) > MAX_NODES:
@@ -174,7 +174,7 @@ def _limit_resources() -> None:
 def _reply(line: str) -> Mapping[str, object]:
     try:
         request = json.loads(line)
-        return answered(request["task"], request["text"], request["unknowns"])
+        return reply_to(request["task"], request["text"], request["unknowns"])
     except (TooMuchError, LanguageError) as error:
         return {"error": str(error)}
     except (NotImplementedError, RecursionError, MemoryError, ArithmeticError, ValueError, TypeError, AttributeError):

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from saccade.errors import nearest
-from saccade.readers.geometry.cdl_patterns import ARITHMETIC, PAIRS, PATTERNS, POINTS, Binding, bound, filled, matches
+from saccade.readers.geometry.cdl_patterns import (
+    ARITHMETIC,
+    PAIRS,
+    PATTERNS,
+    POINTS,
+    Binding,
+    binding_of,
+    matches,
+    with_points,
+)
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.terms import (
     Call,
@@ -104,9 +113,9 @@ def _expression(node: Node, what: str) -> Node:
 def _translated(node: Call, what: str) -> list[Call]:
     for word, *said in PATTERNS:
         if word.name == node.name:
-            binding = bound(word, node)
+            binding = binding_of(word, node)
             if binding is not None:
-                return [filled(pattern, binding) for pattern in said]
+                return [with_points(pattern, binding) for pattern in said]
     spelling = next((pair[0] for pair in PAIRS if pair[0].startswith(f"{node.name}(")), None)
     if spelling:
         raise LanguageError(f"{what}, character {node.at + 1}: found {_cut(written(node))}, expected {spelling}")
@@ -244,7 +253,7 @@ def _word(node: Call, said: set[str]) -> Call | None:
     for word, head, *besides in PATTERNS:
         for turned in _rotations(node):
             binding: Binding = {}
-            if matches(head, turned, binding) and all(_canonical(filled(one, binding)) in said for one in besides):
+            if matches(head, turned, binding) and all(_canonical(with_points(one, binding)) in said for one in besides):
                 return Call(word.name, tuple(Name(_bound_name(arg, binding)) for arg in word.args))
     return None
 

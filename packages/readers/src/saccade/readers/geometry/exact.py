@@ -60,7 +60,9 @@ def to_sympy(node: Node, values: Mapping[Node, sympy.Expr]) -> sympy.Expr:
     raise NotExactError
 
 
-def solved(left: Node, right: Node, unknown: Node, values: Mapping[Node, sympy.Expr], near: float) -> sympy.Expr | None:
+def solve_for(
+    left: Node, right: Node, unknown: Node, values: Mapping[Node, sympy.Expr], near: float
+) -> sympy.Expr | None:
     """The unknown's value that is ``near`` the numeric one, out of ``left = right``; None when it has none there."""
     symbol = sympy.Dummy("unknown")
     try:

@@ -95,7 +95,7 @@ class _Search:
                 return self._solutions_of(self._with_flexed(ends.where(fits), EXACT, all_distinct=all_distinct), SAME)
         sound = system.nondegenerate(ends, all_distinct=False)
         nearest = ends.where(np.argsort(np.where(sound, ends.errors, ends.errors + 1e3))[:NEAREST])
-        nearest = system.ended(nearest.whole, nearest.choices, FIRM)
+        nearest = system.descend(nearest.whole, nearest.choices, FIRM)
         most = min(ROUNDED, 2 * float(nearest.errors.min()))
         near = (nearest.errors < most) & system.nondegenerate(nearest, all_distinct=False, coarseness=ROUND)
         if near.any():
@@ -108,16 +108,16 @@ class _Search:
 
     def _all_ends(self) -> Ends:
         """The ends of all starts."""
-        ends = self._system.ended(*self._starts.drawn(0))
+        ends = self._system.descend(*self._starts.draw(0))
         for number in range(1, ROUNDS):
             if self._fits(ends, all_distinct=True).sum() >= ENOUGH:
                 break
-            ends += self._system.ended(*self._starts.drawn(number))
+            ends += self._system.descend(*self._starts.draw(number))
         fits = self._fits(ends, all_distinct=True)
         if fits.any():
             chosen = self._generator.choice(np.flatnonzero(fits), NEIGHBOURS)
             noise = 0.1 * self._system.scales[:, None] * self._starts.normal(NEIGHBOURS)
-            ends += self._system.ended(ends.whole[:, chosen] + noise, ends.choices[chosen])
+            ends += self._system.descend(ends.whole[:, chosen] + noise, ends.choices[chosen])
         return ends
 
     def _with_flexed(self, found: Ends, most: float, *, all_distinct: bool) -> Ends:
@@ -159,7 +159,7 @@ class _Search:
             verdict="inconsistent",
             state=self._system.state(nearest.whole, nearest.choices),
             values=(),
-            broken=tuple(self._system.broken(nearest)[:MAX_VALUES_SHOWN]),
+            broken=tuple(self._system.broken_statements(nearest)[:MAX_VALUES_SHOWN]),
         )
 
 

@@ -266,10 +266,10 @@ def _token_at(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToke
         return QuestionToken(said, number=float(said.replace(",", ""))), 1 + (pieces[place + 1 : place + 2] == ["%"])
     if said == "%":
         return QuestionToken(said, symbols=frozenset({"SHARE"})), 1
-    raise ToolError(f"{said!r} is neither a known word nor in the chart; {HOW}. {known(chart, said)}")
+    raise ToolError(f"{said!r} is neither a known word nor in the chart; {HOW}. {known_names_text(chart, said)}")
 
 
-def known(chart: Chart, meant: str = "") -> str:
+def known_names_text(chart: Chart, meant: str = "") -> str:
     """The names that a question on a chart may use, and the one nearest to a name that was not found."""
     categories = f"The categories are {', '.join(chart.categories[:24])}"
     series = f"; the series are {', '.join(one.name for one in chart.series[:12])}" if len(chart.series) > 1 else ""
