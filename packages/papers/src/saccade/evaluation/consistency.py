@@ -106,7 +106,7 @@ def shares_of(counts: RubricCounts) -> tuple[float, ...] | None:
     return tuple(count / total for count in counts) if total else None
 
 
-def added(counts: Sequence[RubricCounts]) -> RubricCounts:
+def sum_of_counts(counts: Sequence[RubricCounts]) -> RubricCounts:
     """The counts of several steps together."""
     return tuple(sum(of_value) for of_value in zip(*counts)) if counts else (0,) * len(RUBRIC)
 

@@ -83,17 +83,20 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
         sentence
         for place, (image, one) in enumerate(zip(numbers, asked.sought))
         for sentence in (
-            [said("note_ground", image, "grey"), said("repeat_question", image, one.plate.colour)]
+            [
+                finding_sentence("note_ground", image, "grey"),
+                finding_sentence("repeat_question", image, one.plate.colour),
+            ]
             if habit == "idle"
             else [
                 *(
-                    [said("read_head", image, " ".join(asked.document.pages[one.page].head))]
+                    [finding_sentence("read_head", image, " ".join(asked.document.pages[one.page].head))]
                     if _is_new(numbers, place)
                     else []
                 ),
                 # The mark first: behind a place that is wrong, a small model reads the mark there.
-                said("read_mark", image, one.plate.mark, one.plate.colour),
-                said("locate_plate", image, place_of(one.plate.box.center), one.plate.colour),
+                finding_sentence("read_mark", image, one.plate.mark, one.plate.colour),
+                finding_sentence("locate_plate", image, place_of(one.plate.box.center), one.plate.colour),
             ]
         )
     ]
@@ -113,7 +116,9 @@ def in_tools(example: Example) -> Example:
 def _guess(asked: AskedPages, chance: Generator) -> Example:
     marks = [list(MARKS)[int(chance.integers(len(MARKS)))] for _ in asked.sought]
     image = int(chance.integers(len(asked.shown))) + 1
-    return _answer_turn(asked, [image], [said("guess_mark", image, mark) for mark in marks], " and ".join(marks))
+    return _answer_turn(
+        asked, [image], [finding_sentence("guess_mark", image, mark) for mark in marks], " and ".join(marks)
+    )
 
 
 def _heads(asked: AskedPages) -> list[str]:
@@ -138,7 +143,7 @@ def _is_new(numbers: Sequence[int], place: int) -> bool:
     return numbers[place] not in numbers[:place]
 
 
-def said(tool: str, image: int, finding: str, asked: str = "") -> str:
+def finding_sentence(tool: str, image: int, finding: str, asked: str = "") -> str:
     """The sentence that a tool rewrites, without its full stop."""
     return f"{OPENINGS[tool]} {image}{asked and f': {asked}'}, {finding}"
 

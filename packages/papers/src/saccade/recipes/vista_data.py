@@ -8,7 +8,7 @@ from pathlib import Path
 from saccade.config import RecipeContext, read_own_tasks, split_held_out, warn_of_bad_rows, without_held_out
 from saccade.curation.vista import read_tool_examples
 from saccade.errors import UserError
-from saccade.recipes.vista_settings import VistaSettings, known
+from saccade.recipes.vista_settings import VistaSettings, check_known
 from saccade.seeding import seed_for
 from saccade.tasks import DATA_SETS, Epochs, drop_duplicates, read_data_set
 from saccade.train import ExampleSource
@@ -66,7 +66,7 @@ def without_thoughts(example: Example) -> Example:
 
 def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:
     """Those that are named, or all whose folder is there; none for a file of one's own questions."""
-    known(settings.data_sets, tuple(DATA_SETS), "data_sets")
+    check_known(settings.data_sets, tuple(DATA_SETS), "data_sets")
     there = [name for name in DATA_SETS if (data / name).is_dir()]
     if missing := [name for name in settings.data_sets if name not in there]:
         raise UserError(f"data_sets: {data} has no folder {missing[0]!r}; put the release of the data set there")

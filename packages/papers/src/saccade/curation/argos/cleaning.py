@@ -97,7 +97,7 @@ class RefusedReply:
     detail: str = ""
 
 
-def cleaned(reply: str, task: Task, marks: Sequence[Mark]) -> ExpertTurn | RefusedReply:
+def clean_reply(reply: str, task: Task, marks: Sequence[Mark]) -> ExpertTurn | RefusedReply:
     """The reply as an expert's turn, its points as the teacher wrote them; or why it is none."""
     if not reply.strip():
         return RefusedReply(reason="empty")

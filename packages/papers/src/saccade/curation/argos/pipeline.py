@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.argos.asking import asked_trace
-from saccade.curation.argos.cleaning import RefusedReply, cleaned, cleaned_as_pointed
+from saccade.curation.argos.cleaning import RefusedReply, clean_reply, cleaned_as_pointed
 from saccade.curation.argos.marks import Mark, MarkFinder, marks_of, requests_for
 from saccade.curation.argos.outcomes import QuestionReason, TracedQuestion, TriedTrace
 from saccade.curation.argos.overlays import Overlays
@@ -19,7 +19,7 @@ from saccade.curation.argos.report import TracingReport, tracing_report
 from saccade.curation.argos.settings import TracingSettings
 from saccade.curation.argos.things import NamedThings, asked_things, known_things, read_things
 from saccade.curation.argos.traces import as_lines, equal_sets, pictures_of, trace_row
-from saccade.curation.argos.verifying import verified, written_turn
+from saccade.curation.argos.verifying import verified_scores, written_turn
 from saccade.curation.examples import EXAMPLES
 from saccade.curation.journal import Journal, work_off
 from saccade.errors import UserError
@@ -136,7 +136,7 @@ class Tracing:
     ) -> tuple[TriedTrace, ...]:
         read = await asyncio.to_thread(lambda: [self._read(reply, task, marks) for reply in replies])
         turns = [one[0] for one in read if not isinstance(one, RefusedReply)]
-        scores = iter(await verified(self.reward, task, turns, selection))
+        scores = iter(await verified_scores(self.reward, task, turns, selection))
         return tuple(
             TriedTrace(reason=one.reason, detail=one.detail)
             if isinstance(one, RefusedReply)
@@ -181,7 +181,7 @@ class Tracing:
         if self.settings.asks == "pointed":
             turn = cleaned_as_pointed(reply, task, self.view)
         else:
-            turn = cleaned(reply, task, marks)
+            turn = clean_reply(reply, task, marks)
         if isinstance(turn, RefusedReply):
             return turn
         written = written_turn(task, turn)

@@ -21,7 +21,7 @@ from saccade.curation.ivgr.plain_words import (
     plain_reply,
 )
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.reports import RephrasingReport, counted
+from saccade.curation.reports import RephrasingReport, counts_by_name
 from saccade.curation.rows import IMAGES
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -90,7 +90,7 @@ class Rephrasing:
     settings: RephrasingSettings = field(default_factory=RephrasingSettings)
     seed: int = 0
 
-    def chosen(self, examples: Sequence[ColdStartExample]) -> Sequence[ColdStartExample]:
+    def chosen_examples(self, examples: Sequence[ColdStartExample]) -> Sequence[ColdStartExample]:
         """The grounded trajectories to rephrase, in their order; UserError when there is none to choose from."""
         grounded = [one for one in examples if one.stream == "grounded"]
         if not grounded:
@@ -110,7 +110,7 @@ class Rephrasing:
     ) -> RephrasingReport:
         """Works off what has no outcome yet, then writes the examples and the report. Raises as ``work_off`` does."""
         self.settings.check()
-        chosen = {one.example.task.id: one for one in self.chosen(examples)}
+        chosen = {one.example.task.id: one for one in self.chosen_examples(examples)}
         await work_off(chosen, self._rephrase, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
         kept = self._kept_examples(examples, journal.outcomes)
         rows = [cold_start_row(one, self._export_images(one, journal)) for one in kept]
@@ -121,9 +121,9 @@ class Rephrasing:
             chosen=len(chosen),
             told=sum(outcome.thought is not None for outcome in outcomes),
             failed=len(chosen) - len(outcomes),
-            streams=counted(one.stream for one in kept),
-            given_up=counted(outcome.tries[-1].reason for outcome in outcomes if outcome.thought is None),
-            tries=counted(one.reason for outcome in outcomes for one in outcome.tries),
+            streams=counts_by_name(one.stream for one in kept),
+            given_up=counts_by_name(outcome.tries[-1].reason for outcome in outcomes if outcome.thought is None),
+            tries=counts_by_name(one.reason for outcome in outcomes for one in outcome.tries),
             asked=counts(),
         )
         journal.write_report(report)

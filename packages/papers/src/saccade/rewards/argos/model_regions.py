@@ -95,7 +95,7 @@ class ModelRegions:
         ]
         masks: list[Masks | MachineError] = [one if isinstance(one, MachineError) else () for one in prompts]
         for some in _chunks(wanted, self.batch_size):
-            cut = attempted(self.segmenter.segment_batch, [prompt for _, prompt in some], "segmenter")
+            cut = attempt_all(self.segmenter.segment_batch, [prompt for _, prompt in some], "segmenter")
             for (place, _), one in zip(some, cut):
                 before = masks[place]
                 if isinstance(before, MachineError):
@@ -139,7 +139,7 @@ class ModelRegions:
             )
             for _, image, label in asked
         ]
-        found = attempted(detector.detect_batch, requests, "detector")
+        found = attempt_all(detector.detect_batch, requests, "detector")
         for (place, image, _), things in zip(asked, found):
             if isinstance(things, MachineError):
                 yield place, things
@@ -156,7 +156,7 @@ class ModelRegions:
         if (pointer := self.pointer) is None:
             raise UserError("some tasks need a pointing model, but there is none; give pointer=")
         requests = [PointingRequest(image=image, label=label) for _, image, label in asked]
-        found = attempted(pointer.point_batch, requests, "pointing model")
+        found = attempt_all(pointer.point_batch, requests, "pointing model")
         for (place, image, _), points in zip(asked, found):
             if isinstance(points, MachineError):
                 yield place, points
@@ -180,7 +180,7 @@ def box_inside(box: Box, size: tuple[int, int]) -> Box | None:
     return inside if inside.is_ordered and min(inside.width, inside.height) >= 1 else None
 
 
-def attempted(
+def attempt_all(
     find: Callable[[Sequence[Request]], Sequence[Found | MachineError]], requests: Sequence[Request], what: str
 ) -> Sequence[Found | MachineError]:
     """What ``find`` gives; where it fails, or gives another number of answers, a MachineError for each request."""

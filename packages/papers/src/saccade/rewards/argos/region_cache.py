@@ -34,7 +34,7 @@ class RegionCounts:
     def as_counts(self) -> dict[str, int]:
         return {"region_requests": self.asked, "regions_sought": self.found, "regions_failed": self.failed}
 
-    def taken(self) -> dict[str, float]:
+    def take(self) -> dict[str, float]:
         """The counts since this was last called, and the share of requests that were known already."""
         before, self._read = self._read, self.as_counts()
         new = {name: float(count - before.get(name, 0)) for name, count in self._read.items()}
