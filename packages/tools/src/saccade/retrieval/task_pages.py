@@ -43,7 +43,7 @@ def retrieved_pages(
     found: list[Task] = []
     for task in tasks:
         hits = retriever.search(task.question, k, _document(task, scope))
-        found.append(pictures.shown(task, [hit.page for hit in hits]))
+        found.append(pictures.with_pages(task, [hit.page for hit in hits]))
     return found
 
 
@@ -68,7 +68,8 @@ def oracle_pages(
     pictures = PagePictures(index, media)
     among = {document: index.pages(document) for document in {_document(task, scope) for task in tasks}}
     return [
-        pictures.shown(task, _gold_and_others(task, among[_document(task, scope)], distractors, seed)) for task in tasks
+        pictures.with_pages(task, _gold_and_others(task, among[_document(task, scope)], distractors, seed))
+        for task in tasks
     ]
 
 
@@ -85,7 +86,7 @@ class PagePictures:
             self._known[page] = self._media.add_file(self._index.picture_file(page))
         return self._known[page]
 
-    def shown(self, task: Task, pages: Sequence[Page]) -> Task:
+    def with_pages(self, task: Task, pages: Sequence[Page]) -> Task:
         """The task with these pages as its images, and of its targets and objects those that lie on them.
 
         Where they lie is known by ``Task.shown_pages``: without it they are left out.

@@ -15,7 +15,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.types import Attempt, Score, Turn
-from saccade.viewer.outcomes import noted, turn_outcome
+from saccade.viewer.outcomes import note_pairs, turn_outcome
 from saccade.viewer.words import number_text, readable, visible
 
 
@@ -159,7 +159,7 @@ def overview(file: RecordedFile, groups: Sequence[RecordedGroup]) -> str:
     return f"{text}\n{failed} of them failed and have no reward" if failed else text
 
 
-def explained(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) -> str:
+def explanation(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) -> str:
     """A trajectory: question, turns, terms of the reward, its group and its advantage."""
     task, trajectory = attempt.task, attempt.trajectory
     heading = f"── {visible(task.id, 60)} · {visible(trajectory.stream, 30)} · sample {trajectory.sample} "
@@ -182,7 +182,7 @@ def explained(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) ->
         lines += _terms(score)
         lines += _field("right", _rightness(attempt, score))
         if score.notes:
-            lines += _field("notes", ", ".join(f"{name} {value}" for name, value in noted(score.notes)))
+            lines += _field("notes", ", ".join(f"{name} {value}" for name, value in note_pairs(score.notes)))
     lines += _field("group", _comparison_text(score, group))
     if not is_evaluation:
         lines += _field("advantage", _advantage(attempt, group))

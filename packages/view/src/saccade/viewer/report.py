@@ -12,7 +12,7 @@ from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.strict_json import finite_object
 from saccade.types import Json, Turn
-from saccade.viewer.carried_report import LIST, carried, chosen_for
+from saccade.viewer.carried_report import LIST, carry, chosen_for
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.example_sections import example_sections, shown_attempts
@@ -124,7 +124,7 @@ def report_page(evidence: Evidence) -> str:
         album=album.definitions(),
     )
     links = [("Report", ""), (f"Trajectories ({len(chosen.entries)})", LIST)]
-    return exported_page(title, carried(chosen, album), report=report, links=links)
+    return exported_page(title, carry(chosen, album), report=report, links=links)
 
 
 def _why_hint(evidence: Evidence) -> str:

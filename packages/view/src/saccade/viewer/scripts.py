@@ -13,7 +13,7 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILIN
 _COMMENT = re.compile(r"/\*[\s\S]*?\*/|^\s*//.*$", re.MULTILINE)
 
 
-def bundled(entry: str = _ENTRY) -> str:
+def bundle(entry: str = _ENTRY) -> str:
     """All modules that the entry imports as one script, each after those that it needs.
 
     Modules import by name and from siblings alone, and no two have a name at their top in common.

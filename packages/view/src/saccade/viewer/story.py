@@ -10,7 +10,7 @@ from saccade.evaluation.statistics import Difference, paired_difference
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import duration
 from saccade.runs.trained_on import Novelty
-from saccade.viewer.drawn import counted
+from saccade.viewer.drawn import count_text
 from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.words import number_text, percent_text, readable, visible
 
@@ -159,7 +159,9 @@ def _result(evidence: Evidence) -> str:
     kind = f"held-out {noun}" if are_held_out(evidence.evaluations) else noun
     others = len(names) - len(told)
     beside = (
-        f" {counted(others, 'other evaluation')} of this run {'is' if others == 1 else 'are'} below." if others else ""
+        f" {count_text(others, 'other evaluation')} of this run {'is' if others == 1 else 'are'} below."
+        if others
+        else ""
     )
     return f"On {questions} {kind} the model was right {_enumeration(numbers)}.{beside}"
 

@@ -119,7 +119,7 @@ def _agreement(name: str, pairs: Sequence[tuple[str, str]]) -> Json:
     return {"against": name, "kappa": cohens_kappa(pairs), "agree": agree / len(pairs), "n": len(pairs)}
 
 
-def exported(run: Run, kind: str) -> Download:
+def export_download(run: Run, kind: str) -> Download:
     """UserError for a kind that is none."""
     makers: Mapping[str, Callable[[Run, Sequence[Annotation]], Download]] = {
         "jsonl": _as_lines,

@@ -41,7 +41,7 @@ class Answered:
     clusters: Mapping[str, str]
 
 
-def answered(run: Run, name: str) -> Answered:
+def answers_of(run: Run, name: str) -> Answered:
     """GoneError where the run has no such evaluation."""
     view = run.table.view()
     if name not in view.words["stage"]:
@@ -93,7 +93,7 @@ def evaluations_chosen(runs: Sequence[Run], a: str, b: str) -> dict[str, Json]:
         run, _, name = named.partition("/")
         if run not in by_id:
             raise GoneError(f"there is no run {run[:40]!r}")
-        sides.append(answered(by_id[run], name))
+        sides.append(answers_of(by_id[run], name))
     return {"page": evaluations_page(options, a, b, evaluations_compared(*sides) if sides else ())}
 
 
@@ -164,7 +164,7 @@ def _from_the_first(
     """Of each run that shares questions with the first: its place, its difference from it, and the exact test."""
     found = []
     for at in [at for at, cell in enumerate(cells) if at and cell and cells[0]]:
-        first, other = answered(runs[0], name), answered(runs[at], name)
+        first, other = answers_of(runs[0], name), answers_of(runs[at], name)
         if (told := _difference(first, other)) is not None:
             found.append((at, told, _exact(_fields(first, other, _shared_questions(first, other)))))
     return found

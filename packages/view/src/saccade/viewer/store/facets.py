@@ -77,7 +77,7 @@ def _facet_counts(name: str, mask: Mask | None, view: RowsView, extras: Extras) 
     counts = np.bincount(codes, minlength=len(view.words[column]))
     if name in ("tool", "error"):
         by_word: dict[str, int] = {}
-        for words, count in zip(view.listed(column), counts):
+        for words, count in zip(view.words_by_code(column), counts):
             for word in words or (NONE,):
                 by_word[word] = by_word.get(word, 0) + int(count)
         found = [(word, count) for word, count in by_word.items() if count]

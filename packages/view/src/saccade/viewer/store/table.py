@@ -69,7 +69,7 @@ class RowsView:
     """Place of each row in the run, from the oldest."""
     version: int
 
-    def listed(self, name: str) -> list[tuple[str, ...]]:
+    def words_by_code(self, name: str) -> list[tuple[str, ...]]:
         """For each code of a listed column its words."""
         return [tuple(word.split(SEPARATOR)) if word else () for word in self.words[name]]
 

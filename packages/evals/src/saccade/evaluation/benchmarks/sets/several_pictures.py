@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import told, with_choices
+from saccade.evaluation.benchmarks.hub_rows import column_text, with_choices
 from saccade.evaluation.benchmarks.prompts import count_prompt, options_prompt, own_input_prompt, question_prompt
 from saccade.evaluation.benchmarks.rules.free_text import ANSWER_INSIDE, FIRST_NUMBER, WHOLE_COUNT
 from saccade.evaluation.benchmarks.rules.lmms_options import BLINK as LMMS_BLINK
@@ -17,7 +17,7 @@ from saccade.tasks.rows.fields import Row
 
 
 def _blink_from_hub(row: Row) -> Row:
-    answer = told(row.get("answer")).strip("()")
+    answer = column_text(row.get("answer")).strip("()")
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, category=row.get("sub_task"))
 
 
