@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_STEP = re.compile(r"^    pip install (saccade-[^\n]+)$|^```python\n(.*?)^```", re.S | re.M)
+_STEP = re.compile(r"^    pip install (\"?saccade-[^\n]+)$|^```python\n(.*?)^```", re.S | re.M)
 """An install line or a block of Python of a README, in their order."""
 COUNTED = """
 import importlib.metadata, json
@@ -85,7 +86,7 @@ def alone(name: str, wheels: Path, work: Path, python: str) -> dict[str, object]
     done = [] if name != "vlm" else [ran([*pip, "saccade-vlm"], work)]
     with tempfile.TemporaryDirectory(dir=work) as empty:
         for found in _STEP.finditer(page):
-            done += [ran([*pip, *found[1].split("#")[0].split()], work)] if found[1] else []
+            done += [ran([*pip, *shlex.split(found[1], comments=True)], work)] if found[1] else []
             done += [ran([inside, "-c", found[2]], Path(empty))] if found[2] else []
     counted = ran([inside, "-c", COUNTED], work)
     shutil.rmtree(environment)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from saccade import Answer, Malformed, Task, ToolCall, ToolResult, Turn
+from saccade.types import Answer, Malformed, Task, ToolCall, ToolResult, Turn
 from saccade.envs import EnvironmentContext
 from saccade.seeding import generator_for
 from saccade.types import Action, Example, ExpertTurn, Message, Observation

@@ -11,10 +11,8 @@ from hostile_files import FILES, FOLDERS, INDEXES, RELEASES, ROWS
 from hostile_runs import RUNS
 from loaders import LOADERS, Kind
 
+from places import ROOT
 from strangers import Places, Stranger, make_decoys
-
-TESTS = Path(__file__).parents[1]
-
 
 STRANGERS: dict[str, Stranger] = {
     f"{kind}: {name}": one
@@ -119,7 +117,7 @@ def _logs(root: Path, inputs: dict[Kind, list[tuple[str, Path]]]) -> None:
     pq.write_table(pa.table(table), root / "trl" / "completions" / "completions_00001.parquet")
     line = {"input": "user\nWhich?\nassistant\n", "output": "red", "gts": "red", "score": 1.0, "step": 1}
     (root / "verl" / "1.jsonl").write_text(json.dumps(line) + "\n")
-    shutil.copy(TESTS / "viewer" / "foreign" / "colours.eval", root / "inspect")
+    shutil.copy(ROOT / "packages" / "view" / "tests" / "viewer" / "foreign" / "colours.eval", root / "inspect")
     inputs["folder"] += [(f"folder: {name}", root / name) for name in ("trl", "verl", "inspect")]
 
 
@@ -146,7 +144,7 @@ def _published(root: Path, inputs: dict[Kind, list[tuple[str, Path]]]) -> None:
     _logs(root / "logs", inputs)
     pages = root / "pages"
     pages.mkdir()
-    shutil.copy(TESTS / "retrieval" / "password.pdf", pages)
+    shutil.copy(ROOT / "packages" / "tools" / "tests" / "retrieval" / "password.pdf", pages)
     inputs["folder"].append(("folder: locked PDF", pages))
     video = root / "video.mp4"
     video.write_bytes(video_bytes())

@@ -18,7 +18,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(folder) for folder in Path(__file__).parents[:2]]
 
 from loaders import LOADERS
 from watching import Watch

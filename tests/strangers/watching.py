@@ -65,7 +65,8 @@ INSTALLED = tuple(
         sys.base_prefix,
         *sysconfig.get_paths().values(),
         *map(str, SOURCES),
-        str(Path(__file__).parents[1]),
+        f"{ROOT}/tests",
+        *map(str, ROOT.glob("packages/*/tests")),
     }
 )
 _SYSTEM = (

@@ -9,11 +9,10 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from saccade.atomic import disk_errors, write_bytes_atomic
-from saccade.distribution import __version__
+from saccade.distribution import __version__, source_folders
 
 ENTRY = "saccade.interop.exports.verifier"
 NEEDS = ("numpy",)
@@ -73,11 +72,9 @@ def _modules() -> Mapping[str, str]:
         module = waiting.pop()
         if module in found:
             continue
-        found[module] = (
-            files("saccade")
-            .joinpath(*module.split(".")[1:-1], f"{module.rpartition('.')[2]}.py")
-            .read_text(encoding="utf-8")
-        )
+        name = f"{module.partition('.')[2].replace('.', '/')}.py"
+        [file] = [path for folder in source_folders() if (path := folder / name).is_file()]
+        found[module] = file.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(found[module])):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("saccade."):
                 waiting.append(node.module)
