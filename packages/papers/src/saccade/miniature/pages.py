@@ -76,7 +76,7 @@ class PageQuestions:
         self.document = lru_cache(4096)(self._document)
         self._vectors = lru_cache(4096)(self._page_vectors)
 
-    def asked(self, split: str, number: int) -> AskedPages:
+    def asked_pages(self, split: str, number: int) -> AskedPages:
         """The question of this number."""
         place = number % self._documents
         document = self.document(split, place)

@@ -21,7 +21,7 @@ def _pair(state: SceneState) -> PairState:
     return as_state(state, PairState)
 
 
-def _matched(state: SceneState) -> dict[str, tuple[Element | None, Element | None]]:
+def _things_by_root(state: SceneState) -> dict[str, tuple[Element | None, Element | None]]:
     """Things of the two pictures by the root of their ids; a second solver goes by these, not by the changes."""
     found: dict[str, tuple[Element | None, Element | None]] = {}
     for one in state.elements:
@@ -38,7 +38,7 @@ def _matched(state: SceneState) -> dict[str, tuple[Element | None, Element | Non
 def _differences(state: SceneState) -> list[tuple[Element | None, Element | None]]:
     return [
         (one, other)
-        for one, other in _matched(state).values()
+        for one, other in _things_by_root(state).values()
         if one is None or other is None or (one.attributes, one.center) != (other.attributes, other.center)
     ]
 

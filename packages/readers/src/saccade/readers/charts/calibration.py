@@ -132,7 +132,7 @@ def value_scale(
     lines = _without_unit(lines) if direction == "up" else lines
     numbers = with_powers([(line, number_of(line.text)) for line in lines], pixels)
     best: Scale | None = None
-    for group in _aligned(numbers, direction, least_ticks):
+    for group in _number_groups(numbers, direction, least_ticks):
         scale = _consensus(_ticks(group, pixels, direction), direction, least_ticks)
         if scale is not None and (best is None or _rank(scale, direction) > _rank(best, direction)):
             best = scale
@@ -154,7 +154,7 @@ def _rank(scale: Scale, direction: Direction) -> tuple[int, float]:
     return len(scale.ticks), scale.box.y1 if direction == "right" else -scale.box.x1
 
 
-def _aligned(
+def _number_groups(
     numbers: list[tuple[TextLine, float]], direction: Direction, least: int
 ) -> list[list[tuple[TextLine, float]]]:
     """Numbers in one column (by the right edge, the centre or the left edge) or one row."""

@@ -36,12 +36,12 @@ from saccade.readers.charts.colours import (
 from saccade.readers.charts.doubts import (
     axes_in_doubt,
     boxes_in_doubt,
-    doubted,
     names_in_doubt,
     reading_in_doubt,
     shares_in_doubt,
     steps_in_doubt,
     strokes_in_doubt,
+    with_doubts,
 )
 from saccade.readers.charts.layout import is_word, names_below, parted_names, real_texts, title_of, with_gaps_named
 from saccade.readers.charts.legend import Legend, find_legend, without_legend
@@ -107,7 +107,7 @@ class _Drawing:
 
     def _with_name_doubts(self, chart: Chart) -> Chart:
         doubts = names_in_doubt(chart, self.legend, self.lines)
-        return doubted(chart, doubts + (shares_in_doubt(chart, self.lines) if chart.kind == "pie" else []))
+        return with_doubts(chart, doubts + (shares_in_doubt(chart, self.lines) if chart.kind == "pie" else []))
 
     def _plot(self, axes: Axes) -> Chart:
         layers = self._layers(axes)
@@ -154,7 +154,7 @@ class _Drawing:
             doubts += strokes_in_doubt(chart, layers, self.legend)
         elif chart.kind != "line":
             doubts += boxes_in_doubt(chart, layers)
-        return doubted(chart, doubts)
+        return with_doubts(chart, doubts)
 
     def _bars_with_lines(self, bars: tuple[Layer, ...], strokes: tuple[Layer, ...], axes: Axes) -> Chart:
         """Bars with lines over them; on a second axis, where there is one, the lines are meant."""

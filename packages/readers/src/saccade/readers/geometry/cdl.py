@@ -66,7 +66,7 @@ def _statements(node: Call, what: str) -> Iterator[Call]:
     elif node.name in _CONSTRUCTIONS:
         yield from _construction(node, what)
     else:
-        yield from (Call(said.name, said.args, node.at) for said in _translated(node, what))
+        yield from (Call(said.name, said.args, node.at) for said in _translations(node, what))
         if node.name == "ParallelBetweenLine":
             yield from _same_direction(node)
 
@@ -104,13 +104,13 @@ def _expression(node: Node, what: str) -> Node:
         case Call(name, args) if name in ARITHMETIC or name in FUNCTIONS:
             return Call(ARITHMETIC.get(name, name), tuple(_expression(arg, what) for arg in args), node.at)
         case Call():
-            (found, *_) = _translated(node, what)
+            (found, *_) = _translations(node, what)
             return Call(found.name, found.args, node.at)
         case _:
             return node
 
 
-def _translated(node: Call, what: str) -> list[Call]:
+def _translations(node: Call, what: str) -> list[Call]:
     for word, *said in PATTERNS:
         if word.name == node.name:
             binding = binding_of(word, node)

@@ -67,18 +67,18 @@ class McpConnection:
     def list_tools(self) -> list[mcp_types.Tool]:
         """All tools, over all pages."""
 
-        async def listed(client: "Client[ClientTransport]") -> list[mcp_types.Tool]:
+        async def list_with(client: "Client[ClientTransport]") -> list[mcp_types.Tool]:
             return await client.list_tools()
 
-        return self._with_retries(listed, deadline_s=self._start_s)
+        return self._with_retries(list_with, deadline_s=self._start_s)
 
     def call(self, name: str, arguments: Mapping[str, Json], *, deadline_s: float) -> mcp_types.CallToolResult:
         """``MachineError`` when no answer came in time, ``ToolError`` when the server does not understand the call."""
 
-        async def called(client: "Client[ClientTransport]") -> mcp_types.CallToolResult:
+        async def call_with(client: "Client[ClientTransport]") -> mcp_types.CallToolResult:
             return await client.call_tool_mcp(name, dict(arguments))
 
-        return self._with_retries(called, deadline_s=deadline_s)
+        return self._with_retries(call_with, deadline_s=deadline_s)
 
     def close(self) -> None:
         with self._closing:

@@ -124,8 +124,8 @@ def _stage_json(stage: StageCurves, samples: dict[int, int]) -> Json:
     played = [samples.get(step) for step in stage.steps] if samples else []
     columns: dict[str, Sequence[Json]] = {
         "step": stage.steps,
-        "samples": _summed(played),
-        "tokens": _summed(tokens),
+        "samples": _running_sums(played),
+        "tokens": _running_sums(tokens),
         "hours": hours,
     }
     return {
@@ -153,7 +153,7 @@ def _rank(name: str) -> tuple[int, str]:
     return next((at for at, one in enumerate(_TELLING) if one.search(name)), len(_TELLING)), name
 
 
-def _summed(values: Sequence[float | None]) -> list[Json]:
+def _running_sums(values: Sequence[float | None]) -> list[Json]:
     total, sums = 0.0, list[Json]()
     for value in values:
         total += value or 0.0
