@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import ImageFont
 
-from saccade.readers.diagrams.ink import CHARACTERS, printed, square
+from saccade.readers.diagrams.ink import CHARACTERS, printed_character, square
 
 FONTS = (
     "DejaVuSans.ttf",
@@ -31,7 +31,7 @@ def main() -> None:
     for font in FONTS:
         for name in CHARACTERS:
             names.append(name)
-            pictures.append(square(printed(name, ImageFont.truetype(font, SIZE_PX), SIZE_PX, 1.0)))
+            pictures.append(square(printed_character(name, ImageFont.truetype(font, SIZE_PX), SIZE_PX, 1.0)))
     # From -1 to 1 in bytes: likeness needs no more.
     scaled = np.round(127 * np.stack(pictures) / np.abs(pictures).max()).astype(np.int8)
     np.savez_compressed(TARGET, names=np.array(names), pictures=scaled)

@@ -86,12 +86,12 @@ def unanswered(context: RecipeContext) -> Plan:
     )
 
     def question(split: str, number: int) -> Task:
-        task = drawn.asked(split, number).task
+        task = drawn.asked_pages(split, number).task
         is_answerable = generator_for(context.seed, "answerable", number).random() < settings.answerable_share
         return task if is_answerable else replace(task, answer=UNKNOWN)
 
     def lesson(index: int, _: float) -> StreamExample:
-        example = read_by(drawn.asked("train", index), "look", generator_for(0))
+        example = read_by(drawn.asked_pages("train", index), "look", generator_for(0))
         habit = HABITS[int(generator_for(context.seed, "habit", index).integers(len(HABITS)))]
         return StreamExample(example=shown(example, habit), stream="main")
 

@@ -136,7 +136,7 @@ def perceived(directory: Path, seed: int) -> Row:
         questions = PageQuestions(seed=seed_for(seed, "pages"), media=media, documents=DOCUMENTS)
         attempts = list(read_records(records))
         for number in range(len(attempts)):
-            questions.asked("held_out", number)
+            questions.asked_pages("held_out", number)
         models = {name: load_model(kept[-1], media, LoadSettings(device="cpu"))}
         if not found:
             models["random weights"] = tiny(RecipeContext(seed=seed, media=media)).build_model()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from saccade.gym.looks.svg import DrawnSvg, drawn
+from saccade.gym.looks.svg import DrawnSvg, draw_svg
 from saccade.gym.looks.svg_letters import lettering
 from saccade.gym.looks.svg_paths import path_outline
 from saccade.gym.looks.svg_styles import StyledPart, style_sheet
@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 
 def svg(inside: str, names: dict[str, str] | None = None, *, view: str = "0 0 40 30") -> DrawnSvg:
     root = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" viewBox="{view}">{inside}</svg>'
-    return drawn(ElementTree.fromstring(root), names or {})
+    return draw_svg(ElementTree.fromstring(root), names or {})
 
 
 def box_of(picture: DrawnSvg, element: str) -> tuple[float, ...]:
@@ -106,11 +106,11 @@ def test_of_two_rules_the_more_special_holds_and_important_ones_before_all() -> 
         return StyledPart(tag=tag, identity=identity, classes=frozenset(classes.split()), attributes=given)
 
     chart = part("svg", identity="c")
-    assert sheet.declared((chart, part("g"), part("rect", "bar dark"))) == {"fill": "red", "stroke": "black"}
-    assert sheet.declared((part("g"), part("rect", "bar dark"))) == {"fill": "green"}
-    assert sheet.declared((part("g"), part("a"), part("rect", "bar dark"))) == {"fill": "blue"}
-    assert sheet.declared((part("g", "axis"), part("text", transform="x"))) == {"fill": "gold", "stroke": "none"}
-    assert sheet.declared((part("g", "axis web"), part("text", transform="x"))) == {"stroke": "none"}
+    assert sheet.declarations_of((chart, part("g"), part("rect", "bar dark"))) == {"fill": "red", "stroke": "black"}
+    assert sheet.declarations_of((part("g"), part("rect", "bar dark"))) == {"fill": "green"}
+    assert sheet.declarations_of((part("g"), part("a"), part("rect", "bar dark"))) == {"fill": "blue"}
+    assert sheet.declarations_of((part("g", "axis"), part("text", transform="x"))) == {"fill": "gold", "stroke": "none"}
+    assert sheet.declarations_of((part("g", "axis web"), part("text", transform="x"))) == {"stroke": "none"}
 
 
 def test_letters_stand_where_their_anchor_says() -> None:

@@ -19,7 +19,7 @@ from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 from saccade.types import Answer, Attempt, Trajectory, Turn
-from saccade.viewer.app.comparing import answered, evaluations_compared
+from saccade.viewer.app.comparing import answers_of, evaluations_compared
 from saccade.viewer.evidence import collect
 from saccade.viewer.model_card import model_card
 from saccade.viewer.store.accuracies import evaluations_of
@@ -170,7 +170,7 @@ def test_the_orders_of_a_question_count_as_one_question_with_one_interval_everyw
     [seen] = collection.runs.values()
     [on_its_page] = evaluations_of(seen)
     assert on_its_page.answers == answers
-    sides = [answered(seen, on_its_page.name)] * 2
+    sides = [answers_of(seen, on_its_page.name)] * 2
     assert "12 questions in both: 0 gained, 0 lost" in json.dumps(evaluations_compared(*sides))
 
 

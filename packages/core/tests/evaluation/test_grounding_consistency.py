@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from saccade.evaluation.consistency import TwoStreamStep, added, nearest_rubric, shares_of, two_stream_step
+from saccade.evaluation.consistency import TwoStreamStep, nearest_rubric, shares_of, sum_of_counts, two_stream_step
 from saccade.types import Attempt, Score, Task, Term, Trajectory
 
 
@@ -125,8 +125,8 @@ def test_a_mean_of_judgements_counts_as_the_nearest_value_and_halfway_as_the_low
 
 
 def test_counts_of_steps_add_up_to_shares_of_a_run() -> None:
-    assert added([(1, 0, 2, 0), (1, 3, 0, 1)]) == (2, 3, 2, 1)
-    assert added([]) == (0, 0, 0, 0)
+    assert sum_of_counts([(1, 0, 2, 0), (1, 3, 0, 1)]) == (2, 3, 2, 1)
+    assert sum_of_counts([]) == (0, 0, 0, 0)
     assert shares_of((2, 3, 2, 1)) == (0.25, 0.375, 0.25, 0.125)
 
 

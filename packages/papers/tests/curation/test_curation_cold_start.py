@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from saccade.curation.ivgr.cold_start import ColdStart, cold_start_row, imitable, read_cold_start, read_reply
-from saccade.curation.rows import exported
+from saccade.curation.rows import export_path
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.geometry import Box
@@ -275,7 +275,7 @@ def test_curated_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = written(tmp_path, conversation(target_instances=[[10, 20, 60, 90]]), conversation(TEXTUAL, id="own"))
     examples = read_cold_start(path, media).examples
     out = tmp_path / "curated"
-    rows = [cold_start_row(one, [exported(image) for image in one.example.task.images]) for one in examples]
+    rows = [cold_start_row(one, [export_path(image) for image in one.example.task.images]) for one in examples]
     for one in examples:
         for image in one.example.task.images:
             media.export(image, out / "images")

@@ -14,8 +14,15 @@ from saccade.codec.codecs import plain_json
 from saccade.curation.examples import read_tool_examples
 from saccade.curation.journal import FAILURES_IN_A_ROW, Journal
 from saccade.curation.reports import ImitationReport
-from saccade.curation.vista.densifying import Refused, SeenTurn, at_length, densified
-from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
+from saccade.curation.vista.densifying import Refused, SeenTurn, at_length, densified_turns
+from saccade.curation.vista.imitation import (
+    Imitation,
+    Player,
+    VistaImitationSettings,
+    expert_player,
+    imitable_from,
+    teacher_player,
+)
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
@@ -100,11 +107,11 @@ def asks(gym: Gym, settings: VistaImitationSettings = ONE_AT_A_TIME, **said: str
         return other if other is not None else gym.next_turn(messages)
 
     teacher = ScriptedTeacher(reply=reply)
-    return teacher, taught(teacher, settings)
+    return teacher, teacher_player(teacher, settings)
 
 
 def test_an_experts_calls_are_really_run_and_its_examples_read_back(gym: Gym) -> None:
-    report = gym.run(shown(lambda task: gym.experts[task.id]))
+    report = gym.run(expert_player(lambda task: gym.experts[task.id]))
     assert (report.questions, report.kept, report.dense, report.failed) == (3, 3, 0, 0)
     assert sum(report.tools.values()) == sum(len(one.turns) - 1 for one in gym.experts.values())
     assert [(one.task.id, one.turns) for one in gym.examples()] == [
@@ -150,7 +157,7 @@ def test_what_is_never_right_is_given_up_and_a_right_guess_calls_no_tool(gym: Gy
     guess = ScriptedTeacher(
         reply=lambda messages: f"<think>so</think><answer>{gym.expert_of(messages).task.answer}</answer>"
     )
-    report = gym.run(taught(guess, settings), settings=settings)
+    report = gym.run(teacher_player(guess, settings), settings=settings)
     assert (report.kept, dict(report.given_up), dict(report.tries)) == (0, {"no_call": 3}, {"no_call": 6})
     assert (gym.folder / "examples.jsonl").read_text() == ""
     other = Gym(gym.folder.parent / "other")
@@ -158,12 +165,12 @@ def test_what_is_never_right_is_given_up_and_a_right_guess_calls_no_tool(gym: Gy
     guess = ScriptedTeacher(
         reply=lambda messages: f"<think>so</think><answer>{other.expert_of(messages).task.answer}</answer>"
     )
-    assert other.run(taught(guess, free), settings=free).kept == 3
+    assert other.run(teacher_player(guess, free), settings=free).kept == 3
 
 
 def test_thoughts_are_written_anew_and_nothing_else(gym: Gym) -> None:
     densifier = ScriptedTeacher(reply=lambda messages: dense_reply(gym.expert_of(messages)))
-    report = gym.run(shown(lambda task: gym.experts[task.id]), densifier=densifier)
+    report = gym.run(expert_player(lambda task: gym.experts[task.id]), densifier=densifier)
     assert (report.kept, report.dense) == (3, 3)
     for one in gym.examples():
         before = gym.experts[one.task.id]
@@ -175,13 +182,13 @@ def test_a_refused_rewriting_is_tried_again_and_then_the_terse_thoughts_stay_or_
     def reply(messages: Sequence[Message]) -> str:
         return dense_reply(gym.expert_of(messages)).replace("<answer>", "<answer>1")
 
-    report = gym.run(shown(lambda task: gym.experts[task.id]), densifier=ScriptedTeacher(reply=reply))
+    report = gym.run(expert_player(lambda task: gym.experts[task.id]), densifier=ScriptedTeacher(reply=reply))
     assert (report.kept, report.dense, dict(report.tries)) == (3, 0, {"changed": 6})
     assert gym.examples()[0].turns == gym.experts[gym.tasks[0].id].turns
     strict = replace(ONE_AT_A_TIME, keeps_terse=False)
     other = Gym(gym.folder.parent / "other")
     report = other.run(
-        shown(lambda task: other.experts[task.id]), densifier=ScriptedTeacher(reply=reply), settings=strict
+        expert_player(lambda task: other.experts[task.id]), densifier=ScriptedTeacher(reply=reply), settings=strict
     )
     assert (report.kept, dict(report.given_up)) == (0, {"changed": 3})
 
@@ -193,7 +200,7 @@ def test_a_killed_curation_goes_on_and_asks_nothing_twice(gym: Gym) -> None:
         return gym.next_turn(messages)
 
     with pytest.raises(KeyboardInterrupt):
-        gym.run(taught(ScriptedTeacher(reply=failing), ONE_AT_A_TIME))
+        gym.run(teacher_player(ScriptedTeacher(reply=failing), ONE_AT_A_TIME))
     teacher, player = asks(gym)
     with pytest.raises(UserError, match="--resume"):
         gym.run(player)
@@ -208,10 +215,10 @@ def test_what_the_machine_fails_is_left_for_the_next_run(tmp_path: Path) -> None
     def down(messages: Sequence[Message]) -> str:
         raise MachineError("the server is down")
 
-    report = gym.run(taught(ScriptedTeacher(reply=down), ONE_AT_A_TIME))
+    report = gym.run(teacher_player(ScriptedTeacher(reply=down), ONE_AT_A_TIME))
     assert (report.kept, report.failed) == (0, FAILURES_IN_A_ROW - 1)
     assert "resume to try them again" in report.describe()
-    assert gym.run(shown(lambda task: gym.experts[task.id]), resume=True).kept == FAILURES_IN_A_ROW - 1
+    assert gym.run(expert_player(lambda task: gym.experts[task.id]), resume=True).kept == FAILURES_IN_A_ROW - 1
 
 
 # What a rewriting may not do
@@ -238,13 +245,13 @@ def reply(*thoughts: str, change: Callable[[str], str] = lambda text: text) -> s
 
 
 def refused(text: str, task: Task = TASK, seen: Sequence[SeenTurn] = SEEN) -> str:
-    read = densified(task, seen, text)
+    read = densified_turns(task, seen, text)
     assert isinstance(read, Refused)
     return read.reason
 
 
 def test_a_good_rewriting_is_taken_and_the_prompt_shows_all_turns() -> None:
-    read = densified(TASK, SEEN, f"Here it is:\n{reply(*LONG)}\nDone.")
+    read = densified_turns(TASK, SEEN, f"Here it is:\n{reply(*LONG)}\nDone.")
     assert not isinstance(read, Refused)
     assert [turn.thought for turn in read] == list(LONG)
     assert [turn.action for turn in read] == [READ.action, WORK.action, SAY.action]
@@ -286,9 +293,9 @@ def test_an_answer_in_words_leaks_too_but_not_where_the_question_names_it() -> N
         return "".join(f"<turn>{write(turn)}</turn>" for turn in turns)
 
     assert refused(told("It looks like Ohio to me, I check"), task, seen) == "leaked"
-    assert not isinstance(densified(task, seen, told("I look at the bars first")), Refused)
+    assert not isinstance(densified_turns(task, seen, told("I look at the bars first")), Refused)
     named = replace(task, question="Is it Ohio or Iowa?")
-    assert not isinstance(densified(named, seen, told("It may be Ohio or Iowa, I check")), Refused)
+    assert not isinstance(densified_turns(named, seen, told("It may be Ohio or Iowa, I check")), Refused)
 
 
 def test_talk_of_the_terse_version_shorter_thoughts_and_loops_are_refused() -> None:

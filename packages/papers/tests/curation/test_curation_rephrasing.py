@@ -97,7 +97,7 @@ def test_the_choice_depends_on_seed_and_id_alone(tmp_path: Path) -> None:
         rephrasing = Rephrasing(
             teacher=ScriptedTeacher(reply=telling()), media=MediaStore(), settings=settings, seed=seed
         )
-        return {one.example.task.id for one in rephrasing.chosen(examples[::step])}
+        return {one.example.task.id for one in rephrasing.chosen_examples(examples[::step])}
 
     assert chosen(0) == chosen(0, step=-1)
     assert len({frozenset(chosen(seed)) for seed in range(8)}) > 1

@@ -25,7 +25,7 @@ def questions() -> PageQuestions:
 
 def test_gold_pages_are_among_those_shown(questions: PageQuestions) -> None:
     for number in range(24):
-        asked = questions.asked("train", number)
+        asked = questions.asked_pages("train", number)
         assert not asked.task.missing_pages
         assert len(asked.task.images) == len(asked.task.shown_pages) == 3
         assert [one.image_index for one in asked.task.targets] == [
@@ -35,8 +35,8 @@ def test_gold_pages_are_among_those_shown(questions: PageQuestions) -> None:
 
 def test_a_question_is_a_function_of_its_number(questions: PageQuestions) -> None:
     again = PageQuestions(seed=3, media=MediaStore(), documents=4)
-    assert [again.asked("train", number).task for number in (5, 0)] == [
-        questions.asked("train", number).task for number in (5, 0)
+    assert [again.asked_pages("train", number).task for number in (5, 0)] == [
+        questions.asked_pages("train", number).task for number in (5, 0)
     ]
     documents = {
         split: {questions.document(split, place).name for place in range(4)} for split in ("train", "held_out")
@@ -46,12 +46,12 @@ def test_a_question_is_a_function_of_its_number(questions: PageQuestions) -> Non
 
 def test_an_encoder_brings_pages_and_an_oracle_gold_ones_alone() -> None:
     brought = PageQuestions(seed=3, media=MediaStore(), documents=2, encoder=ColorEncoder(grid=8))
-    missing = [brought.asked("train", number).task.missing_pages for number in range(12)]
+    missing = [brought.asked_pages("train", number).task.missing_pages for number in range(12)]
     assert any(missing)
     assert not all(missing)
     oracle = PageQuestions(seed=3, media=MediaStore(), documents=2, oracle=True)
     for number in range(6):
-        task = oracle.asked("train", number).task
+        task = oracle.asked_pages("train", number).task
         assert task.gold_pages == task.shown_pages
     with pytest.raises(UserError, match="use 2 or more"):
         PageQuestions(seed=3, media=MediaStore(), documents=2, pages=1)
@@ -67,7 +67,7 @@ def test_what_experts_say_can_be_imitated_and_curated(
 ) -> None:
     described, pool = described_protocol(style="brief"), LinguisticToolbox(())
     for number in range(8):
-        asked = questions.asked("train", number)
+        asked = questions.asked_pages("train", number)
         [turn] = read_by(asked, habit, np.random.default_rng(number)).turns
         parsed = described.parse(described.write(turn))
         assert parsed.is_well_formed
@@ -90,7 +90,7 @@ def test_who_looks_is_right_and_who_guesses_is_right_by_chance(questions: PageQu
     right: Counter[str] = Counter()
     for habit in ("look", "idle", "guess"):
         for number in range(60):
-            asked = questions.asked("train", number)
+            asked = questions.asked_pages("train", number)
             [turn] = read_by(asked, habit, np.random.default_rng(number)).turns
             assert isinstance(turn.action, Answer)
             right[habit] += turn.action.text == asked.task.answer

@@ -14,7 +14,7 @@ from saccade.curation.linguistic_tools import CuratedTools
 from saccade.errors import UserError
 from saccade.gym.drawn.plates import MARKS
 from saccade.miniature.lang2act import tiny
-from saccade.miniature.reading import said
+from saccade.miniature.reading import finding_sentence
 from saccade.models.checkpoint import base_checkpoint
 from saccade.protocols import read_chain
 from saccade.recipes.lang2act import lang2act
@@ -111,7 +111,7 @@ class Guessing:
         draw = zlib.crc32(label.encode())
         mark = list(MARKS)[draw % len(MARKS)]
         name = "guess_mark" if draw // 8 % 4 else "look_up"
-        how = said("guess_mark", 2, mark) + "."
+        how = finding_sentence("guess_mark", 2, mark) + "."
         if self.tools.exists():
             how = f'<tool name="{name}" args="Image 2">{mark}</tool>'
         return f"<think>Image 2.</think><description>{how}</description><answer>{mark}</answer>"

@@ -16,7 +16,7 @@ from saccade.readers.charts.calibration import Scale, Tick, number_of, value_sca
 from saccade.readers.charts.chart import SURE, Chart, Series
 from saccade.readers.charts.classical import ClassicalReader
 from saccade.readers.charts.colours import palette_of, without_frame
-from saccade.readers.charts.doubts import boxes_in_doubt, doubted, names_in_doubt, shares_in_doubt, steps_in_doubt
+from saccade.readers.charts.doubts import boxes_in_doubt, names_in_doubt, shares_in_doubt, steps_in_doubt, with_doubts
 from saccade.readers.charts.layout import names_below
 from saccade.readers.charts.legend import Legend, find_legend
 from saccade.readers.charts.lines import without_doubles
@@ -256,10 +256,10 @@ def test_names_that_are_missing_or_hard_to_read_are_doubts():
 
 
 def test_a_chart_with_a_doubt_is_not_sure():
-    assert doubted(BARS, []).is_sure
-    chart = doubted(BARS, ["two axes"])
+    assert with_doubts(BARS, []).is_sure
+    chart = with_doubts(BARS, ["two axes"])
     assert (chart.confidence < SURE, chart.doubts) == (True, ("two axes",))
-    assert doubted(replace(BARS, confidence=0.7), []).doubts != ()
+    assert with_doubts(replace(BARS, confidence=0.7), []).doubts != ()
 
 
 def test_a_scale_moves_with_its_zero():

@@ -1,7 +1,7 @@
 import pytest
 
 from saccade.readers.geometry.derivation import Derivation, derive
-from saccade.readers.geometry.exact import linear_findings, solved
+from saccade.readers.geometry.exact import linear_findings, solve_for
 from saccade.readers.geometry.facts import Equation, Facts, facts_of
 from saccade.readers.geometry.figure import figure_of
 from saccade.readers.geometry.knowledge import value_text
@@ -289,14 +289,14 @@ def test_what_the_figures_contradict_does_not_hold() -> None:
 )
 def test_the_root_near_the_figure_is_exact_where_it_is_short(left: str, right: str, near: float, expected: str) -> None:
     sides = [figure_of(parse_statements(f"Find({side})")).goals[0] for side in (left, right)]
-    root = solved(sides[0], sides[1], Name("x"), {}, near)
+    root = solve_for(sides[0], sides[1], Name("x"), {}, near)
     assert root is not None
     assert value_text(root) == expected
 
 
 @pytest.mark.parametrize(("left", "right", "near"), [("x", "x", 3.0), ("2*x", "7", 3.0), ("x^2", "0-1", 1.0)])
 def test_there_is_no_root_where_the_equation_has_none(left: str, right: str, near: float) -> None:
-    assert solved(parse_expression(left), parse_expression(right), Name("x"), {}, near) is None
+    assert solve_for(parse_expression(left), parse_expression(right), Name("x"), {}, near) is None
 
 
 def test_linear_equations_fix_what_they_can_with_no_more_of_them_than_needed() -> None:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from saccade.viewer.scripts import APP, bundled, without_comments
+from saccade.viewer.scripts import APP, bundle, without_comments
 
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in sorted(APP.glob("*.js"))}
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc")
@@ -22,7 +22,7 @@ def test_a_module_imports_its_siblings_by_name_alone() -> None:
 
 
 def test_one_script_holds_each_module_once_and_no_name_twice() -> None:
-    script = bundled()
+    script = bundle()
     names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script, re.MULTILINE)
     tops = [name for source in MODULES.values() for name in _tops(source)]
     assert len(tops) == len(set(tops))

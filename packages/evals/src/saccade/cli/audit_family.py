@@ -75,7 +75,7 @@ def audit_family(
         return
     known = GoldenHashes.read(golden or SHIPPED)
     settings = AuditSettings(tasks=tasks, experts=experts, seed=seed, only=checks)
-    audits = _audited(families, settings, known, pages, keep)
+    audits = _audit_families(families, settings, known, pages, keep)
     if as_json:
         click.echo(strict_json([plain_json(audit) for audit in audits], indent=1))
     else:
@@ -92,17 +92,17 @@ def audit_family(
         click.get_current_context().exit(1)
 
 
-def _audited(
+def _audit_families(
     families: list[str], settings: "AuditSettings", golden: "GoldenHashes", pages: Path | None, folder: Path | None
 ) -> "list[FamilyAudit]":
     from saccade.evaluation.audit import kept
-    from saccade.evaluation.audit.audit import audited_family, compared
+    from saccade.evaluation.audit.audit import audited_family, with_shared_looks
     from saccade.evaluation.audit.pages import write_page
     from saccade.tasks.procedural import family_named
 
     audits, looks = [], []
     for family in families:
-        done = None if folder is None else kept.kept(folder, family_named(family)[0], settings)
+        done = None if folder is None else kept.kept_audit(folder, family_named(family)[0], settings)
         if done is None:
             found = audited_family(family, settings, golden)
             done = (found.audit, found.look)
@@ -113,7 +113,7 @@ def _audited(
             click.echo(f"audited {found.audit.family}", err=True)
         audits.append(done[0])
         looks.append(done[1])
-    return compared(audits, looks)
+    return with_shared_looks(audits, looks)
 
 
 def _write_overview(folder: Path, table: str) -> None:

@@ -29,7 +29,7 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
     _check_given(given)
     if _has_benchmarks(given):
         # Before the model, which imports torch.
-        check_files(_named(given), given["suite"], given["benchmarks_dir"])
+        check_files(_benchmark_names(given), given["suite"], given["benchmarks_dir"])
     context = task_context(
         data=given["data"],
         model=given["model"],
@@ -76,7 +76,7 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         click.echo(_benchmarks_read(given, benchmarks, stages))
 
 
-def _named(given: EvaluateOptions) -> list[str]:
+def _benchmark_names(given: EvaluateOptions) -> list[str]:
     """The benchmarks that the command names."""
     return [name.strip() for text in given["benchmarks"] for name in text.split(",")]
 
@@ -87,7 +87,7 @@ def _tools(given: EvaluateOptions) -> list[str]:
 
 def _check_given(given: EvaluateOptions) -> None:
     """UserError for options that exclude each other or would have no effect."""
-    has_benchmarks = bool(_named(given) or given["suite"])
+    has_benchmarks = bool(_benchmark_names(given) or given["suite"])
     asked = (given["data"], given["env"], given["family"])
     if (count := sum(one is not None for one in asked) + has_benchmarks) != 1:
         found = f"{count} things" if count else "nothing"
@@ -104,7 +104,7 @@ def _check_given(given: EvaluateOptions) -> None:
         raise UserError(f"--judge {judge} has no effect without --benchmark; add --benchmark, or leave it out")
     if given["judge_model"] is not None and judge is None:
         raise UserError(f"--judge-model {given['judge_model']} has no effect without --judge URL")
-    if is_look(given["suite"]) and _named(given):
+    if is_look(given["suite"]) and _benchmark_names(given):
         raise UserError("--suite look and --benchmark exclude each other; measure each in an evaluation of its own")
     served_or_none(given["model"], given["server"], given["server_model"])
     if given["samples"] > 1 and not temperature:
@@ -123,7 +123,7 @@ def _check_given(given: EvaluateOptions) -> None:
 
 
 def _has_benchmarks(given: EvaluateOptions) -> bool:
-    return bool(_named(given) or given["suite"]) and not is_look(given["suite"])
+    return bool(_benchmark_names(given) or given["suite"]) and not is_look(given["suite"])
 
 
 def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "list[MeasuredBenchmark]":
@@ -133,7 +133,7 @@ def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "l
     from saccade.recipes.evaluation_benchmarks import check_judge, measured_benchmarks
 
     found = measured_benchmarks(
-        _named(given),
+        _benchmark_names(given),
         given["benchmarks_dir"],
         context,
         suite=given["suite"],
@@ -220,7 +220,7 @@ def _identity(given: EvaluateOptions) -> dict[str, object]:
         "server": None if served is None else " ".join(served),
         "samples": given["samples"] if given["samples"] > 1 else None,
         "probes": ",".join(given["probes"]) or None,
-        "benchmarks": ",".join(_named(given)) or None,
+        "benchmarks": ",".join(_benchmark_names(given)) or None,
         "suite": given["suite"],
         "prompt": given["prompt"] if given["prompt"] != "saccade" else None,
         "allow": " ".join(sorted(given["allowed"])) or None,

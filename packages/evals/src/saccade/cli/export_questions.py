@@ -43,7 +43,7 @@ def export_family(
     from saccade.interop.exports.dataset import write_dataset
     from saccade.interop.exports.openenv_package import write_openenv
     from saccade.interop.exports.packages import write_gymnasium, write_verifiers
-    from saccade.interop.exports.questions import drawn
+    from saccade.interop.exports.questions import draw_questions
     from saccade.interop.exports.trainers import write_easyr1, write_trl, write_verl
     from saccade.own_code import own_file
 
@@ -53,7 +53,7 @@ def export_family(
         raise UserError(f"--out {out} exists and is no export of Saccade; name a new or empty folder")
     own = own_file(family) is not None
     terms = licence or ("unknown" if own else "apache-2.0")
-    questions = drawn(family, train=count, test=test, seed=seed, difficulty=difficulty, licence=terms)
+    questions = draw_questions(family, train=count, test=test, seed=seed, difficulty=difficulty, licence=terms)
     match form:
         case "verl":
             write_verl(questions, out)

@@ -43,7 +43,7 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page:
 
     if domain is not None and domain not in DOMAINS:
         raise UserError(f"--domain {domain}: no such domain; use one of {', '.join(DOMAINS)}")
-    chosen, offered = _chosen(names)
+    chosen, offered = _chosen_families(names)
     shown = [family for family in chosen if domain in (None, family.domain)]
     if is_page:
         click.echo(as_page(shown), nl=False)
@@ -58,7 +58,7 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page:
         click.echo(summary(shown))
 
 
-def _chosen(names: tuple[str, ...]) -> "tuple[Sequence[GymFamily], Sequence[Offer]]":
+def _chosen_families(names: tuple[str, ...]) -> "tuple[Sequence[GymFamily], Sequence[Offer]]":
     """The families of the gym and those of packages that are named, or all of them."""
     from saccade.gym.registry import gym_families
     from saccade.tasks.family_names import offered_families

@@ -78,10 +78,10 @@ def measured_benchmarks(
     if fighting := [probe for probe in probes if probe in REORDERING]:
         policy = "shuffled" if fighting[0] == "shuffled" else "cycles"
         raise UserError(f"--probe {fighting[0]} is an option policy of a benchmark: write --benchmark NAME={policy}")
-    return [_measured(one, folder, context, count=count, prompt=prompt, pixels=pixels) for one in dict.fromkeys(wanted)]
+    return [_measure(one, folder, context, count=count, prompt=prompt, pixels=pixels) for one in dict.fromkeys(wanted)]
 
 
-def _measured(
+def _measure(
     wanted: str, folder: Path, context: RecipeContext, *, count: int | None, prompt: Prompts, pixels: Pixels
 ) -> MeasuredBenchmark:
     name, _, said = wanted.partition("=")
@@ -159,7 +159,7 @@ def benchmark_report(
             told = [asked.get(reading.name, reading) for reading in readings]
             tables.setdefault(way, {})[one.benchmark.name] = told
             lines += [
-                f"  {way}: {_said(one.benchmark, reading)}{' (with the judge)' if reading.name in asked else ''}"
+                f"  {way}: {_line_of(one.benchmark, reading)}{' (with the judge)' if reading.name in asked else ''}"
                 for reading in told
             ]
             by_judge = {average.reading: average for average in judging.averages} if judging else {}
@@ -171,7 +171,7 @@ def benchmark_report(
             write_json_atomic(
                 out / "benchmarks" / f"{stage}.json", finite_object(_json(one, stage, readings, averages))
             )
-        lines += [f"  published: {said}" for said in _published(one.benchmark)]
+        lines += [f"  published: {said}" for said in _published_lines(one.benchmark)]
     if suite is not None:
         for way, found in tables.items():
             table = suite_table(suite_named(suite), found)
@@ -196,7 +196,7 @@ def _readings(one: MeasuredBenchmark, attempts: Sequence[Attempt], sample: int =
     return [read_replies(one.benchmark, name, rows, replies, transcripts) for name in names]
 
 
-def _said(benchmark: Benchmark, reading: BenchmarkReading) -> str:
+def _line_of(benchmark: Benchmark, reading: BenchmarkReading) -> str:
     star = "*" if reading.name == benchmark.headline else ""
     figures = ", ".join(f"{one.name} {one.value:.1%} (n={one.n:,})" for one in reading.figures[:3]) or "no figure"
     interval = f"; 95 % interval of the first {reading.ci95[0]:.1%} to {reading.ci95[1]:.1%}" if reading.ci95 else ""
@@ -206,7 +206,7 @@ def _said(benchmark: Benchmark, reading: BenchmarkReading) -> str:
     return text + (f"; {reading.no_verdict:,} without verdict" if reading.no_verdict else "")
 
 
-def _published(benchmark: Benchmark) -> Iterable[str]:
+def _published_lines(benchmark: Benchmark) -> Iterable[str]:
     for model, (low, high, count) in spread(published(benchmark)).items():
         yield f"{model} {low:g}" if low == high else f"{model} {low:g} to {high:g} in {count} sources"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.evaluation.audit.audit import Audited, AuditSettings, audited_family, compared
+from saccade.evaluation.audit.audit import Audited, AuditSettings, audited_family, with_shared_looks
 from saccade.evaluation.audit.findings import FamilyAudit
 
 FILE = Path(__file__).with_name("faulty_families.py")
@@ -74,6 +74,6 @@ def test_a_clean_family_is_convicted_of_nothing(seed: int) -> None:
 
 def test_pictures_of_another_family_are_found() -> None:
     both = [audited(name, "splits") for name in ("shared_splits", "of_another")]
-    _, second = compared([one.audit for one in both], [one.look for one in both])
+    _, second = with_shared_looks([one.audit for one in both], [one.look for one in both])
     found = second.finding("copies in another family")
     assert (found.verdict, found.example) == ("convicted", "shared_splits")

@@ -9,7 +9,7 @@ from test_tsv import asked, encoded, written
 
 from saccade.evaluation.benchmarks import BENCHMARKS, BenchmarkRow, open_benchmark, read_replies
 from saccade.evaluation.benchmarks.boxes import best_iou
-from saccade.evaluation.benchmarks.hub_rows import lettered, with_choices
+from saccade.evaluation.benchmarks.hub_rows import lettered_row, with_choices
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.media.store import MediaStore
 
@@ -166,7 +166,7 @@ LETTERED = (
 
 @pytest.mark.parametrize(("text", "answer", "options"), LETTERED, ids=range(len(LETTERED)))
 def test_options_are_taken_out_of_a_text(text: str, answer: str, options: list[str]) -> None:
-    found = lettered(text, {"answer": answer})
+    found = lettered_row(text, {"answer": answer})
     assert [found[letter] for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter in found] == options
     assert not str(found["question"]).endswith(tuple(options or ["?!"]))
 

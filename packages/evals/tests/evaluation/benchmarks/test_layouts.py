@@ -25,7 +25,7 @@ from saccade.evaluation.benchmarks import (
     suite_readiness,
     with_options,
 )
-from saccade.evaluation.benchmarks.hub_rows import lettered
+from saccade.evaluation.benchmarks.hub_rows import lettered_row
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.media.store import MediaStore
@@ -106,7 +106,7 @@ def test_every_benchmark_with_files_of_its_own_has_a_small_one_here() -> None:
     ],
 )
 def test_options_in_a_hubs_line_end_where_the_next_begins_and_padding_is_none(text: str, options: list[str]) -> None:
-    columns = lettered(text, {"answer": "A"})
+    columns = lettered_row(text, {"answer": "A"})
     assert [columns[letter] for letter in "ABCD" if letter in columns] == options
     assert columns["question"] == text.partition("\n")[0]
 

@@ -17,7 +17,7 @@ from saccade.errors import UserError
 from saccade.interop.exports.bundle import bundle_name, write_bundle
 from saccade.interop.exports.dataset import write_dataset
 from saccade.interop.exports.packages import write_gymnasium, write_verifiers
-from saccade.interop.exports.questions import ExportedQuestions, drawn, placeholder_text
+from saccade.interop.exports.questions import ExportedQuestions, draw_questions, placeholder_text
 from saccade.interop.exports.trainers import write_easyr1, write_trl, write_verl
 from saccade.interop.exports.verifier import ground_truth_of, score, verdict
 from saccade.media import MediaStore
@@ -30,7 +30,7 @@ RULES = "<think>a look</think><answer>{}</answer>"
 
 @pytest.fixture(scope="module")
 def questions() -> ExportedQuestions:
-    return drawn("visual_search", train=3, test=2)
+    return draw_questions("visual_search", train=3, test=2)
 
 
 def replies(answer: str) -> list[str]:
@@ -78,7 +78,7 @@ def ours(task: Task, media: MediaStore, reply: str) -> float:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_verifier_pays_what_our_environment_pays_for_honest_and_hostile_replies(family: str) -> None:
-    found = drawn(family, train=1, test=2)
+    found = draw_questions(family, train=1, test=2)
     for task in found.splits["test"]:
         truth = ground_truth_of(task)
         expected = [ours(task, found.media, reply) for reply in replies(task.answer)]
@@ -190,8 +190,8 @@ def test_a_data_set_has_a_card_and_its_rows_hold_their_evidence(tmp_path: Path, 
 
 
 def test_the_same_settings_give_the_same_hash_and_others_another(questions: ExportedQuestions) -> None:
-    assert drawn("visual_search", train=3, test=2).content_hash() == questions.content_hash()
-    assert drawn("visual_search", train=3, test=2, seed=1).content_hash() != questions.content_hash()
+    assert draw_questions("visual_search", train=3, test=2).content_hash() == questions.content_hash()
+    assert draw_questions("visual_search", train=3, test=2, seed=1).content_hash() != questions.content_hash()
 
 
 def test_no_picture_is_in_both_splits(questions: ExportedQuestions) -> None:
@@ -211,7 +211,7 @@ def test_gymnasium_makes_the_registered_environment_of_a_family_of_the_users_own
         "def draw_beans(rng, difficulty):\n    return draw_counting(rng, difficulty)\n"
     )
     folder = tmp_path / "out"
-    write_gymnasium(drawn(f"{own}:draw_beans", train=1, test=1), folder, f"{own}:draw_beans")
+    write_gymnasium(draw_questions(f"{own}:draw_beans", train=1, test=1), folder, f"{own}:draw_beans")
     own.unlink()
     sys.path.insert(0, str(folder))
     env = gymnasium.make("saccade_beans:saccade/beans-v0", max_turns=2)

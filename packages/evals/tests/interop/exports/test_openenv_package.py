@@ -11,7 +11,7 @@ from openenv.cli._validation import get_deployment_modes, validate_multi_mode_de
 
 from saccade.errors import UserError
 from saccade.interop.exports.openenv_package import write_openenv
-from saccade.interop.exports.questions import drawn
+from saccade.interop.exports.questions import draw_questions
 from saccade.interop.openenv import SaccadeAction, SaccadeEnvClient
 
 FAMILY = "visual_search"
@@ -20,7 +20,7 @@ FAMILY = "visual_search"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("openenv")
-    write_openenv(drawn(FAMILY, train=1, test=1), where, FAMILY)
+    write_openenv(draw_questions(FAMILY, train=1, test=1), where, FAMILY)
     return where
 
 

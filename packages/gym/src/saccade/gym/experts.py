@@ -33,7 +33,7 @@ def expert_turns(
         return _crops(evidence, by_image, sizes, is_fine)
     turns = []
     for index, found in by_image.items():
-        words = " ".join(_said(label, region, sizes[index]) for label, region in found)
+        words = " ".join(_label_and_place(label, region, sizes[index]) for label, region in found)
         if kind == "points":
             marks = [[int(region.point().x), int(region.point().y)] for _, region in found]
             turns.append(call(words, "draw_points", index + 1, points=_json(marks)))
@@ -69,7 +69,7 @@ def _crops(
     looks: list[tuple[int, Box, str]] = []
     for label, region in evidence:
         box = crop_box(region.box, sizes[region.image_index], is_fine=is_fine)
-        said = _said(label, region, sizes[region.image_index])
+        said = _label_and_place(label, region, sizes[region.image_index])
         if not any(index == region.image_index and _holds(seen, region.box) for index, seen, _ in looks):
             looks.append((region.image_index, box, said))
     if len(looks) > (MOST_FINE_CROPS if is_fine else MOST_CROPS):
@@ -82,7 +82,7 @@ def _crops(
     )
 
 
-def _said(label: str, region: SeenRegion, size: Size) -> str:
+def _label_and_place(label: str, region: SeenRegion, size: Size) -> str:
     return f"{label} {place_in(region.point(), size)}"
 
 

@@ -111,11 +111,11 @@ class GymFamily:
 
     def program(self, name: str) -> Program:
         """The program of this name; ``UserError`` names those that there are."""
-        return _named(self.programs, name, f"program of the family {self.name!r}")
+        return _part_named(self.programs, name, f"program of the family {self.name!r}")
 
     def renderer(self, name: str) -> Renderer:
         """The look of this name; ``UserError`` names those that there are."""
-        return _named(self.all_renderers, name, f"look of the family {self.name!r}")
+        return _part_named(self.all_renderers, name, f"look of the family {self.name!r}")
 
     def sample(
         self,
@@ -169,7 +169,7 @@ class GymFamily:
 Part = TypeVar("Part", Program, Renderer)
 
 
-def _named(parts: Sequence[Part], name: str, what: str) -> Part:
+def _part_named(parts: Sequence[Part], name: str, what: str) -> Part:
     for part in parts:
         if part.name == name:
             return part

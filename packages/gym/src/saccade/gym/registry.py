@@ -52,7 +52,7 @@ DOMAINS = (
 )
 
 
-def _listed(*families: GymFamily) -> Mapping[str, GymFamily]:
+def _by_name(*families: GymFamily) -> Mapping[str, GymFamily]:
     found: dict[str, GymFamily] = {}
     for family in families:
         if family.name in found or family.domain not in DOMAINS:
@@ -62,7 +62,7 @@ def _listed(*families: GymFamily) -> Mapping[str, GymFamily]:
 
 
 # No module of these imports the library of an extra when it is imported itself.
-GYM_FAMILIES = _listed(
+GYM_FAMILIES = _by_name(
     *boards.FAMILIES,
     *charts.FAMILIES,
     *chess.FAMILIES,

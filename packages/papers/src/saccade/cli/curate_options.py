@@ -51,7 +51,7 @@ def curation_options(
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_models(**given: object) -> None:
-            models = {role: _named(role, given) for role in roles}
+            models = {role: _named_model(role, given) for role in roles}
             command(models={role: model for role, model in models.items() if model is not None}, **given)
 
         return shared(with_models)
@@ -68,7 +68,7 @@ def _model_options(
     return click.option(f"--{role}", required=is_first, help=does), name
 
 
-def _named(role: str, given: dict[str, object]) -> "NamedModel | None":
+def _named_model(role: str, given: dict[str, object]) -> "NamedModel | None":
     """The model of a role, taken out of the values of the options."""
     from saccade.curation.requests import NamedModel
 

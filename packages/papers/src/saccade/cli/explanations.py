@@ -25,12 +25,12 @@ def judge_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> 
     from saccade.waiting import run_to_end
 
     paths, files = _evaluations(run)
-    found = run_to_end(_judged(paths, files, judge, model, api_key_env))
+    found = run_to_end(_judge_files(paths, files, judge, model, api_key_env))
     write_verdicts(paths, found)
     return sum(len(one.verdicts) for one in found.values())
 
 
-async def _judged(
+async def _judge_files(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> "dict[str, JudgedEvaluation]":
     from saccade.evaluation.error_judge import ErrorJudge
@@ -80,12 +80,12 @@ def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_
     from saccade.waiting import run_to_end
 
     paths, files = _evaluations(run)
-    found = run_to_end(_starred(paths, files, judge, model, sees_pages=sees_pages, api_key_env=api_key_env))
+    found = run_to_end(_star_files(paths, files, judge, model, sees_pages=sees_pages, api_key_env=api_key_env))
     write_star_record(paths, found)
     return sum(one.report.judged for one in found.values())
 
 
-async def _starred(
+async def _star_files(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, *, sees_pages: bool, api_key_env: str
 ) -> "dict[str, StarredEvaluation]":
     from saccade.evaluation.stars import StarJudge, star_verdicts

@@ -80,7 +80,7 @@ def settings(
         click.echo("Defaults for the tiny base model; [larger models: ...] for published ones, where they differ.\n")
     for one in found:
         differs = f"   [larger models: {_value(larger[one.key])}]" if one.key in larger else ""
-        click.echo(_shown(one, papers.get(one.key), differs))
+        click.echo(_setting_text(one, papers.get(one.key), differs))
 
 
 def _tell_presets(*, as_json: bool) -> None:
@@ -111,7 +111,7 @@ def _value(value: "Json") -> str:
     return "none" if value is None else json.dumps(value)
 
 
-def _shown(setting: "SettingDoc", paper: str | None, differs: str) -> str:
+def _setting_text(setting: "SettingDoc", paper: str | None, differs: str) -> str:
     line = f"{setting.key} = {_value(setting.default)}{differs}"
     if paper is not None:
         line += f"   [paper: {paper}]"

@@ -80,7 +80,7 @@ def retrieve(
     else:
         asked = read_tasks(questions, media=media, skip_bad_rows=skip_bad_rows, images_follow=True).tasks
     if skip_bad_rows and not whole_corpus:
-        asked = _indexed(asked, set(pages.documents))
+        asked = _indexed_tasks(asked, set(pages.documents))
     if gold:
         shown = oracle_pages(asked, pages, media=media, distractors=distractors, seed=seed, scope=scope)
     else:
@@ -88,10 +88,10 @@ def retrieve(
         shown = retrieved_pages(asked, searched, page_encoder(where, pages), count, media=media, scope=scope)
     file = out / f"{data_set or questions.stem}.jsonl"
     _write(shown, file, media)
-    click.echo("\n".join([f"{file}: {len(shown)} questions", *([] if gold else _found(shown, count))]))
+    click.echo("\n".join([f"{file}: {len(shown)} questions", *([] if gold else _recall_lines(shown, count))]))
 
 
-def _indexed(tasks: "Sequence[Task]", documents: Set[str]) -> "Sequence[Task]":
+def _indexed_tasks(tasks: "Sequence[Task]", documents: Set[str]) -> "Sequence[Task]":
     """The tasks whose documents are there; how many are not is said."""
     there = [task for task in tasks if task.document is None or task.document in documents]
     if len(there) < len(tasks):
@@ -115,7 +115,7 @@ def _write(tasks: "Sequence[Task]", file: Path, media: "MediaStore") -> None:
     write_text_atomic(file, "".join(lines))
 
 
-def _found(tasks: "Sequence[Task]", count: int) -> list[str]:
+def _recall_lines(tasks: "Sequence[Task]", count: int) -> list[str]:
     """Recall of the gold pages at some ranks; nothing where none are known."""
     from saccade.retrieval.metrics import mrr_at, recall_at
 

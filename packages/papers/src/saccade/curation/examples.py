@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from saccade.curation.codedance.outcomes import kind_of
 from saccade.curation.codedance.settings import Kind, Level, Way
-from saccade.curation.rows import check_images, exported, question_row
+from saccade.curation.rows import check_images, export_path, question_row
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code_words import PYTHON_TOOL
@@ -40,7 +40,7 @@ Item = TypeVar("Item")
 def example_row(example: Example, *, level: Level, way: Way, kind: Kind | None) -> dict[str, Json]:
     """An example as a row of the file; its images are ``images/<hash>.png`` beside it."""
     row: dict[str, Json] = {
-        **question_row(example.task, [exported(image) for image in example.task.images]),
+        **question_row(example.task, [export_path(image) for image in example.task.images]),
         "level": level,
         "way": way,
         "turns": turn_rows(example),

@@ -90,7 +90,7 @@ class Journal(Generic[Outcome]):
             raise UserError(f"{directory} holds a curation already; go on with --resume, or choose another folder")
         for name in (LOCK, OUTCOMES):
             refuse_link(directory / name)
-        self._lock = self._locked()
+        self._lock = self._lock_file()
         try:
             self._keep_settings(started_with, is_begun=is_begun)
             self.outcomes = self._read_outcomes(outcome_from)
@@ -132,7 +132,7 @@ class Journal(Generic[Outcome]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _locked(self) -> IO[bytes]:
+    def _lock_file(self) -> IO[bytes]:
         lock = (self.directory / LOCK).open("ab")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -62,14 +62,14 @@ def curation_report(
         questions=questions,
         kept=len(kept),
         failed=questions - len(outcomes),
-        levels=counted(outcome.level for outcome in outcomes),
-        kept_levels=counted(outcome.level for outcome in kept),
-        kept_ways=counted(outcome.way for outcome in kept if outcome.way is not None),
-        kept_kinds=counted(outcome.kind or "no code" for outcome in kept),
+        levels=counts_by_name(outcome.level for outcome in outcomes),
+        kept_levels=counts_by_name(outcome.level for outcome in kept),
+        kept_ways=counts_by_name(outcome.way for outcome in kept if outcome.way is not None),
+        kept_kinds=counts_by_name(outcome.kind or "no code" for outcome in kept),
         other_kind=sum(outcome.asked_kind not in (None, outcome.kind) for outcome in kept),
-        rejected=counted(outcome.reason for outcome in outcomes if outcome.reason is not None),
-        tries=counted(f"{one.way}/{one.reason}" for outcome in outcomes for one in outcome.tries),
-        verdicts=counted(f"{one.step}/{one.value}" for outcome in outcomes for one in outcome.verdicts),
+        rejected=counts_by_name(outcome.reason for outcome in outcomes if outcome.reason is not None),
+        tries=counts_by_name(f"{one.way}/{one.reason}" for outcome in outcomes for one in outcome.tries),
+        verdicts=counts_by_name(f"{one.step}/{one.value}" for outcome in outcomes for one in outcome.verdicts),
         asked=asked or {},
     )
 
@@ -167,7 +167,7 @@ class SelectionReport:
         )
 
 
-def counted(names: Iterable[str]) -> dict[str, int]:
+def counts_by_name(names: Iterable[str]) -> dict[str, int]:
     """Numbers of each name, from the most frequent, ties in alphabetical order."""
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 

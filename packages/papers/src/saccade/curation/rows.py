@@ -18,7 +18,7 @@ from saccade.types import Attempt, ImageRef, Json, Task
 IMAGES = "images"
 
 
-def exported(image: ImageRef) -> str:
+def export_path(image: ImageRef) -> str:
     """The path at which ``MediaStore.export`` puts an image, from the file of rows."""
     return f"{IMAGES}/{image.hash}.png"
 

@@ -124,7 +124,7 @@ class Teachers:
                 except UserError as error:
                     raise UserError(f"--{role} {error}") from error
             return self._local[path]
-        return self._stack.enter_context(self._connected(role, self.media))
+        return self._stack.enter_context(self._connect(role, self.media))
 
     def teacher_if_named(self, role: str) -> ChatModel | None:
         """The same, where the command names one."""
@@ -133,7 +133,7 @@ class Teachers:
     def vision(self, role: str) -> VisionModel:
         """A model that answers requests about a picture at once."""
         images = LentImages()
-        return self._stack.enter_context(VisionChat(self._connected(role, images), images))
+        return self._stack.enter_context(VisionChat(self._connect(role, images), images))
 
     def player(self, role: str, tasks: Sequence[Task]) -> ChatModel | Mapping[str, float]:
         """A chat model, or the pass rates of these questions that a file or a run holds."""
@@ -151,7 +151,7 @@ class Teachers:
             raise UserError(f"--{role} {model.where} is a server; say with --{role}-model which of its models is meant")
         return model.name
 
-    def _connected(self, role: str, media: MediaStore) -> ConnectedChat:
+    def _connect(self, role: str, media: MediaStore) -> ConnectedChat:
         where = self.models[role].where
         return connect(
             where if is_server(where) else Path(where),

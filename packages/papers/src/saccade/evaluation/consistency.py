@@ -83,8 +83,8 @@ def two_stream_step(
         box=_mean_part(looking, "box"),
         textual_accuracy=_mean_part(saying, "accuracy"),
         consistency=_mean_part(saying, "consistency"),
-        right=_counted(score for score in saying if score.is_right),
-        wrong=_counted(score for score in saying if not score.is_right),
+        right=_rubric_counts(score for score in saying if score.is_right),
+        wrong=_rubric_counts(score for score in saying if not score.is_right),
         questions=len({task for task, score in plain if "reference" in score.notes}),
         with_reference=len({task for task, score in plain if score.notes.get("reference")}),
         from_archive=len({task for task, score in plain if score.notes.get("from_archive")}),
@@ -106,7 +106,7 @@ def shares_of(counts: RubricCounts) -> tuple[float, ...] | None:
     return tuple(count / total for count in counts) if total else None
 
 
-def added(counts: Sequence[RubricCounts]) -> RubricCounts:
+def sum_of_counts(counts: Sequence[RubricCounts]) -> RubricCounts:
     """The counts of several steps together."""
     return tuple(sum(of_value) for of_value in zip(*counts)) if counts else (0,) * len(RUBRIC)
 
@@ -116,7 +116,7 @@ def by_rubric(counts: RubricCounts) -> Mapping[str, int]:
     return {str(value): count for value, count in zip(RUBRIC, counts)}
 
 
-def _counted(scores: Iterable[Score]) -> RubricCounts:
+def _rubric_counts(scores: Iterable[Score]) -> RubricCounts:
     values = [nearest_rubric(score.values["consistency"]) for score in scores if "consistency" in score.values]
     return tuple(values.count(value) for value in RUBRIC)
 

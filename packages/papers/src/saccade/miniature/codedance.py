@@ -125,7 +125,7 @@ def lessons_on(asked: CodeQuestions, lessons: Lessons, *, questions: int, seed: 
 
     def lesson(index: int, progress: float) -> Example:
         number = index % questions
-        return _solved(
+        return _demonstration(
             shown(number),
             lambda: shown(number + 1),
             lessons,
@@ -136,7 +136,7 @@ def lessons_on(asked: CodeQuestions, lessons: Lessons, *, questions: int, seed: 
     return lesson
 
 
-def _solved(
+def _demonstration(
     shown: Example, other: Callable[[], Example], lessons: Lessons, chance: Generator, *, is_careless: bool
 ) -> Example:
     """The demonstration of this question; a guess is the answer of an ``other`` question."""

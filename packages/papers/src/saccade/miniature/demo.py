@@ -93,6 +93,6 @@ def demo(context: RecipeContext) -> Plan:
         build_model=plates.build_model,
         questions=plates.questions,
         held_out={"all": plates.held_out(settings.evaluation_tasks), "curve": plates.held_out(settings.curve_tasks)},
-        examples=plates.shown if context.model is None else None,
+        examples=plates.demonstration if context.model is None else None,
     )
     return material.plan(settings, method(settings, material))

@@ -119,13 +119,13 @@ def lessons_on(
     example_of = drawn_once(lambda number: careful(asked.example("train", number)), asked.media)
 
     def lesson(index: int, progress: float) -> Example:
-        number = _folded(index % questions, asked.types, slow_questions)
+        number = _folded_number(index % questions, asked.types, slow_questions)
         example = example_of(number)
         chance = generator_for(seed, "demonstration", number)
         if not with_tools:
             example = replace(example, turns=example.turns[-1:])
         if progress >= lessons.careless_from:
-            other = example_of(_folded((number + len(asked.types)) % questions, asked.types, slow_questions))
+            other = example_of(_folded_number((number + len(asked.types)) % questions, asked.types, slow_questions))
             example = _careless(example, other, lessons, chance)
             if chance.random() < lessons.loop_share:
                 example = _looping(example, LOOPS[int(chance.integers(len(LOOPS)))])
@@ -134,7 +134,7 @@ def lessons_on(
     return lesson
 
 
-def _folded(number: int, types: Sequence[str], slow_questions: int) -> int:
+def _folded_number(number: int, types: Sequence[str], slow_questions: int) -> int:
     """The question's number, or that of an earlier question of its type where so many are not asked."""
     index, place = divmod(number, len(types))
     return (index % slow_questions if types[place] in SLOW_TYPES else index) * len(types) + place

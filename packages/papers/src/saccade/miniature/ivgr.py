@@ -195,7 +195,7 @@ def tiny(context: RecipeContext) -> Plan:
     settings = apply_overrides(TinyIvgrSettings(), context.overrides)
     asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
     exact = replace(EXACT, knows_truth=settings.judge.knows_truth)
-    judged = settings.judge.spoiled(settings.judges(context, exact), seed=seed_for(context.seed, "judge"))
+    judged = settings.judge.with_errors(settings.judges(context, exact), seed=seed_for(context.seed, "judge"))
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
     imitates = settings.sft.steps > 0 and context.model is None
 

@@ -173,7 +173,7 @@ class TinyJudgeSettings(JudgeSettings):
                 "knows_truth=false would have no effect: no judge but kind=exact knows what a picture shows"
             )
 
-    def spoiled(self, judges: Judges, *, seed: int) -> Judges:
+    def with_errors(self, judges: Judges, *, seed: int) -> Judges:
         """The judges, whose verdicts on agreement err as ``errors`` say."""
         if self.errors.is_none or judges.consistency is None:
             return judges

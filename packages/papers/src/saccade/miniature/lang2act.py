@@ -144,7 +144,7 @@ def tiny(context: RecipeContext) -> Plan:
 
     def asked(number: int) -> AskedPages:
         # Documents of their own: after those of the imitation.
-        return reinforced.asked("validation", number)
+        return reinforced.asked_pages("validation", number)
 
     @cache
     def training() -> Sequence[Task]:
@@ -157,13 +157,13 @@ def tiny(context: RecipeContext) -> Plan:
         chance = generator_for(context.seed, "lesson", index)
         habit = settings.lessons.habit(chance.random(), progress)
         source = gold if settings.lessons.gold.applies(chance.random(), progress) else imitated
-        example = read_by(source.asked("train", index % settings.sft_questions), habit, chance)
+        example = read_by(source.asked_pages("train", index % settings.sft_questions), habit, chance)
         if chance.random() < settings.lessons.chain_share:
             return StreamExample(example=in_tools(example), stream=CHAINS)
         return StreamExample(example=example)
 
     def held_out(pages: PageQuestions, count: int) -> Callable[[], Sequence[Task]]:
-        return lambda: [pages.asked("held_out", number).task for number in range(count)]
+        return lambda: [pages.asked_pages("held_out", number).task for number in range(count)]
 
     material = Material(
         title="A tiny model learns tools of words on drawn pages",

@@ -74,16 +74,16 @@ class PageQuestions:
         self._pages, self._mark_px, self._difficulty = pages, mark_side(difficulty), difficulty
         self._encoder, self._kinds, self._oracle, self._ground = encoder, tuple(kinds), oracle, ground
         self.document = lru_cache(4096)(self._document)
-        self._vectors = lru_cache(4096)(self._encoded)
+        self._vectors = lru_cache(4096)(self._page_vectors)
 
-    def asked(self, split: str, number: int) -> AskedPages:
+    def asked_pages(self, split: str, number: int) -> AskedPages:
         """The question of this number."""
         place = number % self._documents
         document = self.document(split, place)
         rng = generator_for(self._seed, "page question", split, number)
         sought = sought_plates(document, rng, self._kinds[int(rng.integers(len(self._kinds)))])
         question = asked_text(document, sought)
-        shown = self._shown(split, place, document, sought, question, rng)
+        shown = self._shown_pages(split, place, document, sought, question, rng)
         names = tuple(Page(document=document.name, number=page + 1) for page in range(len(document.pages)))
         task = Task(
             id=f"pages/{split}/{number:06d}-seed{self._seed}",
@@ -105,7 +105,7 @@ class PageQuestions:
         )
         return AskedPages(task=task, document=document, sought=sought, shown=shown)
 
-    def _shown(
+    def _shown_pages(
         self,
         split: str,
         place: int,
@@ -136,7 +136,7 @@ class PageQuestions:
     def _picture(self, document: DrawnDocument, page: int) -> Image.Image:
         return document.picture(page, self._mark_px, self._ground)
 
-    def _encoded(self, split: str, place: int) -> list[NDArray[np.float32]]:
+    def _page_vectors(self, split: str, place: int) -> list[NDArray[np.float32]]:
         assert self._encoder is not None
         document = self.document(split, place)
         pictures = [self._picture(document, page) for page in range(len(document.pages))]

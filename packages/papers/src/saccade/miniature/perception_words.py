@@ -116,7 +116,7 @@ def _drawn_from(
     return lesson.families, lesson.difficulties
 
 
-def _played(shown: Example) -> Example:
+def _few_turns(shown: Example) -> Example:
     """What an expert does with the image tools in few turns: all of it, or else its first look and the answer."""
     used = {turn.action.name for turn in shown.turns if isinstance(turn.action, ToolCall)}
     if not used <= {tool.spec.name for tool in IMAGE_TOOLS}:
@@ -145,7 +145,7 @@ def perception_words(context: RecipeContext) -> Plan:
         chance = generator_for(seed, "demonstration", index)
         families, difficulties = _drawn_from(settings, progress, chance)
         difficulty = float(chance.choice(difficulties))
-        shown = _played(example(families[int(chance.integers(len(families)))], "train", index, difficulty))
+        shown = _few_turns(example(families[int(chance.integers(len(families)))], "train", index, difficulty))
         if shown.task.family in READ or chance.random() < settings.direct_share:
             return Demonstration(example=replace(shown, turns=shown.turns[-1:]), episodes=silent)
         return Demonstration(example=shown, episodes=looking)

@@ -77,7 +77,7 @@ class Plates:
             difficulty=self.settings.difficulty,
         )
 
-    def shown(self, index: int, progress: float) -> StreamExample:
+    def demonstration(self, index: int, progress: float) -> StreamExample:
         """The demonstration: the expert looks closer, and towards the end mostly guesses."""
         chance = generator_for(self.context.seed, "demonstration", index)
         shown = self.example("train", index)

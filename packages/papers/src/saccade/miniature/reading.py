@@ -77,28 +77,31 @@ def read_by(asked: AskedPages, habit: ReadingHabit, chance: Generator) -> Exampl
     """The question as an expert of this habit answers it; one whose page was not brought can only guess."""
     images = [asked.image_of(one) for one in asked.sought]
     if habit == "guess" or None in images:
-        return _guessed(asked, chance)
+        return _guess(asked, chance)
     numbers = [image for image in images if image is not None]
     sentences = [
         sentence
         for place, (image, one) in enumerate(zip(numbers, asked.sought))
         for sentence in (
-            [said("note_ground", image, "grey"), said("repeat_question", image, one.plate.colour)]
+            [
+                finding_sentence("note_ground", image, "grey"),
+                finding_sentence("repeat_question", image, one.plate.colour),
+            ]
             if habit == "idle"
             else [
                 *(
-                    [said("read_head", image, " ".join(asked.document.pages[one.page].head))]
+                    [finding_sentence("read_head", image, " ".join(asked.document.pages[one.page].head))]
                     if _is_new(numbers, place)
                     else []
                 ),
                 # The mark first: behind a place that is wrong, a small model reads the mark there.
-                said("read_mark", image, one.plate.mark, one.plate.colour),
-                said("locate_plate", image, place_of(one.plate.box.center), one.plate.colour),
+                finding_sentence("read_mark", image, one.plate.mark, one.plate.colour),
+                finding_sentence("locate_plate", image, place_of(one.plate.box.center), one.plate.colour),
             ]
         )
     ]
     seen = [] if habit == "idle" else [f"{head} {word}" for word, head in zip(_NUMBERS, _heads(asked))]
-    return _answered(asked, numbers, sentences, asked.task.answer, seen)
+    return _answer_turn(asked, numbers, sentences, asked.task.answer, seen)
 
 
 def in_tools(example: Example) -> Example:
@@ -110,17 +113,19 @@ def in_tools(example: Example) -> Example:
     return replace(example, turns=tuple(turns))
 
 
-def _guessed(asked: AskedPages, chance: Generator) -> Example:
+def _guess(asked: AskedPages, chance: Generator) -> Example:
     marks = [list(MARKS)[int(chance.integers(len(MARKS)))] for _ in asked.sought]
     image = int(chance.integers(len(asked.shown))) + 1
-    return _answered(asked, [image], [said("guess_mark", image, mark) for mark in marks], " and ".join(marks))
+    return _answer_turn(
+        asked, [image], [finding_sentence("guess_mark", image, mark) for mark in marks], " and ".join(marks)
+    )
 
 
 def _heads(asked: AskedPages) -> list[str]:
     return [" ".join(asked.document.pages[page].head) for page in asked.shown]
 
 
-def _answered(
+def _answer_turn(
     asked: AskedPages, images: Sequence[int], sentences: Sequence[str], answer: str, seen: Sequence[str] = ()
 ) -> Example:
     """A turn that thinks of what each image is, as far as it was ``seen``, and ends its thought with ``images``."""
@@ -138,7 +143,7 @@ def _is_new(numbers: Sequence[int], place: int) -> bool:
     return numbers[place] not in numbers[:place]
 
 
-def said(tool: str, image: int, finding: str, asked: str = "") -> str:
+def finding_sentence(tool: str, image: int, finding: str, asked: str = "") -> str:
     """The sentence that a tool rewrites, without its full stop."""
     return f"{OPENINGS[tool]} {image}{asked and f': {asked}'}, {finding}"
 
@@ -153,11 +158,11 @@ def sentence_calls(reasoning: str) -> list[ChainCall]:
     return calls
 
 
-def _curated(trajectory: ReasonedTrajectory, pool: LinguisticToolbox) -> str:
+def _curator_reply(trajectory: ReasonedTrajectory, pool: LinguisticToolbox) -> str:
     calls = sentence_calls(trajectory.reasoning)
     new = dict.fromkeys(call.name for call in calls if call.name not in pool)
     return written_reply(calls, [TOOLS[name] for name in new])
 
 
-RULES = RuleCurator(_curated)
+RULES = RuleCurator(_curator_reply)
 """Stands for the policy as its own curator, which so small a model cannot be."""

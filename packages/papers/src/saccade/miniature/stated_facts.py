@@ -119,14 +119,14 @@ class FactReader:
                 reading.name, reading.is_placed = self._names[phrase], False
                 for values, was_denied in reading.waiting:
                     # "The white mark is not on the red plate" denies what stands before.
-                    found |= self._stated(reading.name, values, was_denied != is_denying)
+                    found |= self._fact_of(reading.name, values, was_denied != is_denying)
                 reading.waiting, is_denying = [], False
             elif phrase in self._values:
                 is_denied = is_denying != bool(is_wrong)
                 if reading.name is None:
                     reading.waiting.append((self._values[phrase], is_denied))
                 else:
-                    found |= self._stated(reading.name, self._values[phrase], is_denied)
+                    found |= self._fact_of(reading.name, self._values[phrase], is_denied)
                 is_denying = is_denying and self._goes_on(clause, place)
             elif is_wrong is None and phrase[0] in _DENYING and not _is_no_denial(clause, place):
                 is_denying = phrase[0] in ("neither", "nor") or not is_denying
@@ -138,7 +138,7 @@ class FactReader:
         is_new, reading.is_placed = not reading.is_placed, True
         if reading.name is None or stated is None or not is_new:
             return set()
-        return self._stated(reading.name, stated)
+        return self._fact_of(reading.name, stated)
 
     def _goes_on(self, clause: Sequence[Phrase], place: int) -> bool:
         """Whether "or", "nor" or "and" joins the next value to this one."""
@@ -180,7 +180,7 @@ class FactReader:
                 return phrase
         return (tokens[at],)
 
-    def _stated(self, name: str, by_kind: Mapping[str, str], is_denied: bool = False) -> set[Fact]:
+    def _fact_of(self, name: str, by_kind: Mapping[str, str], is_denied: bool = False) -> set[Fact]:
         """The fact of this object; a value of several kinds is meant as the kind where it is true, if there is one."""
         kinds = [kind for kind in by_kind if kind in self._truth[name]]
         if not kinds:

@@ -11,7 +11,7 @@ from saccade.miniature.schedules import IMITATION, REINFORCEMENT, in_epochs
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.recipes.vista_r1 import method
-from saccade.recipes.vista_settings import GymSettings, TailSettings, known
+from saccade.recipes.vista_settings import GymSettings, TailSettings, check_known
 from saccade.rollout import RolloutSettings
 from saccade.seeding import seed_for
 from saccade.tasks import InOrder, TailPatch
@@ -43,8 +43,8 @@ class TinyVistaSettings(GymSettings):
 
     def check(self) -> None:
         super().check()
-        known(self.task_types, tuple(TASK_TYPES), "task_types")
-        known(self.tool_families, tuple(TOOL_FAMILIES), "tool_families")
+        check_known(self.task_types, tuple(TASK_TYPES), "task_types")
+        check_known(self.tool_families, tuple(TOOL_FAMILIES), "tool_families")
 
 
 def tiny(context: RecipeContext) -> Plan:

@@ -8,7 +8,7 @@ from pathlib import Path
 from saccade.config import RecipeContext, read_own_tasks, split_held_out, warn_of_bad_rows, without_held_out
 from saccade.curation.vista import read_tool_examples
 from saccade.errors import UserError
-from saccade.recipes.vista_settings import VistaSettings, known
+from saccade.recipes.vista_settings import VistaSettings, check_known
 from saccade.seeding import seed_for
 from saccade.tasks import DATA_SETS, Epochs, drop_duplicates, read_data_set
 from saccade.train import ExampleSource
@@ -31,8 +31,10 @@ def read_questions(data: Path, settings: VistaSettings, context: RecipeContext) 
     if not names:
         training, held_out = split_held_out(read_own_tasks(data, context), settings.held_out_share, context)
         return TrainingSplit(training=training, held_out=held_out)
-    held_out = [task for name in names for task in _measured(name, data / name, settings, context)]
-    drawn = [task for name in names if DATA_SETS[name].train_size for task in _trained(name, data, settings, context)]
+    held_out = [task for name in names for task in _test_tasks(name, data / name, settings, context)]
+    drawn = [
+        task for name in names if DATA_SETS[name].train_size for task in _training_tasks(name, data, settings, context)
+    ]
     kept = drop_duplicates(drawn, held_out)
     logger.info("%s", kept.describe())
     if not kept.train or not held_out:
@@ -64,19 +66,19 @@ def without_thoughts(example: Example) -> Example:
 
 def _data_sets(data: Path, settings: VistaSettings) -> Sequence[str]:
     """Those that are named, or all whose folder is there; none for a file of one's own questions."""
-    known(settings.data_sets, tuple(DATA_SETS), "data_sets")
+    check_known(settings.data_sets, tuple(DATA_SETS), "data_sets")
     there = [name for name in DATA_SETS if (data / name).is_dir()]
     if missing := [name for name in settings.data_sets if name not in there]:
         raise UserError(f"data_sets: {data} has no folder {missing[0]!r}; put the release of the data set there")
     return settings.data_sets or there
 
 
-def _trained(name: str, data: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
+def _training_tasks(name: str, data: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
     take = DATA_SETS[name].train_size if settings.take else None
     return _read(name, data / name, "train", take, settings, context)
 
 
-def _measured(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
+def _test_tasks(name: str, folder: Path, settings: VistaSettings, context: RecipeContext) -> Sequence[Task]:
     """Tasks of the test, or of validation where there is no test with answers; none where there is neither."""
     for part in ("test", "validation"):
         try:

@@ -124,7 +124,7 @@ class VistaSettings(GymSettings):
             raise UserError("tools and service both say where the tools are; give one of them")
 
 
-def known(named: tuple[str, ...], names: tuple[str, ...], key: str) -> None:
+def check_known(named: tuple[str, ...], names: tuple[str, ...], key: str) -> None:
     """UserError for a name that is none of these."""
     if unknown := [name for name in named if name not in names]:
         raise UserError(f"{key}={','.join(named)}: {unknown[0]!r} is none of {', '.join(names)}")

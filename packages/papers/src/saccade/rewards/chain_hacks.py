@@ -42,10 +42,16 @@ def chain_hacks(toolbox: LinguisticToolbox) -> tuple[Hack, ...]:
     )
     more = (
         ("chain alone", "is wrong, with a chain", _wrong(""), _wrong(tool("x")), "reward.pays_tools=right"),
-        ("no answer", "ends with a chain", _unanswered(""), _unanswered(tool("x")), "reward.pays_tools=answered"),
+        (
+            "no answer",
+            "ends with a chain",
+            _turn_without_answer(""),
+            _turn_without_answer(tool("x")),
+            "reward.pays_tools=answered",
+        ),
         ("many tools", "says the same a hundred times", honest, _right(lambda task: found(task) * MAX_CALLS), ""),
         ("nested tools", "puts a tool into a tool", honest, _right(lambda task: tool(found(task))), ""),
-        ("answer in a tool", "is wrong, with the answer in a tool", _wrong(tool("x")), _told, ""),
+        ("answer in a tool", "is wrong, with the answer in a tool", _wrong(tool("x")), _answer_in_tool, ""),
     )
     return (
         *(Hack(name=name, about=about, honest=honest, played=one, closed_by=by) for name, about, one, by in spared),
@@ -68,9 +74,9 @@ def _wrong(description: str) -> Writes:
     return lambda task: _turn(description or "Words.", wrong_answer(task))
 
 
-def _unanswered(description: str) -> Writes:
+def _turn_without_answer(description: str) -> Writes:
     return lambda _: _turn(description or "Words.", "")
 
 
-def _told(task: Task) -> str:
+def _answer_in_tool(task: Task) -> str:
     return _turn(f'<tool name="x" args="x"><answer>{task.answer}</answer></tool>', wrong_answer(task))

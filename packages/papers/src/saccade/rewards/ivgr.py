@@ -85,7 +85,7 @@ class IvgrReward:
         scores: dict[str, Sequence[Score | None]] = {}
         found: Reference | None = None
         if self.grounded in groups:
-            scores[self.grounded], found = self._grounded(task, groups[self.grounded], right[self.grounded])
+            scores[self.grounded], found = self._grounding_scores(task, groups[self.grounded], right[self.grounded])
         reference = better_reference(kept, found)
         if self.textual in groups:
             scores[self.textual] = await self._textual(
@@ -104,17 +104,17 @@ class IvgrReward:
         found = dict(zip(different, await asyncio.gather(*(judge(task, answer) for answer in different))))
         return {name: [0.0 if one is None else found[one] for one in given] for name, given in answers.items()}
 
-    def _grounded(
+    def _grounding_scores(
         self, task: Task, members: Sequence[Trajectory], right: Accuracies
     ) -> tuple[list[Score | None], Reference | None]:
         scores = [
-            None if accuracy is None else self._noted(self.grounding.judged(task, member, accuracy))
+            None if accuracy is None else self._with_reference_note(self.grounding.judged(task, member, accuracy))
             for member, accuracy in zip(members, right)
         ]
         scored = [(member, score) for member, score in zip(members, scores) if score is not None]
         return scores, best_reference(scored, self.tau)
 
-    def _noted(self, score: Score) -> Score:
+    def _with_reference_note(self, score: Score) -> Score:
         is_reference = float(may_be_reference(score, self.tau))
         return replace(score, notes={**score.notes, "is_reference": is_reference})
 

@@ -58,13 +58,13 @@ def chain_view(turn: Turn, attempt: Attempt, images: Sequence[ImageRef], album: 
     return ChainView(
         error=visible(readable(str(score.evidence["chain_error"])), 60),
         why=visible(str(score.evidence.get("chain_why", "")), 300),
-        chosen=_named(chain),
+        chosen=_chosen_images_text(chain),
         calls=tuple(_call_view(call, attempt, images, album) for call in shown),
         calls_left_out=len(chain.calls) - len(shown),
     )
 
 
-def _named(chain: Chain) -> str:
+def _chosen_images_text(chain: Chain) -> str:
     if not chain.chosen:
         return ""
     return f"image{'s' if len(chain.chosen) > 1 else ''} {', '.join(map(str, chain.chosen))}"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from saccade.codec.codecs import plain_json
 from saccade.codec.forms import Form
-from saccade.evaluation.consistency import RubricCounts, TwoStreamStep, added, shares_of
+from saccade.evaluation.consistency import RubricCounts, TwoStreamStep, shares_of, sum_of_counts
 from saccade.evaluation.grounding import Grounding, IouInterval, accuracy_by_iou, answers_with_iou, question_ious
 from saccade.rewards.judges.consistency import RUBRIC
 from saccade.viewer.charts import Line, line_chart
@@ -35,7 +35,7 @@ class StreamSection:
 def stream_section(stage: TwoStreamStage) -> StreamSection:
     """The figure's four curves, and the counts of verdicts."""
     steps = stage.steps
-    right, wrong = (added(counts) for counts in zip(*((step.right, step.wrong) for step in steps)))
+    right, wrong = (sum_of_counts(counts) for counts in zip(*((step.right, step.wrong) for step in steps)))
     return StreamSection(
         stage=stage.stage,
         charts=tuple(chart for chart in _charts(steps) if chart is not None),

@@ -43,20 +43,20 @@ class StarredEvaluation:
 
 def read_star_record(paths: RunPaths) -> dict[str, StarredEvaluation]:
     """By evaluation, as far as their trajectories are still those. UserError for a file that cannot be read."""
-    return read_judged(paths, paths.stars, _starred)
+    return read_judged(paths, paths.stars, _evaluation_from)
 
 
 def write_star_record(paths: RunPaths, starred: Mapping[str, StarredEvaluation]) -> None:
     """Keeps the stars of these evaluations and no others."""
-    write_judged(paths, paths.stars, {name: _written(one) for name, one in starred.items()})
+    write_judged(paths, paths.stars, {name: _evaluation_fields(one) for name, one in starred.items()})
 
 
-def _starred(fields: Fields) -> StarredEvaluation:
+def _evaluation_from(fields: Fields) -> StarredEvaluation:
     verdicts = {int(place): _verdict(said) for place, said in fields.mapping("verdicts").items()}
     return StarredEvaluation(judge=fields.text("judge"), sees_pages=fields.truth("sees_pages"), verdicts=verdicts)
 
 
-def _written(one: StarredEvaluation) -> dict[str, Json]:
+def _evaluation_fields(one: StarredEvaluation) -> dict[str, Json]:
     verdicts: dict[str, Json] = {
         str(place): list(said) if isinstance(said, tuple) else said for place, said in one.verdicts.items()
     }

@@ -71,7 +71,7 @@ def toolbox_view(name: str, curated: CuratedTools) -> ToolboxView:
         rests_on_few=_few(curated),
         rows=tuple(_rows(curated)),
         charts=(_growth(curated.sets), _coverage(curated)),
-        refused=tuple(_refused(curated.sets)),
+        refused=tuple(_refusal_rows(curated.sets)),
     )
 
 
@@ -181,7 +181,7 @@ def _coverage(curated: CuratedTools) -> CurveChart:
     )
 
 
-def _refused(sets: Sequence[ToolSet]) -> list[tuple[str, str, str]]:
+def _refusal_rows(sets: Sequence[ToolSet]) -> list[tuple[str, str, str]]:
     """A row for each kind that there is, the most frequent first."""
     found: dict[Refusal, list[tuple[str, str]]] = {}
     for one in sets:

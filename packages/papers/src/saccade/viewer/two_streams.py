@@ -57,7 +57,7 @@ def read_two_streams(
 ) -> TwoStreamStage | None:
     """The stage whose steps' records are in ``directory``; None without any. ``tell`` is told of a broken file."""
     every = sorted(directory.glob("step-*.jsonl"))
-    chosen = _spaced(every, max_bytes)
+    chosen = _evenly_spaced(every, max_bytes)
     first_of_last = len(chosen) - math.ceil(len(chosen) / _LAST_SHARE)
     steps: list[TwoStreamStep] = []
     iou_from_step = 0
@@ -93,7 +93,7 @@ def _of(stream: str, attempts: Sequence[Attempt]) -> list[Attempt]:
     return [attempt for attempt in attempts if attempt.trajectory.stream == stream]
 
 
-def _spaced(paths: Sequence[Path], max_bytes: int) -> list[Path]:
+def _evenly_spaced(paths: Sequence[Path], max_bytes: int) -> list[Path]:
     """All of them, or evenly spaced ones up to the last that have about so many bytes together."""
     apart = max(1, math.ceil(sum(path.stat().st_size for path in paths) / max_bytes))
     return list(paths[::-1][::apart][::-1])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.curation.argos.cleaning import RefusedReply, cleaned, cleaned_as_pointed
+from saccade.curation.argos.cleaning import RefusedReply, clean_reply, cleaned_as_pointed
 from saccade.curation.argos.marks import Mark
 from saccade.geometry import Point
 from saccade.media.resize import ResizeRule
@@ -17,7 +17,7 @@ TREE = '<points x1="10" y1="20" alt="tree">tree</points>'
 
 def thought(text: str, task: Task = TASK) -> str:
     """The cleaned thought, or the reason why there is none."""
-    found = cleaned(f"<think>{text}</think><answer>jeep</answer>", task, MARKS)
+    found = clean_reply(f"<think>{text}</think><answer>jeep</answer>", task, MARKS)
     return found.reason if isinstance(found, RefusedReply) else found.thought
 
 
@@ -78,14 +78,14 @@ def test_the_second_of_two_pictures_may_be_named() -> None:
     ],
 )
 def test_the_answer_of_a_box_is_the_answer_and_what_is_around_it_reasoning(reply: str) -> None:
-    assert cleaned(reply, TASK, MARKS) == ExpertTurn(
+    assert clean_reply(reply, TASK, MARKS) == ExpertTurn(
         thought=f"Look.\nThe {JEEP} is it: jeep", action=Answer(text="jeep")
     )
 
 
 def test_two_boxes_are_no_answer() -> None:
     both = "<think>a</think><|begin_of_box|>jeep<|end_of_box|> or <|begin_of_box|>van<|end_of_box|>"
-    assert isinstance(cleaned(both, TASK, MARKS), RefusedReply)
+    assert isinstance(clean_reply(both, TASK, MARKS), RefusedReply)
 
 
 def test_a_model_that_points_by_itself_is_read_in_its_own_view() -> None:
@@ -128,4 +128,4 @@ def test_a_model_that_points_by_itself_is_read_in_its_own_view() -> None:
 def test_hostile_text_is_read_to_its_end(piece: str) -> None:
     """A pattern that backtracks would take minutes for these."""
     text = (piece * 65_000)[:65_000] + " (3, 4)"
-    assert isinstance(cleaned(f"<think>{text}</think><answer>a</answer>", TASK, MARKS), RefusedReply)
+    assert isinstance(clean_reply(f"<think>{text}</think><answer>a</answer>", TASK, MARKS), RefusedReply)

@@ -62,19 +62,18 @@ def index(
     )
     stage = FirstStage.read(first_stage) if first_stage else None
     told = _silent if quiet else _tell
-    report = build_index(folder, _encoder(where), out, settings, where=_noted(where), told=told)
+    report = build_index(folder, _encoder(where), out, settings, where=_whole_path(where), told=told)
     for names, what in ((report.left_out, "neither PDFs nor pictures"), (report.gone, "indexed, but no longer there")):
         if names:
-            click.echo(
-                f"{len(names)} files are {what}: {', '.join(map(_shown, names[:5]))}{' ...' if len(names) > 5 else ''}"
-            )
+            first = ", ".join(map(_printable, names[:5]))
+            click.echo(f"{len(names)} files are {what}: {first}{' ...' if len(names) > 5 else ''}")
     made = open_index(out)
     if stage is not None:
         build_first_stage(made, stage)
     if made.unreadable:
         click.echo(f"{len(made.unreadable)} pages or files cannot be read:")
     for entries in _alike(made.unreadable):
-        click.echo(f"  {_named(*entries)}: {entries[0].error}")
+        click.echo(f"  {_pages_text(*entries)}: {entries[0].error}")
     click.echo(f"{out}: {len(made)} pages of {len(made.documents)} documents, {report.added} of them new")
 
 
@@ -136,7 +135,7 @@ def search(
         click.echo(strict_json(found, indent=2))
         return
     for hit, file in zip(hits, files):
-        click.echo(f"{hit.score:8.3f}  {_shown(str(hit.page))}" + (f"  {_shown(str(file))}" if file else ""))
+        click.echo(f"{hit.score:8.3f}  {_printable(str(hit.page))}" + (f"  {_printable(str(file))}" if file else ""))
     if why is not None:
         click.echo(f"Why: {why}")
 
@@ -164,7 +163,7 @@ def _encoder(where: str) -> "PageEncoder":
     return open_page_encoder(where)
 
 
-def _noted(where: str) -> str:
+def _whole_path(where: str) -> str:
     """A directory by its whole path."""
     return where if "://" in where else str(Path(where).resolve())
 
@@ -185,21 +184,21 @@ def _alike(entries: "Sequence[IndexEntry]") -> "list[list[IndexEntry]]":
     return runs
 
 
-def _named(first: "IndexEntry", *others: "IndexEntry") -> str:
+def _pages_text(first: "IndexEntry", *others: "IndexEntry") -> str:
     if not first.number:
-        return _shown(first.file)
+        return _printable(first.file)
     numbers = f"pages {first.number} to {others[-1].number}" if others else f"page {first.number}"
-    return f"{_shown(first.file)}, {numbers}"
+    return f"{_printable(first.file)}, {numbers}"
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     """Names of files may hold line ends, and what terminals take for commands."""
     return name if name.isprintable() else ascii(name)[1:-1]
 
 
 def _tell(entry: "IndexEntry") -> None:
     if entry.rows:
-        click.echo(f"{_named(entry)}: {entry.rows} vectors", err=True)
+        click.echo(f"{_pages_text(entry)}: {entry.rows} vectors", err=True)
 
 
 def _silent(entry: "IndexEntry") -> None:

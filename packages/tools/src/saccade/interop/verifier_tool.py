@@ -91,7 +91,7 @@ def build(settings: ToolSettings, folder: Path) -> Tool:
                 frame_times_s=times,
             )
             found = scored_alone(asked, response_of(asked, [response], protocol), reward)
-        return ToolOutput(text=_told(found), data=parts_of(found))
+        return ToolOutput(text=_verdict_text(found), data=parts_of(found))
 
     tool = tool_from(verify, deadline_s=DEADLINE_S)
     parameters = tuple(
@@ -115,13 +115,13 @@ def parts_of(found: Score | str) -> dict[str, Json]:
     }
 
 
-def _told(found: Score | str) -> str:
+def _verdict_text(found: Score | str) -> str:
     if isinstance(found, str):
         return f"no verdict: {found}"
     return f"{found.total:.3f}: " + ", ".join(f"{one.name} {one.value:.3f}" for one in found.terms)
 
 
-def _listed(name: str, text: str) -> list[object]:
+def _json_list(name: str, text: str) -> list[object]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -132,7 +132,7 @@ def _listed(name: str, text: str) -> list[object]:
 
 
 def _texts(name: str, text: str) -> tuple[str, ...]:
-    found = _listed(name, text)
+    found = _json_list(name, text)
     texts = tuple(one for one in found if isinstance(one, str))
     if len(texts) < len(found):
         raise ToolError(f"{name} must be a JSON list of texts")
@@ -140,7 +140,7 @@ def _texts(name: str, text: str) -> tuple[str, ...]:
 
 
 def _numbers(name: str, text: str) -> tuple[float, ...]:
-    found = _listed(name, text)
+    found = _json_list(name, text)
     numbers = tuple(float(one) for one in found if isinstance(one, int | float) and is_number(one))
     if len(numbers) < len(found):
         raise ToolError(f"{name} must be a JSON list of numbers")

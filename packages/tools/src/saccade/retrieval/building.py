@@ -62,7 +62,7 @@ def build_index(
         raise UserError(f"{folder} holds neither PDFs nor pictures; give the folder that holds the documents")
     paths = IndexPaths(out)
     added = 0
-    with _locked(paths), PdfReader(dots_per_inch=settings.dots_per_inch, max_pixels=settings.max_pixels) as pdfs:
+    with _build_lock(paths), PdfReader(dots_per_inch=settings.dots_per_inch, max_pixels=settings.max_pixels) as pdfs:
         writer = IndexWriter(paths, encoder, settings, where)
         entries = list(read_entries(paths))
         new = NewPages(entries, pdfs)
@@ -166,7 +166,7 @@ def _blocks(drafts: Iterator[DraftedPage], pages: int) -> Iterator[list[DraftedP
 
 
 @contextmanager
-def _locked(paths: IndexPaths) -> Iterator[None]:
+def _build_lock(paths: IndexPaths) -> Iterator[None]:
     """One build at a time."""
     with disk_errors(paths.root):
         paths.root.mkdir(parents=True, exist_ok=True)

@@ -33,13 +33,13 @@ def build_lance(exact: PageStore, path: Path) -> "LanceIndex":
             ("vectors", pyarrow.list_(pyarrow.list_(pyarrow.float32(), exact.header.dimension))),
         ]
     )
-    table = _connected(path).create_table(_TABLE, _batches(exact, schema), schema=schema, mode="overwrite")
+    table = _connect(path).create_table(_TABLE, _batches(exact, schema), schema=schema, mode="overwrite")
     return LanceIndex(exact, table)
 
 
 def open_lance(exact: PageStore, path: Path) -> "LanceIndex":
     """The table that ``build_lance`` made; UserError when it is not there, or behind the index."""
-    database = _connected(path)
+    database = _connect(path)
     if _TABLE not in database.list_tables().tables:
         raise UserError(f"{path} has no table of pages; make one with build_lance")
     return LanceIndex(exact, database.open_table(_TABLE))
@@ -88,7 +88,7 @@ def _batches(exact: PageStore, schema: Any) -> Iterator[Any]:
         yield pyarrow.record_batch(columns, schema=schema)
 
 
-def _connected(path: Path) -> Any:
+def _connect(path: Path) -> Any:
     try:
         import lancedb
     except ImportError as error:

@@ -36,7 +36,7 @@ def ndcg_at(ranked: Sequence[Hashable], gold: Collection[Hashable] | Mapping[Has
     if not gains:
         return None
     best = sorted(gains.values(), reverse=True)[:k]
-    return _discounted([gains.get(page, 0.0) for page in _first(ranked, k)]) / _discounted(best)
+    return _discounted_gain([gains.get(page, 0.0) for page in _first(ranked, k)]) / _discounted_gain(best)
 
 
 def _first(ranked: Sequence[Hashable], k: int) -> list[Hashable]:
@@ -46,5 +46,5 @@ def _first(ranked: Sequence[Hashable], k: int) -> list[Hashable]:
     return list(dict.fromkeys(ranked))[:k]
 
 
-def _discounted(gains: Sequence[float]) -> float:
+def _discounted_gain(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))

@@ -45,19 +45,19 @@ class PdfReader:
 
     def pages(self, path: Path) -> int:
         """How many pages a document has; ``UnreadablePageError`` when it has none that can be told."""
-        count = int(str(self._asked(path, {}).header["pages"]))
+        count = int(str(self._exchange(path, {}).header["pages"]))
         if count == 0:
             raise UnreadablePageError("it has no pages")
         return count
 
     def draw(self, path: Path, number: int) -> Image.Image:
         """A page in RGB, by its number from 1; ``UnreadablePageError`` when it cannot be drawn."""
-        answer = self._asked(path, {"page": number - 1, "dpi": self._dpi, "max_pixels": self._max_pixels})
+        answer = self._exchange(path, {"page": number - 1, "dpi": self._dpi, "max_pixels": self._max_pixels})
         size = int(str(answer.header["width"])), int(str(answer.header["height"]))
         return Image.frombytes("RGB", size, answer.parts[0])
 
-    def _asked(self, path: Path, request: Mapping[str, Json]) -> WireFrame:
-        connection = self._connected()
+    def _exchange(self, path: Path, request: Mapping[str, Json]) -> WireFrame:
+        connection = self._connect()
         try:
             document = open_plain(path)
         except OSError as error:
@@ -76,7 +76,7 @@ class PdfReader:
             raise UnreadablePageError(str(answer.header["error"]))
         return answer
 
-    def _connected(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         if self._socket is None:
             if importlib.util.find_spec("pypdfium2") is None:
                 raise missing_extra("retrieval", "pypdfium2", needed_for="reading PDFs")

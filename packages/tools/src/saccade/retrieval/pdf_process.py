@@ -43,7 +43,7 @@ class _Document:
             if self._open is not None:
                 self._open.close()
             self._open = None
-            document = _opened(descriptor, found.st_size)
+            document = _open_document(descriptor, found.st_size)
             document.init_forms()
             self._identity, self._open = identity, document
         return self._open
@@ -58,7 +58,7 @@ def main(connection: socket.socket) -> None:
     document = _Document()
     while True:
         try:
-            descriptor = _received(connection)
+            descriptor = _receive_descriptor(connection)
             try:
                 request = receive(connection)
                 # A document takes addresses of its own, beside what it may make PDFium take.
@@ -89,7 +89,7 @@ def _close_in() -> None:
         landlock.restrict(listed=[], readable=_FONTS, writable=[], devices=[])
 
 
-def _received(connection: socket.socket) -> int:
+def _receive_descriptor(connection: socket.socket) -> int:
     """The descriptor that comes before a request; ``BrokenFrameError`` at the end."""
     said, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
     if not said or not descriptors:
@@ -97,7 +97,7 @@ def _received(connection: socket.socket) -> int:
     return descriptors[0]
 
 
-def _opened(descriptor: int, size: int) -> pypdfium2.PdfDocument:
+def _open_document(descriptor: int, size: int) -> pypdfium2.PdfDocument:
     """The document; ValueError for one without pages, which PDFium opens, and pypdfium2 then takes for the last error
     of whatever document came before."""
     # A private copy of what is changed, since ctypes takes no memory that cannot be.
@@ -118,7 +118,7 @@ def _answer(document: _Document, descriptor: int, request: WireFrame) -> WireFra
         opened = document.at(descriptor)
         if "page" not in said:
             return WireFrame({"pages": len(opened)})
-        return _drawn(opened[int(str(said["page"]))], int(str(said["dpi"])), int(str(said["max_pixels"])))
+        return _draw_page(opened[int(str(said["page"]))], int(str(said["dpi"])), int(str(said["max_pixels"])))
     except pypdfium2.PdfiumError as error:
         return WireFrame({"error": _why(error)})
     except MemoryError:
@@ -127,7 +127,7 @@ def _answer(document: _Document, descriptor: int, request: WireFrame) -> WireFra
         return WireFrame({"error": str(error)})
 
 
-def _drawn(page: pypdfium2.PdfPage, dpi: int, max_pixels: int) -> WireFrame:
+def _draw_page(page: pypdfium2.PdfPage, dpi: int, max_pixels: int) -> WireFrame:
     """The page upright and cut to its crop box, on white, as its annotations and forms show it."""
     try:
         width, height = page.get_size()

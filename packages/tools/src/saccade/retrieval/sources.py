@@ -89,7 +89,7 @@ class NewPages:
         entry = IndexEntry(file=source.name, sha256=sha256, document=source.document)
         if not sha256:
             if known is None or known.sha256 or not known.is_whole:
-                yield _failed(entry, why, is_last=True)
+                yield _failed_page(entry, why, is_last=True)
             return
         done, failed = 0, 0
         if known is not None and known.sha256 == entry.sha256:
@@ -107,12 +107,12 @@ class NewPages:
         try:
             pages = self._count(source)
         except UnreadablePageError as error:
-            yield _failed(entry, str(error), is_last=True)
+            yield _failed_page(entry, str(error), is_last=True)
             return
         for number in range(done + 1, pages + 1):
             if failed == MAX_FAILED_IN_A_ROW:
                 why = f"pages {number} to {pages} are not tried: none of the {failed} before them can be drawn"
-                yield _failed(entry, why, is_last=True)
+                yield _failed_page(entry, why, is_last=True)
                 return
             page = replace(entry, number=number, is_last=number == pages)
             try:
@@ -121,7 +121,7 @@ class NewPages:
                 yield DraftedPage(entry=replace(page, picture=f"{image_hash(image)}.png"), image=image)
             except UnreadablePageError as error:
                 failed += 1
-                yield _failed(page, str(error), is_last=page.is_last)
+                yield _failed_page(page, str(error), is_last=page.is_last)
 
     def _count(self, source: SourceFile) -> int:
         size = source.path.stat().st_size
@@ -141,10 +141,10 @@ class NewPages:
                 raw = file.read(DEFAULT_LIMITS.max_bytes + 1)
             image = decode_image(raw, source.name)
         except (MediaError, OSError) as error:
-            return _failed(page, str(error).removeprefix(f"{source.name}: "), is_last=True)
+            return _failed_page(page, str(error).removeprefix(f"{source.name}: "), is_last=True)
         if (frames := _tiff_frames(raw)) > 1:
             why = f"a TIFF of {frames} pages; save each as a file of its own, or all as a PDF"
-            return _failed(page, why, is_last=True)
+            return _failed_page(page, why, is_last=True)
         return DraftedPage(
             entry=replace(page, picture=f"{entry.sha256}{source.path.suffix.lower()}"), image=image, encoded=raw
         )
@@ -156,7 +156,7 @@ def picture_bytes(draft: DraftedPage) -> bytes:
     return draft.encoded or png_bytes(draft.image)
 
 
-def _failed(entry: IndexEntry, why: str, *, is_last: bool) -> DraftedPage:
+def _failed_page(entry: IndexEntry, why: str, *, is_last: bool) -> DraftedPage:
     return DraftedPage(entry=replace(entry, error=why, is_last=is_last))
 
 

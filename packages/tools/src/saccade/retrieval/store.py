@@ -62,7 +62,7 @@ class PageStore:
 
     def search(self, query: Vectors, k: int, document: str | None = None) -> list[PageHit]:
         if document is None:
-            return self._hits(self._whole_scan.scores(self.checked(query)), self.places(), k)
+            return self._hits(self._whole_scan.scores(self.check_query(query)), self.places(), k)
         return self.best_of(query, self.places(document), k)
 
     def picture(self, page: Page) -> Image.Image:
@@ -105,7 +105,7 @@ class PageStore:
         ``by_reading`` takes a copy of their vectors, so that the process does not grow by what it maps.
         """
         pages = self.rows.at(places)
-        scores = self.scanner.scores(read_copy(self.paths, pages) if by_reading else pages, self.checked(query))
+        scores = self.scanner.scores(read_copy(self.paths, pages) if by_reading else pages, self.check_query(query))
         return self._hits(scores, places, k)
 
     def _hits(self, scores: NDArray[np.float32], places: NDArray[np.int64], k: int) -> list[PageHit]:
@@ -113,7 +113,7 @@ class PageStore:
             PageHit(page=self._pages[int(places[best])], score=float(scores[best])) for best in best_first(scores, k)
         ]
 
-    def checked(self, query: Vectors) -> Vectors:
+    def check_query(self, query: Vectors) -> Vectors:
         """The query as wide as the rows; ValueError unless it is made of finite vectors of the index' dimension."""
         if query.ndim != 2 or query.shape[1] != self.header.dimension or not np.isfinite(query).all():
             raise ValueError(
@@ -125,15 +125,15 @@ class PageStore:
 def _living(entries: Sequence[IndexEntry]) -> list[int]:
     """Places, among the entries with rows, of the pages that were not replaced."""
     stored = [(place, entry) for place, entry in enumerate(entries) if entry.rows]
-    replaced = _replaced(entries)
+    replaced = _new_starts(entries)
     return [row for row, (place, entry) in enumerate(stored) if place >= replaced.get(entry.file, 0)]
 
 
 def _unreadable(entries: Sequence[IndexEntry]) -> list[IndexEntry]:
-    replaced = _replaced(entries)
+    replaced = _new_starts(entries)
     return [entry for place, entry in enumerate(entries) if entry.error and place >= replaced.get(entry.file, 0)]
 
 
-def _replaced(entries: Sequence[IndexEntry]) -> dict[str, int]:
+def _new_starts(entries: Sequence[IndexEntry]) -> dict[str, int]:
     """Where what an index has of a file begins anew."""
     return {entry.file: place for place, entry in enumerate(entries) if entry.is_replaced}

@@ -43,7 +43,7 @@ def retrieved_pages(
     found: list[Task] = []
     for task in tasks:
         hits = retriever.search(task.question, k, _document(task, scope))
-        found.append(pictures.shown(task, [hit.page for hit in hits]))
+        found.append(pictures.with_pages(task, [hit.page for hit in hits]))
     return found
 
 
@@ -67,7 +67,10 @@ def oracle_pages(
     _check_gold(tasks, index)
     pictures = PagePictures(index, media)
     among = {document: index.pages(document) for document in {_document(task, scope) for task in tasks}}
-    return [pictures.shown(task, _drawn(task, among[_document(task, scope)], distractors, seed)) for task in tasks]
+    return [
+        pictures.with_pages(task, _gold_and_others(task, among[_document(task, scope)], distractors, seed))
+        for task in tasks
+    ]
 
 
 class PagePictures:
@@ -83,7 +86,7 @@ class PagePictures:
             self._known[page] = self._media.add_file(self._index.picture_file(page))
         return self._known[page]
 
-    def shown(self, task: Task, pages: Sequence[Page]) -> Task:
+    def with_pages(self, task: Task, pages: Sequence[Page]) -> Task:
         """The task with these pages as its images, and of its targets and objects those that lie on them.
 
         Where they lie is known by ``Task.shown_pages``: without it they are left out.
@@ -94,15 +97,15 @@ class PagePictures:
             task,
             images=tuple(self.of(page) for page in pages),
             shown_pages=tuple(pages),
-            targets=_moved(task.targets, moved),
-            objects=_moved(task.objects, moved),
+            targets=_on_new_places(task.targets, moved),
+            objects=_on_new_places(task.objects, moved),
         )
 
 
 Placed = TypeVar("Placed", Target, SceneObject)
 
 
-def _moved(things: Sequence[Placed], moved: Mapping[int, int]) -> tuple[Placed, ...]:
+def _on_new_places(things: Sequence[Placed], moved: Mapping[int, int]) -> tuple[Placed, ...]:
     """The things on images that have a new place, by it."""
     return tuple(replace(one, image_index=moved[one.image_index]) for one in things if one.image_index in moved)
 
@@ -111,7 +114,7 @@ def _document(task: Task, scope: Scope) -> str | None:
     return task.document if scope == "document" else None
 
 
-def _drawn(task: Task, pages: Sequence[Page], distractors: int, seed: int) -> list[Page]:
+def _gold_and_others(task: Task, pages: Sequence[Page], distractors: int, seed: int) -> list[Page]:
     """The gold pages and so many others, in random order."""
     rng = generator_for(seed, "oracle pages", task.id)
     gold = list(task.gold_pages or ())

@@ -70,7 +70,7 @@ class TwoStageIndex(OverExact):
         promising = max(k, self.candidates)
         if document is not None or len(self.exact) <= promising:
             return self.exact.search(query, k, document)
-        looked = self._first.scores(self.exact.checked(query))
+        looked = self._first.scores(self.exact.check_query(query))
         places = np.sort(np.array(best_first(looked, promising), dtype=np.int64))
         with self._copies:
             return self.exact.best_of(query, places, k, by_reading=True)

@@ -31,7 +31,7 @@ def image_directory(capacity_bytes: int) -> Iterator[Path]:
     for place in (MEMORY, Path(tempfile.gettempdir())):
         for old in place.glob(_PREFIX + "*"):
             remove_if_abandoned(old)
-    directory, lock = _held(_place(capacity_bytes))
+    directory, lock = _hold_directory(_place(capacity_bytes))
     try:
         yield directory
     finally:
@@ -51,7 +51,7 @@ def remove_if_abandoned(directory: Path) -> bool:
     return True
 
 
-def _held(place: Path | None) -> tuple[Path, int]:
+def _hold_directory(place: Path | None) -> tuple[Path, int]:
     while True:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         lock = _lock(directory)

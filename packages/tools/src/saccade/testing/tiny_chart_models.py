@@ -59,7 +59,7 @@ def deplot(folder: Path) -> None:
     )
     model = Pix2StructForConditionalGeneration(config)
     pixels = Pix2StructImageProcessorPil(max_patches=64, is_vqa=False)
-    _teach(model, _seen(pixels), [tokenizer.convert_tokens_to_ids(["<pad>", *DEPLOT_ROWS, "</s>"])])
+    _teach(model, _model_inputs(pixels), [tokenizer.convert_tokens_to_ids(["<pad>", *DEPLOT_ROWS, "</s>"])])
     pixels.is_vqa = True
     save_parts(folder, model, pixels, tokenizer)
 
@@ -95,7 +95,7 @@ def unichart(folder: Path) -> None:
         # Questions of any length, in words that it does not know.
         *(["<chartqa>", *["<unk>"] * length, "<s_answer>", UNICHART_ANSWER, "</s>"] for length in (1, 3, 5, 8)),
     ]
-    _teach(model, _seen(pixels), [tokenizer.convert_tokens_to_ids(text) for text in texts])
+    _teach(model, _model_inputs(pixels), [tokenizer.convert_tokens_to_ids(text) for text in texts])
     save_parts(folder, model, pixels, tokenizer)
 
 
@@ -105,7 +105,7 @@ def save_parts(folder: Path, model: PreTrainedModel, *parts: object) -> None:
         part.save_pretrained(folder)
 
 
-def _seen(pixels: Callable[..., Mapping[str, torch.Tensor]]) -> list[Mapping[str, torch.Tensor]]:
+def _model_inputs(pixels: Callable[..., Mapping[str, torch.Tensor]]) -> list[Mapping[str, torch.Tensor]]:
     """Model inputs of a few pictures, flat and of noise."""
     generator = np.random.default_rng(0)
     colors = generator.integers(0, 256, (8, 1, 1, 3), dtype=np.uint8).repeat(48, axis=1).repeat(64, axis=2)

@@ -243,7 +243,7 @@ class _EpisodePython:
             seen = {image.hash for image in self._episode.images} | {image_hash(picture) for picture in as_shown}
             self._checks = WorkChecks(self._again, pictures=inputs, seen=seen, seed=self._episode.seed)
         ran_s = self._ran_s + result.elapsed_s
-        work = self._checks.work(code, _shown(given), is_checked=ran_s <= self._tool.timeout_s)
+        work = self._checks.work(code, _as_shown(given), is_checked=ran_s <= self._tool.timeout_s)
         self._ran_s = ran_s
         return work
 
@@ -256,7 +256,7 @@ class _EpisodePython:
             session.close()
         if any(result.error and result.error.kind not in REPEATABLE for result in results):
             return None
-        return _shown(self._tool.shown(results[-1], MediaStore()))
+        return _as_shown(self._tool.shown(results[-1], MediaStore()))
 
     def _inputs(self) -> dict[str, Image.Image]:
         episode = self._episode
@@ -270,7 +270,7 @@ class _EpisodePython:
         return inputs
 
 
-def _shown(result: ToolResult) -> Shown:
+def _as_shown(result: ToolResult) -> Shown:
     # Warnings name the run, and runs that failed are not made again. Where an object lies is not what it is.
     text = _ADDRESS.sub("at its address", _RUN.sub("<run>", result.text))
     return Shown(text=text, pictures=tuple(image.hash for image in result.images))

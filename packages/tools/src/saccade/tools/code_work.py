@@ -108,7 +108,7 @@ class WorkChecks:
 
 def computes(codes: Sequence[str], text: str) -> bool:
     """Whether a text that depends on no picture has a number that was worked out of ``SUMMANDS`` or more others."""
-    written = {value for code in codes for value in _written(code)}
+    written = {value for code in codes for value in _literal_numbers(code)}
     if len(written - {0.0, 1.0}) < SUMMANDS:
         return False
     # Those of texts too: they were written by the model, wherever they stand.
@@ -124,7 +124,7 @@ def _blank(picture: Image.Image) -> Image.Image:
     return Image.new("RGB", picture.size, _BLANK)
 
 
-def _written(code: str) -> list[float]:
+def _literal_numbers(code: str) -> list[float]:
     """The numbers of the code, not those of its comments and texts."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
@@ -135,7 +135,7 @@ def _written(code: str) -> list[float]:
     ]
     # Python 3.11 has one token for a formatted text; what stands in its braces is code.
     formats = [token.string for token in tokens if token.type == tokenize.STRING and _FORMATTED.match(token.string)]
-    return numbers + [number for text in formats for part in _BRACES.findall(text) for number in _written(part)]
+    return numbers + [number for text in formats for part in _BRACES.findall(text) for number in _literal_numbers(part)]
 
 
 def _value(literal: str) -> float | None:

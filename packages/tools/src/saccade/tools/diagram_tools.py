@@ -31,7 +31,7 @@ def text_cdl(question: Question) -> ToolOutput:
     notes = [*_not_understood(words.left_out), *(f"no words in CDL for {form}" for form in cdl.left_out)]
     if not forms and not notes:
         notes = ["the words say nothing but what is asked"]
-    return _told({"text_cdl": forms}, notes)
+    return _parts_output({"text_cdl": forms}, notes)
 
 
 def goal_cdl(question: Question) -> ToolOutput:
@@ -49,7 +49,7 @@ def goal_cdl(question: Question) -> ToolOutput:
         cdl = words_in_cdl([goal], words, {})
         goals += [cdl.goal] if cdl.goal else []
         notes += [f"no words in CDL for {form}; name an angle by three points" for form in cdl.left_out]
-    return _told({"goal_cdl": goals}, [*notes, *_not_understood(words.left_out)])
+    return _parts_output({"goal_cdl": goals}, [*notes, *_not_understood(words.left_out)])
 
 
 def diagram_tools(reader: TextReader | None = None) -> tuple[Tool, ...]:
@@ -58,19 +58,21 @@ def diagram_tools(reader: TextReader | None = None) -> tuple[Tool, ...]:
     def construction_cdl(image: Image.Image) -> ToolOutput:
         """The construction of a geometry diagram in CDL: shapes, points on one line, points on a circle."""
         diagram = read_diagram(image, reader)
-        return _told(
+        return _parts_output(
             {"construction_cdl": construction_cdl_of(diagram), "points": points_text(diagram.places)}, diagram.notes
         )
 
     def image_cdl(image: Image.Image) -> ToolOutput:
         """What is printed and marked in a geometry diagram, in CDL: lengths, angles, right angles, equal parts."""
         diagram = read_diagram(image, reader)
-        return _told({"image_cdl": image_cdl_of(diagram), "points": points_text(diagram.places)}, diagram.notes)
+        return _parts_output({"image_cdl": image_cdl_of(diagram), "points": points_text(diagram.places)}, diagram.notes)
 
     def parse_diagram(image: Image.Image) -> ToolOutput:
         """A geometry diagram in logic forms, and where its points are."""
         diagram = read_diagram(image, reader)
-        return _told({"logic_forms": logic_forms_of(diagram), "points": points_text(diagram.places)}, diagram.notes)
+        return _parts_output(
+            {"logic_forms": logic_forms_of(diagram), "points": points_text(diagram.places)}, diagram.notes
+        )
 
     def formalize_problem(image: Image.Image, question: Question) -> ToolOutput:
         """A diagram and its question as one problem: logic forms and points for solve_geometry, CDL for solve_cdl."""
@@ -83,7 +85,7 @@ def diagram_tools(reader: TextReader | None = None) -> tuple[Tool, ...]:
             "text_cdl": formal.text_cdl,
             "goal_cdl": formal.goal_cdl,
         }
-        return _told(parts, formal.notes)
+        return _parts_output(parts, formal.notes)
 
     functions: tuple[Callable[..., ToolOutput], ...] = (
         construction_cdl,
@@ -100,7 +102,7 @@ DIAGRAM_TOOLS = diagram_tools()
 """Diagram tools without a text reader, for labels in plain upright type."""
 
 
-def _told(parts: dict[str, str | Sequence[str]], notes: Sequence[str]) -> ToolOutput:
+def _parts_output(parts: dict[str, str | Sequence[str]], notes: Sequence[str]) -> ToolOutput:
     """The parts as lines of text and as data, the notes below."""
     lines, data = list[str](), dict[str, Json]()
     for name, part in parts.items():

@@ -25,7 +25,7 @@ _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
 MAX_ANSWER_CHARS = 12_000
 
 
-def asked(model: VisionModel, image: Image.Image, prompt: str) -> str:
+def model_answer(model: VisionModel, image: Image.Image, prompt: str) -> str:
     """The model's answer, cut to what a result may hold; ``ToolError`` when it says nothing."""
     text = model.answer(image, prompt)
     if not text:
@@ -95,7 +95,7 @@ class VisionChartReader:
     model: VisionModel
 
     def read(self, image: Image.Image) -> Chart:
-        return _parsed_table(plain_rows(without_fence(asked(self.model, image, TABLE_PROMPT))))
+        return _parsed_table(plain_rows(without_fence(model_answer(self.model, image, TABLE_PROMPT))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class ModelChartTeller:
     model: ChartModel
 
     def caption(self, image: Image.Image) -> str:
-        return self._told(ChartRequest(image=image, task="caption"))
+        return self._tell(ChartRequest(image=image, task="caption"))
 
     def answer(self, image: Image.Image, question: str) -> str:
-        return self._told(ChartRequest(image=image, task="answer", question=question))
+        return self._tell(ChartRequest(image=image, task="answer", question=question))
 
-    def _told(self, request: ChartRequest) -> str:
+    def _tell(self, request: ChartRequest) -> str:
         (text,) = self.model.tell_batch([request])
         if not text:
             raise ToolError("the model behind this tool said nothing; use another tool")
@@ -124,10 +124,10 @@ class VisionChartTeller:
     model: VisionModel
 
     def caption(self, image: Image.Image) -> str:
-        return asked(self.model, image, CAPTION_PROMPT)
+        return model_answer(self.model, image, CAPTION_PROMPT)
 
     def answer(self, image: Image.Image, question: str) -> str:
-        return asked(self.model, image, ANSWER_PROMPT.replace("{question}", question))
+        return model_answer(self.model, image, ANSWER_PROMPT.replace("{question}", question))
 
 
 def caption_tool(teller: ChartTeller, *, deadline_s: float) -> Tool:
@@ -196,7 +196,7 @@ def formalize_tool(model: VisionModel, *, deadline_s: float) -> Tool:
             f"Put this geometry problem and its figure into a formal language. {CDL_LANGUAGE}\n\nProblem: "
             f"{checked_question(question, 'question')}\n\nWrite four lines, statements parted by commas:\n{lines}"
         )
-        parts = _cdl_parts(asked(model, image, prompt))
+        parts = _cdl_parts(model_answer(model, image, prompt))
         if not parts.get("goal_cdl"):
             raise ToolError("the model behind this tool wrote no goal_cdl; say in the question what is asked")
         return _cdl_output(parts, tuple(CDL_PARTS))
@@ -212,7 +212,7 @@ def figure_tool(model: VisionModel, part: str, *, deadline_s: float) -> Tool:
             f"Put this figure into a formal language. {CDL_LANGUAGE}\n\nWrite one line, statements parted by commas:\n"
             f"{part}: {CDL_PARTS[part]}"
         )
-        parts = _cdl_parts(asked(model, image, prompt))
+        parts = _cdl_parts(model_answer(model, image, prompt))
         if not parts.get(part):
             raise ToolError(f"the model behind this tool wrote no {part}; use another tool")
         return _cdl_output(parts, (part,))
@@ -288,5 +288,5 @@ def multimath_tool(model: VisionModel, *, deadline_s: float) -> Tool:
 
 def _solution(model: VisionModel, image: Image.Image, intro: str, problem: str, task: SolverTask) -> ToolOutput:
     prompt = f"{intro}\n\nProblem: {checked_question(problem, 'problem')}\n\n{_WANTED[task]}"
-    text = asked(model, image, prompt)
+    text = model_answer(model, image, prompt)
     return ToolOutput(text=text, data={"task": task, "answer": stated_answer(text)})

@@ -39,7 +39,7 @@ def solve_geometry(
 ) -> ToolOutput:
     """Solve a plane geometry problem in logic forms: steps with their theorems, the answer, or "not determined"."""
     statements = parse_statements(logic_forms, "logic_forms")
-    return _answered(solve(statements, _places(points), "logic_forms"))
+    return _answers_output(solve(statements, _places(points), "logic_forms"))
 
 
 def solve_cdl(
@@ -58,7 +58,7 @@ def solve_cdl(
     answers = solve([*dict.fromkeys([*statements, *goal])], None, "the problem")
     if answers[0].verdict == "inconsistent":
         raise ToolError(contradiction_text({**parts, "goal_cdl": goal_cdl}, answers[0].broken))
-    return _answered(answers)
+    return _answers_output(answers)
 
 
 def check_logic_forms(logic_forms: LogicForms) -> ToolOutput:
@@ -113,7 +113,7 @@ GEOMETRY_TOOLS = tuple(
 )
 
 
-def _answered(answers: Sequence[SolverAnswer]) -> ToolOutput:
+def _answers_output(answers: Sequence[SolverAnswer]) -> ToolOutput:
     items: list[Json] = [
         {
             "goal": answer.goal,

@@ -35,7 +35,7 @@ def reading_tools(reader: TextReader) -> tuple[Tool, ...]:
         """Read the text in a region of an image, which finds small print that is lost in the whole."""
         left, top, right, bottom = _region(image, bbox_2d)
         lines = reader.read(image.crop((left, top, right, bottom)))
-        return _output([_moved(line, left, top) for line in lines], layout)
+        return _output([_shifted_line(line, left, top) for line in lines], layout)
 
     return tool_from(read_text, DEADLINE_S), tool_from(read_region, DEADLINE_S)
 
@@ -57,7 +57,7 @@ def _region(image: Image.Image, box: Box) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-def _moved(line: TextLine, x: float, y: float) -> TextLine:
+def _shifted_line(line: TextLine, x: float, y: float) -> TextLine:
     box = Box(line.box.x1 + x, line.box.y1 + y, line.box.x2 + x, line.box.y2 + y)
     return replace(line, box=box, corners=tuple(Point(corner.x + x, corner.y + y) for corner in line.corners))
 

@@ -110,7 +110,7 @@ def search_tool(
         if document is not None and document not in documents:
             meant = nearest(document, list(documents)) if len(documents) <= _MANY_DOCUMENTS else None
             raise ToolError(_NO_DOCUMENT + (f"; did you mean {printable(meant)}?" if meant else ""))
-        return _output(pages, _found(pages, query, k, document))
+        return _output(pages, _search(pages, query, k, document))
 
     made = bounded_search(finding_tool(find, max_pages=max_pages, deadline_s=deadline_s))
     return replace(made, corpus=corpus, has_document=documents.__contains__)
@@ -156,7 +156,7 @@ def printable(name: str) -> str:
     return name if name.isprintable() else ascii(name)[1:-1]
 
 
-def _found(pages: PageRetriever, query: str, k: int, document: str | None) -> list[PageHit]:
+def _search(pages: PageRetriever, query: str, k: int, document: str | None) -> list[PageHit]:
     try:
         return pages.search(query, k, document)
     # The encoder was tried with a plain question: what it refuses now is this one.

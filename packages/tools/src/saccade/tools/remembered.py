@@ -71,13 +71,13 @@ class RememberedSessions:
         """Gives a result to the waiting callers, and to later ones if it is repeatable."""
         size = _size(result)
         is_small = 8 * size <= self._max_bytes
-        self._taken(key, size=size if is_repeatable and is_small else None).set_result(result)
+        self._release_claim(key, size=size if is_repeatable and is_small else None).set_result(result)
 
     def lose(self, key: bytes, error: BaseException) -> None:
         """Tells the waiting callers that there is no result; the next caller runs the code again."""
-        self._taken(key, size=None).set_exception(MachineError(f"a run was lost: {error!r}"))
+        self._release_claim(key, size=None).set_exception(MachineError(f"a run was lost: {error!r}"))
 
-    def _taken(self, key: bytes, *, size: int | None) -> Future[RunResult]:
+    def _release_claim(self, key: bytes, *, size: int | None) -> Future[RunResult]:
         """The run that was claimed, which is forgotten unless its result has a size."""
         with self._lock:
             run = self._claimed.pop(key)
@@ -117,9 +117,9 @@ class RememberedSession:
     def run(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
         """The result of the code after the runs before it; MachineError as the session behind."""
         key = _digest(self._history, str(timeout_s).encode(), code.encode("utf-8", "replace"))
-        result = self._given(key)
+        result = self._result_of_others(key)
         if result is None:
-            result = self._made(key, code, timeout_s)
+            result = self._make_run(key, code, timeout_s)
         else:
             self._behind.append((code, timeout_s))
         self._history = key
@@ -131,7 +131,7 @@ class RememberedSession:
             if self._real is not None:
                 self._real.close()
 
-    def _given(self, key: bytes) -> RunResult | None:
+    def _result_of_others(self, key: bytes) -> RunResult | None:
         """The result of another session's run of this key; None when this session must make it."""
         while True:
             run, is_mine = self._memory.claim(key)
@@ -141,7 +141,7 @@ class RememberedSession:
             with suppress(MachineError):
                 return run.result()
 
-    def _made(self, key: bytes, code: str, timeout_s: float) -> RunResult:
+    def _make_run(self, key: bytes, code: str, timeout_s: float) -> RunResult:
         """Makes the claimed run, and gives its result to the waiting callers."""
         try:
             result = self._caught_up().run(code, timeout_s=timeout_s)
@@ -223,7 +223,7 @@ class _Remembering:
                     call = self._calls[key] = Future()
                 self._calls.move_to_end(key)
             if is_mine:
-                return self._made(key, call, values)
+                return self._make_call(key, call, values)
             # The output may be of a kind that is not kept: then this call is made anew.
             with suppress(MachineError):
                 kept = call.result()
@@ -231,7 +231,7 @@ class _Remembering:
                     raise ToolError(str(kept))
                 return kept
 
-    def _made(self, key: bytes, call: Future[Kept], values: dict[str, object]) -> Returned:
+    def _make_call(self, key: bytes, call: Future[Kept], values: dict[str, object]) -> Returned:
         try:
             returned = self._function(**values)
         except ToolError as error:

@@ -42,7 +42,7 @@ def header_font(path: Path | None) -> Font:
 
 def with_header(image: Image.Image, text: str, font: Font) -> Image.Image:
     """The picture below its text; the narrower of the two is enlarged to the width of the other."""
-    header = _drawn("\n".join(textwrap.wrap(text, LINE_CHARS)), font)
+    header = _text_picture("\n".join(textwrap.wrap(text, LINE_CHARS)), font)
     width = max(header.width, image.width)
     height = int(image.height * (width / image.width))
     header_height = int(header.height * (width / header.width))
@@ -52,7 +52,7 @@ def with_header(image: Image.Image, text: str, font: Font) -> Image.Image:
     return whole
 
 
-def _drawn(text: str, font: Font) -> Image.Image:
+def _text_picture(text: str, font: Font) -> Image.Image:
     _, _, right, bottom = ImageDraw.Draw(Image.new("RGB", (1, 1))).textbbox((0, 0), text, font=font)
     picture = Image.new("RGB", (int(right + 2 * MARGIN_PX), int(bottom + 2 * MARGIN_PX)), "white")
     ImageDraw.Draw(picture).text((MARGIN_PX, MARGIN_PX), text, fill="black", font=font)

@@ -60,7 +60,9 @@ class GroundingDino:
         for request, ids, logits, boxes in zip(requests, texts["input_ids"], outputs.logits, outputs.pred_boxes):
             scores = torch.stack(self._by_phrase(logits.float().sigmoid(), ids, len(request.phrases)), dim=-1)
             width, height = request.image.size
-            yield _found(request, scores, _corners(boxes.float()).cpu() * torch.tensor([width, height, width, height]))
+            yield _detections(
+                request, scores, _corners(boxes.float()).cpu() * torch.tensor([width, height, width, height])
+            )
 
     def _by_phrase(self, by_token: Tensor, ids: Tensor, count: int) -> list[Tensor]:
         """The best word's score of each phrase for each box: ``count`` tensors of shape (box,).
@@ -110,11 +112,11 @@ class Owlv2:
         for request, logits, boxes in zip(requests, outputs.logits, outputs.pred_boxes):
             scores = logits[:, : len(request.phrases)].float().sigmoid().cpu()
             # Pictures are made square by a margin at the right or at the bottom.
-            results.append(_found(request, scores, _corners(boxes.float()).cpu() * max(request.image.size)))
+            results.append(_detections(request, scores, _corners(boxes.float()).cpu() * max(request.image.size)))
         return results
 
 
-def _found(request: DetectionRequest, scores: Tensor, boxes: Tensor) -> list[Detection]:
+def _detections(request: DetectionRequest, scores: Tensor, boxes: Tensor) -> list[Detection]:
     """From scores of shape (box, phrase) and boxes of shape (box, 4) in pixels."""
     best, phrases = scores.max(dim=1)
     detections = []

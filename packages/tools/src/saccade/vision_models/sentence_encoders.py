@@ -29,7 +29,7 @@ class SentenceEncoder:
 
     def __init__(self, path: Path, settings: LoadSettings = LoadSettings()) -> None:
         settings.check()
-        self._model = _loaded(path, settings)
+        self._model = _load_encoder(path, settings)
         self._identity = f"sentence-transformers:{checkpoint_digest(path)}"
         self._lock = threading.Lock()
         (probe,) = self.encode_questions(["?"])
@@ -61,7 +61,7 @@ def _rows(encode: Any, thing: Image.Image | str) -> NDArray[np.float32]:
     return unit
 
 
-def _loaded(path: Path, settings: LoadSettings) -> Any:
+def _load_encoder(path: Path, settings: LoadSettings) -> Any:
     _check_files(path)
     said = path / "config_sentence_transformers.json"
     try:

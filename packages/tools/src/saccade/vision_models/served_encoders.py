@@ -68,7 +68,7 @@ class ServedEncoder:
 
     def _vectors(self, request: Mapping[str, Json]) -> NDArray[np.float32]:
         """Unit vectors; a server of single vectors gives one."""
-        answer = self._asked("/pooling", {"model": self._model, **request})
+        answer = self._request("/pooling", {"model": self._model, **request})
         try:
             rows = np.atleast_2d(np.array(answer["data"][0]["data"], dtype=np.float32))  # type: ignore[index, call-overload]
         except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -80,14 +80,14 @@ class ServedEncoder:
         return unit
 
     def _only_model(self) -> str:
-        answer = self._asked("/v1/models", None)
+        answer = self._request("/v1/models", None)
         data = answer.get("data") if isinstance(answer, dict) else None
         names = [str(one.get("id")) for one in data if isinstance(one, dict)] if isinstance(data, list) else []
         if len(names) != 1:
             raise UserError(f"{self._url} serves {', '.join(names) or 'no model'}; name one model")
         return names[0]
 
-    def _asked(self, path: str, body: Mapping[str, Json] | None) -> dict[str, Json]:
+    def _request(self, path: str, body: Mapping[str, Json] | None) -> dict[str, Json]:
         """The answer; a busy or failing server is asked again."""
         for attempt in range(self._settings.tries):
             if attempt:

@@ -63,7 +63,9 @@ def compare(runs: tuple[Path, ...], name: str | None, although: tuple[str, ...],
     labels = _labels(runs)
     sets = [_sets(existing_run(run)) for run in runs]
     results = [
-        result for of_name in _shared(sets, labels, name) for result in compared(of_name, labels, although=although)
+        result
+        for of_name in _shared_sets(sets, labels, name)
+        for result in compared(of_name, labels, although=although)
     ]
     results = with_holm(results)
     for one in results:
@@ -122,7 +124,7 @@ def _sets(run: Path) -> "dict[str, SampleSet]":
     return {name: read_samples(path) for name, path in sample_files(run).items()}
 
 
-def _shared(sets: "list[dict[str, SampleSet]]", labels: list[str], name: str | None) -> "list[list[SampleSet]]":
+def _shared_sets(sets: "list[dict[str, SampleSet]]", labels: list[str], name: str | None) -> "list[list[SampleSet]]":
     """For each evaluation that all runs have, theirs; of runs with one each, those, whatever their names."""
     if name is not None:
         for of, label in zip(sets, labels):

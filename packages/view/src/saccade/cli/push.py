@@ -51,7 +51,7 @@ def push(
 
     paths = RunPaths(root=run_directory)
     rights = Rights(base=_hub_base(base), licence=licence)
-    files = _files(paths, _chosen(paths, checkpoint), repo, rights, with_report=report)
+    files = _files(paths, _chosen_checkpoint(paths, checkpoint), repo, rights, with_report=report)
     if only_write is not None:
         _write(files, only_write)
         click.echo(f"Written: {len(files)} files in {only_write}; nothing was pushed")
@@ -68,7 +68,7 @@ def _hub_base(text: str | None) -> str | None:
     return None if name is None else name.repo
 
 
-def _chosen(paths: "RunPaths", name: str | None) -> Path:
+def _chosen_checkpoint(paths: "RunPaths", name: str | None) -> Path:
     from saccade.runs.checkpoints import checkpoints, latest_checkpoint
     from saccade.runs.runinfo import read_info, read_json_object
 

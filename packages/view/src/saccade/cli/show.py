@@ -36,7 +36,7 @@ def show(
     """Explain rewards: turns, every term with value and weight, the group and the advantage."""
     from saccade.runs.records import read_records
     from saccade.runs.runinfo import RunPaths
-    from saccade.viewer.explained import by_reward, chosen_file, explained, groups_of, overview, recorded_files
+    from saccade.viewer.explained import by_reward, chosen_file, explanation, groups_of, overview, recorded_files
 
     files = recorded_files(RunPaths(root=run_directory))
     file = chosen_file(files, stage=stage, step=step, task_id=task_id)
@@ -56,7 +56,7 @@ def show(
         click.echo(f"the {len(chosen) if len(chosen) > 1 else 'one'} with the {which} reward:")
     for attempt, group in chosen:
         click.echo()
-        click.echo(explained(attempt, group, is_evaluation=file.is_evaluation))
+        click.echo(explanation(attempt, group, is_evaluation=file.is_evaluation))
 
 
 def _as_json(attempt: "Attempt", group_totals: list[float]) -> dict[str, object]:

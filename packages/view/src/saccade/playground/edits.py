@@ -30,12 +30,12 @@ def given_turns(earlier: LiveSample, edited: EditedTurn) -> tuple[GivenTurn, ...
         raise UserError("the sample is still being played; stop it before a turn is edited")
     if edited.turn > len(trajectory.turns):
         raise UserError(f"there is no turn {edited.turn}; the sample has {len(trajectory.turns)}")
-    turns = [_sampled(trajectory, turn) for turn in trajectory.turns[: edited.turn]]
+    turns = [_sampled_turn(trajectory, turn) for turn in trajectory.turns[: edited.turn]]
     is_new = edited.text != turns[-1].text
     return (*turns[:-1], GivenTurn(text=edited.text) if is_new else turns[-1])
 
 
-def _sampled(trajectory: Trajectory, turn: Turn) -> GivenTurn:
+def _sampled_turn(trajectory: Trajectory, turn: Turn) -> GivenTurn:
     segments = [one for one in trajectory.segments if one.role == "action" and one.turn == turn.index]
     return GivenTurn(
         text=turn.text,

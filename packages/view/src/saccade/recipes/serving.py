@@ -82,7 +82,7 @@ def served_policy(
     ways.check([spec])
     said = " ".join([ways.in_words({spec.protocol.name: spec}), *ways.remarks])
     in_words = "\n".join(filter(None, (said, ways.notice)))
-    protocols = _offered(spec, ways, limits) if offers_all else {spec.protocol.name: spec}
+    protocols = _offered_ways(spec, ways, limits) if offers_all else {spec.protocol.name: spec}
     media = MediaStore()
     entered = list(ways.maker.resources)
     agent: Agent
@@ -106,7 +106,7 @@ def served_policy(
     )
 
 
-def _offered(own: EpisodeSpec, ways: Ways, limits: EpisodeSpec) -> dict[str, EpisodeSpec]:
+def _offered_ways(own: EpisodeSpec, ways: Ways, limits: EpisodeSpec) -> dict[str, EpisodeSpec]:
     """Those that need no sandbox and no toolbox of their own, unless the record has them."""
     offered = {own.protocol.name: own}
     # A record none of whose ways can be made again has none to offer.

@@ -221,9 +221,9 @@ class EngineAgent:
             run_blocking=self._run_blocking,
             prompts=prompts,
         ).play()
-        return self._counted(trajectory, max_reply_tokens)
+        return self._played_episode(trajectory, max_reply_tokens)
 
-    def _counted(self, trajectory: Trajectory, max_reply_tokens: int | None) -> PlayedEpisode:
+    def _played_episode(self, trajectory: Trajectory, max_reply_tokens: int | None) -> PlayedEpisode:
         answer = trajectory.answer or ""
         ids = self._ids_of_short(answer) if len(answer) <= _SHORT_ANSWER else self._ids_of(answer)
         is_cut = max_reply_tokens is not None and len(ids) > max_reply_tokens

@@ -54,17 +54,17 @@ def create_agent_app(episodes: EpisodesOfRequests, *, token: str | None, lifespa
     return Starlette(
         routes=routes,
         middleware=guards,
-        exception_handlers={HTTPException: _refused, Exception: _broken},
+        exception_handlers={HTTPException: _http_error, Exception: _server_error},
         lifespan=lifespan,
     )
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _error(error.status_code, str(error.detail))
 
 
-async def _broken(_: Request, error: Exception) -> Response:
+async def _server_error(_: Request, error: Exception) -> Response:
     return _error(500, f"the server failed: {type(error).__name__}", code="internal")
 
 
@@ -98,7 +98,7 @@ def _completions(episodes: EpisodesOfRequests) -> list[Route]:
     async def complete(request: Request) -> Response:
         began = time.monotonic()
         try:
-            response = await _answered(request, episodes)
+            response = await _answer(request, episodes)
         except AskedWrongError as error:
             response = _error(error.status, str(error), param=error.param, code=error.code)
             if error.status == 429:
@@ -110,7 +110,7 @@ def _completions(episodes: EpisodesOfRequests) -> list[Route]:
     return [Route("/v1/chat/completions", complete, methods=["POST"])]
 
 
-async def _answered(request: Request, episodes: EpisodesOfRequests) -> Response:
+async def _answer(request: Request, episodes: EpisodesOfRequests) -> Response:
     async with AsyncExitStack() as opened:
         body = await request.body()
         ready = await _unless_left(request.receive, _asked_and_played(body, episodes, opened))
@@ -159,7 +159,7 @@ async def _unless_left(receive: Receive, work: Awaitable[Result]) -> Result | No
             working.cancel()
 
     # Here and not in a task of its own: each is woken by the loop one more time for every request.
-    leaving = asyncio.ensure_future(_left(receive))
+    leaving = asyncio.ensure_future(_wait_until_left(receive))
     leaving.add_done_callback(leave)
     try:
         return await work
@@ -172,7 +172,7 @@ async def _unless_left(receive: Receive, work: Awaitable[Result]) -> Result | No
         leaving.cancel()
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_until_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

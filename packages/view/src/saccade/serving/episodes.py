@@ -190,9 +190,9 @@ class EpisodesOfRequests:
                 on_turn=tell,
             )
         except asyncio.CancelledError:
-            self.meters.left()
+            self.meters.count_left()
             raise
-        self.meters.played(played)
+        self.meters.count_played(played)
         return played
 
     def _failure(self, trajectory: Trajectory) -> AskedWrongError:

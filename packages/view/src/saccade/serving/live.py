@@ -58,7 +58,7 @@ class LiveSlot:
         if self._live.stop.is_set():
             return Completion(ids=(), logprobs=(), finish="length")
         if self._given:
-            return await self._spoken(self._given.pop(0), ids, images, sampling)
+            return await self._given_completion(self._given.pop(0), ids, images, sampling)
         asked = asyncio.ensure_future(self._slot.sample(ids, images, sampling))
         try:
             while not (await asyncio.wait({asked}, timeout=LOOK_EVERY_S))[0]:
@@ -79,7 +79,7 @@ class LiveSlot:
             return self._slot.sampled_so_far()
         return Completion(ids=(), logprobs=(), finish="length")
 
-    async def _spoken(
+    async def _given_completion(
         self, turn: GivenTurn, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling
     ) -> Completion:
         """The turn with log-probabilities of this policy."""

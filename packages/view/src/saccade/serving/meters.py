@@ -44,13 +44,13 @@ class AgentMeters:
         outcome = "refused" if turn.result is None else "ok" if turn.result.is_ok else "failed"
         self._calls.labels(tool, outcome).inc()
 
-    def played(self, played: PlayedEpisode) -> None:
+    def count_played(self, played: PlayedEpisode) -> None:
         """An episode has ended."""
         self._trajectories.labels(played.trajectory.status).inc()
         self._tokens.labels("prompt").inc(played.prompt_tokens)
         self._tokens.labels("completion").inc(played.completion_tokens)
 
-    def left(self) -> None:
+    def count_left(self) -> None:
         """An episode was ended, since its client left or its time was over."""
         self._trajectories.labels("cancelled").inc()
 

@@ -194,7 +194,7 @@ def read_pictures(
     for picture in sent:
         if media.is_closed:
             break
-        raw = _encoded(picture, fetched)
+        raw = _picture_bytes(picture, fetched)
         try:
             image = media.add_encoded(raw, picture.place)
         except MediaError as error:
@@ -226,7 +226,7 @@ def are_small(sent: Sequence[SentPicture]) -> bool:
     return pixels <= _FEW_PIXELS
 
 
-def _encoded(picture: SentPicture, fetched: Mapping[str, bytes]) -> bytes:
+def _picture_bytes(picture: SentPicture, fetched: Mapping[str, bytes]) -> bytes:
     header = _DATA_URL.match(picture.url)
     if header:
         try:

@@ -253,7 +253,7 @@ def _whole(value: Mapping[str, Json], name: str, least: int, most: int) -> int |
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
-        raise AskedWrongError(f"{name} must be a whole number from {least} to {most}, not {_shown(given)}", name)
+        raise AskedWrongError(f"{name} must be a whole number from {least} to {most}, not {_short_repr(given)}", name)
     return given
 
 
@@ -262,7 +262,7 @@ def _number(value: Mapping[str, Json], name: str, least: float, most: float) -> 
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
-        raise AskedWrongError(f"{name} must be a number from {least:g} to {most:g}, not {_shown(given)}", name)
+        raise AskedWrongError(f"{name} must be a number from {least:g} to {most:g}, not {_short_repr(given)}", name)
     return float(given)
 
 
@@ -270,7 +270,7 @@ def _truth(value: Mapping[str, Json], name: str) -> bool:
     given = value.get(name)
     if given is None or isinstance(given, bool):
         return bool(given)
-    raise AskedWrongError(f"{name} must be true or false, not {_shown(given)}", name)
+    raise AskedWrongError(f"{name} must be true or false, not {_short_repr(given)}", name)
 
 
 def _stops(given: Json) -> tuple[str, ...]:
@@ -282,5 +282,5 @@ def _stops(given: Json) -> tuple[str, ...]:
     return tuple(str(one) for one in stops)
 
 
-def _shown(value: Json) -> str:
+def _short_repr(value: Json) -> str:
     return repr(value)[:_SHOWN]

@@ -50,10 +50,10 @@ async def public_address(host: str, port: int) -> str:
     try:
         entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise _refused(f"there is no host {host[:60]!r}") from None
+        raise _refusal(f"there is no host {host[:60]!r}") from None
     found = {str(entry[4][0]) for entry in entries}
     if not found or not all(map(is_public, found)):
-        raise _refused(f"{host[:60]!r} is no public host")
+        raise _refusal(f"{host[:60]!r} is no public host")
     return sorted(found)[0]
 
 
@@ -101,7 +101,7 @@ class PictureFetcher:
                     for url in coming:
                         group.create_task(self._fetch(url, coming))
             except TimeoutError:
-                raise _refused(f"the pictures did not come within {self._within_s:g} s") from None
+                raise _refusal(f"the pictures did not come within {self._within_s:g} s") from None
             except ExceptionGroup as failed:
                 raise failed.exceptions[0] from None
             while coming:
@@ -112,7 +112,7 @@ class PictureFetcher:
             self._held_bytes -= sum(map(len, [*coming.values(), *ready.values()]))
 
     async def _fetch(self, url: str, files: Mapping[str, bytearray]) -> None:
-        asked = _parsed(url)
+        asked = _checked_url(url)
         host = asked.raw_host.decode("ascii")
         async with self._places:
             address = await self._address_of(host, asked.port or 443)
@@ -135,17 +135,17 @@ class PictureFetcher:
                 finally:
                     await reply.aclose()
             except httpx2.HTTPError as error:
-                raise _refused(f"{host[:60]} gave no picture ({type(error).__name__})") from None
+                raise _refusal(f"{host[:60]} gave no picture ({type(error).__name__})") from None
 
     async def _read(self, reply: httpx2.Response, host: str, file: bytearray, files: Mapping[str, bytearray]) -> None:
         if reply.status_code != 200:
-            raise _refused(f"{host[:60]} answered with status {reply.status_code}; redirects are not followed")
+            raise _refusal(f"{host[:60]} answered with status {reply.status_code}; redirects are not followed")
         # Unpacked, a few bytes may be any number.
         if reply.headers.get("Content-Encoding", "identity") != "identity":
-            raise _refused(f"{host[:60]} sent its picture packed, which it was not asked to")
+            raise _refusal(f"{host[:60]} sent its picture packed, which it was not asked to")
         async for piece in reply.aiter_raw():
             if sum(map(len, files.values())) + len(piece) > self._most_bytes:
-                raise _refused(f"the pictures of the request have more than {self._most_bytes} bytes together")
+                raise _refusal(f"the pictures of the request have more than {self._most_bytes} bytes together")
             if self._held_bytes + len(piece) > self._together_bytes:
                 message = "too many pictures are being fetched; try again later"
                 raise AskedWrongError(message, status=503, code="uploads")
@@ -157,15 +157,15 @@ class PictureFetcher:
         await self._transport.aclose()
 
 
-def _parsed(url: str) -> httpx2.URL:
+def _checked_url(url: str) -> httpx2.URL:
     try:
         asked = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError):
-        raise _refused(f"{url[:60]!r} is no address of a picture") from None
+        raise _refusal(f"{url[:60]!r} is no address of a picture") from None
     if asked.scheme != "https" or not asked.host or asked.userinfo or not 0 < (asked.port or 443) < 1 << 16:
-        raise _refused(f"{url[:60]!r} is no address of a picture")
+        raise _refusal(f"{url[:60]!r} is no address of a picture")
     return asked
 
 
-def _refused(message: str) -> AskedWrongError:
+def _refusal(message: str) -> AskedWrongError:
     return AskedWrongError(message, "messages", code="invalid_image_url")

@@ -82,10 +82,10 @@ def reply_of(played: PlayedEpisode, form: ReplyForm, stops: Sequence[str]) -> tu
 
 def transcript(turns: Sequence[Turn]) -> str:
     """Each turn in the model's own words, followed by what it was shown."""
-    return "\n".join(part for turn in turns for part in (turn.text, shown(turn)) if part)
+    return "\n".join(part for turn in turns for part in (turn.text, observation_text(turn)) if part)
 
 
-def shown(turn: Turn) -> str:
+def observation_text(turn: Turn) -> str:
     """What the model was shown after a turn, with pictures by their sizes."""
     if turn.observation is None:
         return ""

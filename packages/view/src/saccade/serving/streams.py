@@ -48,7 +48,7 @@ async def events(episodes: EpisodesOfRequests, request: Request) -> AsyncGenerat
 
 
 def _turn_event(request: Request, name: str, form: ReplyForm, sample: int, turn: Turn) -> bytes:
-    said = "\n".join(filter(None, [turn.text, replies.shown(turn)])) + "\n" if form == "transcript" else None
+    said = "\n".join(filter(None, [turn.text, replies.observation_text(turn)])) + "\n" if form == "transcript" else None
     step = replies.step_event(sample, turn)
     return replies.sse(replies.chunk(request.ident, name, choices=replies.delta(sample, said), saccade=step))
 

@@ -51,7 +51,7 @@ def chosen_for(evidence: Evidence) -> Chosen:
     return Chosen(entries=tuple(entries), total=len(everything))
 
 
-def carried(chosen: Chosen, album: Album) -> Carried:
+def carry(chosen: Chosen, album: Album) -> Carried:
     """Scenes, rows and pictures of what was chosen; pictures that the album has are not carried twice."""
     scenes = [(scene_of(attempt, identity), attempt) for identity, attempt in chosen.entries]
     wanted = {

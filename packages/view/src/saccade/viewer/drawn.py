@@ -22,7 +22,7 @@ def number(value: float | None) -> str:
     return "–" if value is None or value != value else number_text(value)
 
 
-def counted(count: int, word: str, words: str = "") -> str:
+def count_text(count: int, word: str, words: str = "") -> str:
     """``1 turn``, ``2 turns``, ``1,024 turns``."""
     return f"{count:,} {word if count == 1 else words or f'{word}s'}"
 
@@ -78,7 +78,7 @@ def share_line(answers: Accuracy) -> Json:
     told = bar_of(answers)
     if told.center is None:
         return draw("span.small", "–")
-    words = f"{told.accuracy}, 95 % interval {told.interval}, {counted(told.n, 'question')}"
+    words = f"{told.accuracy}, 95 % interval {told.interval}, {count_text(told.n, 'question')}"
     shown = picture_of_bars(
         "svg.share",
         TRACK,

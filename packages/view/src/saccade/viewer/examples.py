@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from saccade.types import Attempt, ImageRef, Task, Term, ToolCall, Trajectory, Turn
 from saccade.viewer.named_boxes import NamedBox, box_words, named_boxes, named_overlays
 from saccade.viewer.named_points import NamedPoint, named_points, point_overlays, point_words
-from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict, went_well
+from saccade.viewer.outcomes import code_of, note_pairs, page_words, turn_outcome, verdict, went_well
 from saccade.viewer.pictures import Album, Overlay, overlays_of
 from saccade.viewer.section import turn_parts
 from saccade.viewer.why import WhyView, why_views
@@ -82,7 +82,7 @@ class ExampleView:
         return bool(self.figures) or any(turn.figures for turn in self.turns)
 
 
-def chosen(evaluation: "Evaluation", other: "Evaluation | None" = None) -> list[Attempt]:
+def chosen_attempts(evaluation: "Evaluation", other: "Evaluation | None" = None) -> list[Attempt]:
     """Some right and some wrong attempts, the families taken in turn; the same ones whenever they are asked for.
 
     Tasks whose outcome differs from that in ``other`` come first: they show what was learned.
@@ -121,7 +121,7 @@ def example_view(attempt: Attempt, album: Album, why: WhyRecord | None = None, a
         status=visible(trajectory.failure, 300) if trajectory.status == "failed" else trajectory.status,
         reward="–" if score is None else number_text(score.total),
         terms=tuple(_shown_term(term) for term in (score.terms if score else ())),
-        notes=tuple(noted(score.notes)) if score else (),
+        notes=tuple(note_pairs(score.notes)) if score else (),
         figures=_question_figures(attempt, boxes, points, album),
         captions=_captions(task),
         images_left_out=max(0, len(task.images) - MAX_IMAGES),

@@ -15,7 +15,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
 from saccade.types import Attempt, Score, Turn
-from saccade.viewer.outcomes import noted, turn_outcome
+from saccade.viewer.outcomes import note_pairs, turn_outcome
 from saccade.viewer.words import number_text, readable, visible
 
 
@@ -70,11 +70,13 @@ def chosen_file(
         raise UserError("the run has no trajectories yet: they come with its first step of RL or its first evaluation")
     fitting = [one for one in files if stage is None or one.position.stage == stage]
     if not fitting:
-        raise UserError(f"the run has no trajectories of a stage or evaluation {stage!r}; there are: {_said(files)}")
+        raise UserError(
+            f"the run has no trajectories of a stage or evaluation {stage!r}; there are: {_files_text(files)}"
+        )
     if step is not None:
         at_step = [one for one in fitting if not one.is_evaluation and one.position.step == step]
         if not at_step:
-            raise UserError(f"there are no trajectories of step {step}; there are: {_said(fitting)}")
+            raise UserError(f"there are no trajectories of step {step}; there are: {_files_text(fitting)}")
         fitting = at_step
     fitting = [one for one in fitting if not one.is_evaluation] or fitting
     if task_id is None:
@@ -87,7 +89,7 @@ def chosen_file(
         ids |= found
     near = nearest(task_id, sorted(ids))
     shown = near if near is not None else ", ".join(sorted(ids)[:3]) + (", ..." if len(ids) > 3 else "")
-    raise UserError(f"none of the {len(ids)} questions in {_said(fitting)} is {task_id!r}; there is: {shown}")
+    raise UserError(f"none of the {len(ids)} questions in {_files_text(fitting)} is {task_id!r}; there is: {shown}")
 
 
 def groups_of(attempts: Sequence[Attempt]) -> list[RecordedGroup]:
@@ -123,7 +125,7 @@ def _file(path: Path, *, is_evaluation: bool) -> RecordedFile:
     return RecordedFile(position=position_of(path), path=path, is_evaluation=is_evaluation)
 
 
-def _said(files: Sequence[RecordedFile]) -> str:
+def _files_text(files: Sequence[RecordedFile]) -> str:
     """``rl, steps 1 to 60; before_rl; after_rl``."""
     by_stage: Mapping[str, list[RecordedFile]] = {
         stage: list(of) for stage, of in itertools.groupby(files, key=lambda one: one.position.stage)
@@ -152,12 +154,12 @@ def overview(file: RecordedFile, groups: Sequence[RecordedGroup]) -> str:
     totals = [total for group in groups for total in group.totals]
     mean = f", mean reward {number_text(math.fsum(totals) / len(totals))}" if totals else ""
     questions = len({one.task.id for one in attempts})
-    text = f"{file.title}: {_counted(len(attempts), 'trajectory')} of {_counted(questions, 'question')}{mean}"
+    text = f"{file.title}: {_count_text(len(attempts), 'trajectory')} of {_count_text(questions, 'question')}{mean}"
     failed = len(attempts) - len(totals)
     return f"{text}\n{failed} of them failed and have no reward" if failed else text
 
 
-def explained(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) -> str:
+def explanation(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) -> str:
     """A trajectory: question, turns, terms of the reward, its group and its advantage."""
     task, trajectory = attempt.task, attempt.trajectory
     heading = f"── {visible(task.id, 60)} · {visible(trajectory.stream, 30)} · sample {trajectory.sample} "
@@ -180,8 +182,8 @@ def explained(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) ->
         lines += _terms(score)
         lines += _field("right", _rightness(attempt, score))
         if score.notes:
-            lines += _field("notes", ", ".join(f"{name} {value}" for name, value in noted(score.notes)))
-    lines += _field("group", _compared(score, group))
+            lines += _field("notes", ", ".join(f"{name} {value}" for name, value in note_pairs(score.notes)))
+    lines += _field("group", _comparison_text(score, group))
     if not is_evaluation:
         lines += _field("advantage", _advantage(attempt, group))
     return "\n".join(lines)
@@ -198,7 +200,7 @@ def _turn(turn: Turn) -> Iterator[str]:
     yield from _field(label, f"→ {_short(f'{outcome} {arguments}'.strip())}{malformed}")
     if turn.observation is not None and (turn.observation.text.strip() or turn.observation.images):
         images = len(turn.observation.images)
-        shown = f"[{_counted(images, 'image')}] " if images else ""
+        shown = f"[{_count_text(images, 'image')}] " if images else ""
         yield from _field("", f"← {shown}{_short(turn.observation.text)}".rstrip())
 
 
@@ -222,7 +224,7 @@ def _rightness(attempt: Attempt, score: Score) -> str:
     return f"the reward does not say; by the rule of the answer's kind it is {by_rule}"
 
 
-def _compared(score: Score | None, group: RecordedGroup) -> str:
+def _comparison_text(score: Score | None, group: RecordedGroup) -> str:
     totals, size = group.totals, len(group.attempts)
     if not totals:
         return f"none of its {size} has a reward"
@@ -261,7 +263,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _TEXT_CHARACTERS else f"{line[:_TEXT_CHARACTERS]} … [{len(text):,} characters]"
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     if count == 1:
         return f"1 {what}"
     return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("y") else f"{count:,} {what}s"

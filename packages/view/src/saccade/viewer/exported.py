@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from saccade.types import Json
-from saccade.viewer.scripts import APP, bundled, in_script
+from saccade.viewer.scripts import APP, bundle, in_script
 from saccade.viewer.templates import page_template
 
 
@@ -33,7 +33,7 @@ class Carried:
 
 def exported_page(title: str, carried: Carried, *, report: str = "", links: Sequence[tuple[str, str]] = ()) -> str:
     """The file's text; ``report`` is safe markup that is shown first, ``links`` go beside the name at the top."""
-    scripts = [(APP / "vendor" / "uPlot.iife.min.js").read_text(encoding="utf-8"), bundled()]
+    scripts = [(APP / "vendor" / "uPlot.iife.min.js").read_text(encoding="utf-8"), bundle()]
     look = report_style() if report else app_style("look.css")
     styles = [app_style("app/vendor/uPlot.min.css"), look, app_style("app/app.css")]
     return page_template("app/export.html.jinja").render(

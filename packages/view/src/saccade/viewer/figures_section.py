@@ -95,8 +95,8 @@ def _cost(one: EvaluationFigures) -> tuple[str, ...]:
 def _bands(one: EvaluationFigures) -> list[tuple[str, str]]:
     cycles = "" if one.all_cycles is None else _mean(one.all_cycles)
     return [
-        ("by turns", _listed(one.by_turns) if len(one.by_turns) > 1 else ""),
-        ("by largest picture", _listed(one.by_pixels) if len(one.by_pixels) > 1 else ""),
+        ("by turns", _means_text(one.by_turns) if len(one.by_turns) > 1 else ""),
+        ("by largest picture", _means_text(one.by_pixels) if len(one.by_pixels) > 1 else ""),
         ("right option at", _places(one)),
         ("right in every cycle", cycles),
     ]
@@ -112,7 +112,7 @@ def _places(one: EvaluationFigures) -> str:
     return ", ".join(cells)
 
 
-def _listed(means: Mapping[str, ClusteredMean]) -> str:
+def _means_text(means: Mapping[str, ClusteredMean]) -> str:
     return ", ".join(f"{visible(name, 40)}: {_mean(mean)} of {mean.n:,}" for name, mean in means.items())
 
 

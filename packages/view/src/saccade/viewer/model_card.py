@@ -116,7 +116,7 @@ def model_card(evidence: Evidence, *, repo: str, checkpoint: Path, rights: Right
         "## Settings\n",
         f"`config.yaml` has all of them for `saccade train --config`. Seed {evidence.settings.get('seed', '?')}; "
         f"versions: {', '.join(f'{name} {version}' for name, version in sorted(evidence.info.versions.items()))}.\n",
-        f"<details><summary>Settings of the recipe</summary>\n\n{_fenced(_settings(evidence), 'yaml')}\n</details>\n",
+        f"<details><summary>Settings of the recipe</summary>\n\n{_block(_settings(evidence), 'yaml')}\n</details>\n",
     ]
     return ModelCard(text="\n".join(parts), picture=picture)
 
@@ -230,17 +230,17 @@ def _trajectory(attempt: Attempt, *, has_picture: bool) -> Iterator[str]:
     yield "## A trajectory\n"
     if has_picture:
         yield f"![What the policy saw, in this order: the question's pictures and those that it asked for]({PICTURE})\n"
-    yield _fenced(attempt.task.question)
+    yield _block(attempt.task.question)
     for turn in attempt.trajectory.turns[:_TURNS]:
         yield f"The policy, turn {turn.index + 1}:\n"
-        yield _fenced(turn.text)
+        yield _block(turn.text)
         if turn.observation is not None and turn.observation.text:
             yield "It was shown:\n"
-            yield _fenced(turn.observation.text)
+            yield _block(turn.observation.text)
     is_right = counts_as_right(attempt.task, attempt.trajectory)
     verdict = "not scored" if attempt.trajectory.score is None else "right" if is_right else "wrong"
     yield f"This is {verdict}; the answer is:\n"
-    yield _fenced(str(attempt.task.answer))
+    yield _block(str(attempt.task.answer))
 
 
 def _use(repo: str, checkpoint: Path) -> str:
@@ -252,24 +252,24 @@ def _use(repo: str, checkpoint: Path) -> str:
     system = None if asking is None or not asking.ways else asking.ways[0].system
     with_tools = f"In Python, with the prompt and the tools of its training:\n\n{_python(USE_WITH_TOOLS, repo)}"
     if (checkpoint / "adapter_config.json").is_file():
-        return f"{_fenced(asked, 'bash')}\n{with_tools}"
+        return f"{_block(asked, 'bash')}\n{with_tools}"
     head = "" if system is None else f'    {{"role": "system", "content": [{{"type": "text", "text": {system!r}}}]}},\n'
     alone = _python(USE_ALONE.replace("SYSTEM_LINE", head), repo)
     return (
-        f"{_fenced(asked, 'bash')}\n{with_tools}\nWith transformers alone (and torchvision), its first turn, which may "
+        f"{_block(asked, 'bash')}\n{with_tools}\nWith transformers alone (and torchvision), its first turn, which may "
         f"be a call of a tool:\n\n{alone}"
     )
 
 
 def _python(code: str, repo: str) -> str:
-    return _fenced(code.replace("OWNER/NAME", repo), "python")
+    return _block(code.replace("OWNER/NAME", repo), "python")
 
 
 def _settings(evidence: Evidence) -> str:
     return yaml.safe_dump(short_paths(evidence.settings.get("recipe", {})), sort_keys=False, allow_unicode=True)
 
 
-def _fenced(text: str, language: str = "text") -> str:
+def _block(text: str, language: str = "text") -> str:
     """A code block whose fence is longer than any run of backticks inside."""
     shown = visible(text.strip("\n"), _TURN_CHARACTERS if language == "text" else _CODE_CHARACTERS)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))

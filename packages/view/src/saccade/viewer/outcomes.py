@@ -11,7 +11,7 @@ from saccade.viewer.words import number_text, readable, visible
 _SCORER = "scorer/"
 
 
-def noted(numbers: Mapping[str, float]) -> list[tuple[str, str]]:
+def note_pairs(numbers: Mapping[str, float]) -> list[tuple[str, str]]:
     """Notes of a score as name and value; names of scorers are one note: ``scorers`` and ``detector, teacher``."""
     scorers = [name.removeprefix(_SCORER) for name, value in numbers.items() if name.startswith(_SCORER) and value]
     first = [("scorers", visible(", ".join(map(readable, scorers)), 120))] if scorers else []

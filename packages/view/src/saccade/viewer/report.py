@@ -12,7 +12,7 @@ from saccade.runs.position import duration
 from saccade.runs.runinfo import RunPaths
 from saccade.strict_json import finite_object
 from saccade.types import Json, Turn
-from saccade.viewer.carried_report import LIST, carried, chosen_for
+from saccade.viewer.carried_report import LIST, carry, chosen_for
 from saccade.viewer.curves import main_charts, other_charts
 from saccade.viewer.evidence import Evaluation, Evidence, collect
 from saccade.viewer.example_sections import example_sections, shown_attempts
@@ -124,7 +124,7 @@ def report_page(evidence: Evidence) -> str:
         album=album.definitions(),
     )
     links = [("Report", ""), (f"Trajectories ({len(chosen.entries)})", LIST)]
-    return exported_page(title, carried(chosen, album), report=report, links=links)
+    return exported_page(title, carry(chosen, album), report=report, links=links)
 
 
 def _why_hint(evidence: Evidence) -> str:
@@ -181,11 +181,11 @@ def _evaluation_row(evaluation: Evaluation, comparisons: tuple[str, ...], beside
         cut_off=f"{summary.unfinished.cut_off:,}",
         unfinished=summary.unfinished.describe(),
         comparisons=comparisons,
-        asked=_asked(evaluation),
+        asked=_way_text(evaluation),
     )
 
 
-def _asked(evaluation: Evaluation) -> str:
+def _way_text(evaluation: Evaluation) -> str:
     """``code with execute_python_code, 10 turns``, and the views that it saw; nothing where it was not recorded."""
     asked = evaluation.asked
     if asked is None:

@@ -13,12 +13,12 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILIN
 _COMMENT = re.compile(r"/\*[\s\S]*?\*/|^\s*//.*$", re.MULTILINE)
 
 
-def bundled(entry: str = _ENTRY) -> str:
+def bundle(entry: str = _ENTRY) -> str:
     """All modules that the entry imports as one script, each after those that it needs.
 
     Modules import by name and from siblings alone, and no two have a name at their top in common.
     """
-    pieces = [_IMPORT.sub("", source) for source in _ordered(entry, [])]
+    pieces = [_IMPORT.sub("", source) for source in _modules_in_order(entry, [])]
     plain = "\n".join(re.sub(r"^export ", "", piece, flags=re.MULTILINE) for piece in pieces)
     return f'(() => {{\n"use strict";\n{without_comments(plain)}\n}})();'
 
@@ -29,13 +29,13 @@ def without_comments(source: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _ordered(name: str, seen: list[str]) -> Iterator[str]:
+def _modules_in_order(name: str, seen: list[str]) -> Iterator[str]:
     if name in seen:
         return
     seen.append(name)
     source = (APP / name).read_text(encoding="utf-8")
     for needed in _IMPORT.findall(source):
-        yield from _ordered(needed, seen)
+        yield from _modules_in_order(needed, seen)
     yield source
 
 

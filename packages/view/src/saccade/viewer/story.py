@@ -10,7 +10,7 @@ from saccade.evaluation.statistics import Difference, paired_difference
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import duration
 from saccade.runs.trained_on import Novelty
-from saccade.viewer.drawn import counted
+from saccade.viewer.drawn import count_text
 from saccade.viewer.evidence import Evaluation, Evidence
 from saccade.viewer.words import number_text, percent_text, readable, visible
 
@@ -159,9 +159,11 @@ def _result(evidence: Evidence) -> str:
     kind = f"held-out {noun}" if are_held_out(evidence.evaluations) else noun
     others = len(names) - len(told)
     beside = (
-        f" {counted(others, 'other evaluation')} of this run {'is' if others == 1 else 'are'} below." if others else ""
+        f" {count_text(others, 'other evaluation')} of this run {'is' if others == 1 else 'are'} below."
+        if others
+        else ""
     )
-    return f"On {questions} {kind} the model was right {_listed(numbers)}.{beside}"
+    return f"On {questions} {kind} the model was right {_enumeration(numbers)}.{beside}"
 
 
 def _beside(evaluation: Evaluation, *, has_calls: bool) -> str:
@@ -197,7 +199,7 @@ def _work(evidence: Evidence) -> str:
         "running": "The run was still going, or was killed, when this page was written",
     }[evidence.info.status]
     ending = "" if evidence.info.status == "finished" else worked
-    return f"{did}; it trained in {_listed(stages)}.{ending}" if stages else f"{did}.{ending}"
+    return f"{did}; it trained in {_enumeration(stages)}.{ending}" if stages else f"{did}.{ending}"
 
 
 def _points(share: float) -> str:
@@ -205,5 +207,5 @@ def _points(share: float) -> str:
     return "0" if text in ("+0", "−0") else text
 
 
-def _listed(items: Sequence[str]) -> str:
+def _enumeration(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

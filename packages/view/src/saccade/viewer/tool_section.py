@@ -173,14 +173,14 @@ def tool_times_of(curves: Mapping[str, Mapping[str, Series]]) -> list[ToolTime]:
                     stage=f"{stage}, {where}" if where else stage,
                     tool=match["tool"],
                     calls=round(total),
-                    mean_s=_weighted(mean, calls),
-                    p50_s=_weighted(middle, calls),
+                    mean_s=_weighted_mean(mean, calls),
+                    p50_s=_weighted_mean(middle, calls),
                     p95_s=max(most.values(), default=0.0),
                 )
             )
     return rows
 
 
-def _weighted(values: Mapping[int, float], calls: Mapping[int, float]) -> float:
+def _weighted_mean(values: Mapping[int, float], calls: Mapping[int, float]) -> float:
     total = sum(calls.get(step, 0.0) for step in values)
     return sum(value * calls.get(step, 0.0) for step, value in values.items()) / total if total else 0.0

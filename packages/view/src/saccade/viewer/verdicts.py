@@ -36,12 +36,12 @@ class JudgedEvaluation:
 
 def read_verdicts(paths: RunPaths) -> dict[str, JudgedEvaluation]:
     """By evaluation, as far as their trajectories are still those. UserError for a file that cannot be read."""
-    return read_judged(paths, paths.verdicts, _judged)
+    return read_judged(paths, paths.verdicts, _evaluation_from)
 
 
 def write_verdicts(paths: RunPaths, judged: Mapping[str, JudgedEvaluation]) -> None:
     """Keeps the verdicts of these evaluations and no others."""
-    write_judged(paths, paths.verdicts, {name: _written(one) for name, one in judged.items()})
+    write_judged(paths, paths.verdicts, {name: _evaluation_fields(one) for name, one in judged.items()})
 
 
 def read_judged(paths: RunPaths, file: Path, read: Callable[[Fields], Judged]) -> dict[str, Judged]:
@@ -66,12 +66,12 @@ def write_judged(paths: RunPaths, file: Path, judged: Mapping[str, Mapping[str, 
     write_json_atomic(file, finite_object({"version": VERSION, "evaluations": evaluations}))
 
 
-def _judged(fields: Fields) -> JudgedEvaluation:
+def _evaluation_from(fields: Fields) -> JudgedEvaluation:
     verdicts = {int(place): _verdict(said) for place, said in fields.mapping("verdicts").items()}
     return JudgedEvaluation(judge=fields.text("judge"), verdicts=verdicts)
 
 
-def _written(one: JudgedEvaluation) -> dict[str, Json]:
+def _evaluation_fields(one: JudgedEvaluation) -> dict[str, Json]:
     verdicts: dict[str, Json] = {
         str(place): sorted(said) if isinstance(said, frozenset) else said for place, said in one.verdicts.items()
     }

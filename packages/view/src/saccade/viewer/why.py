@@ -65,7 +65,7 @@ def why_view(question: str, pages: Sequence[tuple[ImageRef, str, PageMatch]], al
         ),
         columns=tuple(visible(name.partition(":")[0], 12) for _, name, _ in pages),
         rows=tuple(
-            (str(number), _said(tokens[0].text), _cells(tokens))
+            (str(number), _token_text(tokens[0].text), _cells(tokens))
             for number, tokens in enumerate(zip(*(match.tokens for match in matches)), 1)
         ),
         totals=tuple(f"{match.score:.3f}" for match in matches),
@@ -93,7 +93,7 @@ def _overlays(image: ImageRef, match: PageMatch, strongest: float) -> list[Overl
 
 
 def _heat_words(patch: Patch, heat: float, match: PageMatch) -> str:
-    parts = ", ".join(f"{_said(one.text)} {one.similarity:.2f}" for one in match.tokens if one.patch == patch)
+    parts = ", ".join(f"{_token_text(one.text)} {one.similarity:.2f}" for one in match.tokens if one.patch == patch)
     return f"row {patch[0] + 1}, column {patch[1] + 1} gives {heat:.2f}: {parts}"
 
 
@@ -118,5 +118,5 @@ def _cells(tokens: Sequence[MatchedToken]) -> tuple[tuple[str, str, bool], ...]:
     )
 
 
-def _said(token: str) -> str:
+def _token_text(token: str) -> str:
     return visible(token.strip(), 40) or "(white space)"

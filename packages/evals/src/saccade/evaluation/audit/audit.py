@@ -119,7 +119,7 @@ def _checks(
     return checks
 
 
-def compared(audits: Sequence[FamilyAudit], looks: Sequence[FamilyLook]) -> list[FamilyAudit]:
+def with_shared_looks(audits: Sequence[FamilyAudit], looks: Sequence[FamilyLook]) -> list[FamilyAudit]:
     """The audits with what each family shares with the others."""
     return [
         replace(

@@ -100,7 +100,7 @@ class BlindGuesser:
         half = len(tasks) // 2
         # Words are counted on one half and weighed on the other, where they have not seen the answers.
         self._count(tasks[:half])
-        self._weights = self._fitted(tasks[half:])
+        self._weights = self._fit_weights(tasks[half:])
 
     def guess(self, task: Task) -> str:
         candidates = self._candidates(task)
@@ -157,7 +157,7 @@ class BlindGuesser:
             )
         return np.array(rows)
 
-    def _fitted(self, tasks: Sequence[Task]) -> Numbers:
+    def _fit_weights(self, tasks: Sequence[Task]) -> Numbers:
         """Weights by gradient steps on the log-likelihood of the candidates that are right."""
         rows, right = [], []
         for task in tasks:

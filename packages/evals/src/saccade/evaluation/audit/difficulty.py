@@ -29,7 +29,7 @@ def difficulty_finding(drawn: DrawnFamily, further: Measures | None = None) -> C
     ``further`` measures are added to those of the picture: by name, the values at each of ``LEVELS``.
     """
     check = "difficulty"
-    measures = _claimed(drawn) or {**_measured(drawn), **(further or {})}
+    measures = _claimed_measures(drawn) or {**_drawn_measures(drawn), **(further or {})}
     rising, falling, bent = [], [], []
     for name, levels in measures.items():
         means = np.array([np.mean(one) for one in levels])
@@ -55,7 +55,7 @@ def difficulty_finding(drawn: DrawnFamily, further: Measures | None = None) -> C
     )
 
 
-def _claimed(drawn: DrawnFamily) -> Measures:
+def _claimed_measures(drawn: DrawnFamily) -> Measures:
     hardness = drawn.claims.hardness
     if hardness is None:
         return {}
@@ -66,7 +66,7 @@ def _claimed(drawn: DrawnFamily) -> Measures:
     return {"hardness": [[hardness(scene) for scene in level] for level in scenes]}
 
 
-def _measured(drawn: DrawnFamily) -> Measures:
+def _drawn_measures(drawn: DrawnFamily) -> Measures:
     levels = [drawn.at_level(level) for level in LEVELS]
     names = {name for level in levels for one in level for name in _measures(one, drawn)}
     found = {

@@ -38,7 +38,7 @@ def keep(folder: Path, settings: AuditSettings, audit: FamilyAudit, look: Family
         write_json_atomic(folder / f"{audit.family}.json", {"settings": _plain(settings), "audit": plain_json(audit)})
 
 
-def kept(folder: Path, name: str, settings: AuditSettings) -> tuple[FamilyAudit, FamilyLook] | None:
+def kept_audit(folder: Path, name: str, settings: AuditSettings) -> tuple[FamilyAudit, FamilyLook] | None:
     """A family's audit as it was kept; None where there is none. UserError where it was made with other settings."""
     file = folder / f"{name}.json"
     if not file.is_file():

@@ -89,7 +89,7 @@ def _sheet(samples: Sequence[Example], drawn: DrawnFamily) -> Image.Image | None
 
 
 def _page(drawn: DrawnFamily, audit: FamilyAudit, samples: Sequence[Example], *, has_sheet: bool) -> str:
-    lines = [f"# {audit.family}", "", _plain(_described(drawn.draw)), ""]
+    lines = [f"# {audit.family}", "", _plain(_docstrings(drawn.draw)), ""]
     if has_sheet:
         lines += [f"![Samples from easy to hard]({audit.family}.webp)", ""]
     lines += ["| difficulty | question | answer | expert |", "|---|---|---|---|"]
@@ -107,7 +107,7 @@ def _page(drawn: DrawnFamily, audit: FamilyAudit, samples: Sequence[Example], *,
     return "\n".join(lines) + "\n"
 
 
-def _described(draw: FamilyFunction) -> str:
+def _docstrings(draw: FamilyFunction) -> str:
     """The docstrings of the family's module and its function."""
     module = inspect.getmodule(draw)
     texts = [inspect.getdoc(module) if module else None, inspect.getdoc(draw)]

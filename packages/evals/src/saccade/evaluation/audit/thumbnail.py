@@ -32,7 +32,7 @@ class ThumbnailProbe:
         self._answers = list(dict.fromkeys(map(answer_text, tasks)))
         features = np.stack([self._features(task, task) for task in tasks])
         self._mean, self._scale = features.mean(axis=0), features.std(axis=0) + 0.1
-        self._weights = self._fitted(features, [self._answers.index(answer_text(task)) for task in tasks])
+        self._weights = self._fit_weights(features, [self._answers.index(answer_text(task)) for task in tasks])
 
     def guess(self, task: Task, shown: Task) -> str:
         """The answer to a task's question on the pictures of another one, or on its own."""
@@ -41,7 +41,7 @@ class ThumbnailProbe:
         allowed = [index for index, text in enumerate(self._answers) if text in task.choices] or range(len(scores))
         return self._answers[max(allowed, key=lambda index: float(scores[index]))]
 
-    def _fitted(self, features: NDArray[np.float64], labels: Sequence[int]) -> NDArray[np.float64]:
+    def _fit_weights(self, features: NDArray[np.float64], labels: Sequence[int]) -> NDArray[np.float64]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_for(0, "thumbnail probe"))
             x = torch.tensor((features - self._mean) / self._scale, dtype=torch.float32)
@@ -63,15 +63,15 @@ class ThumbnailProbe:
         if not shown.images:
             return words
         seen = [self._drawn.seen[image.hash].thumbnail for image in shown.images[:MOST_PICTURES]]
-        small = _reduced(np.stack(seen).mean(axis=0) / 255, 2)
-        coarse = _reduced(small, 4).ravel()
+        small = _block_means(np.stack(seen).mean(axis=0) / 255, 2)
+        coarse = _block_means(small, 4).ravel()
         steps = np.minimum((small.reshape(-1, 3) * COLOUR_STEPS).astype(int), COLOUR_STEPS - 1)
         cells = steps @ np.array([COLOUR_STEPS**2, COLOUR_STEPS, 1])
         colours = np.sqrt(np.bincount(cells, minlength=COLOUR_STEPS**3) / len(cells))
         return np.concatenate([words, coarse, colours, np.outer(words, colours).ravel()])
 
 
-def _reduced(pixels: NDArray[np.float64], by: int) -> NDArray[np.float64]:
+def _block_means(pixels: NDArray[np.float64], by: int) -> NDArray[np.float64]:
     """Means of squares of this side, in pixels."""
     side = pixels.shape[0] // by
     means: NDArray[np.float64] = pixels.reshape(side, by, side, by, 3).mean(axis=(1, 3))

@@ -29,12 +29,12 @@ def with_choices(row: Row, choices: RowValue, **columns: RowValue) -> dict[str, 
     return {**row, **{letter: str(choice) for letter, choice in zip(LETTERS, listed)}, **columns}
 
 
-def told(value: object) -> str:
+def column_text(value: object) -> str:
     """A column as text, empty where it is null."""
     return "" if value is None else str(value)
 
 
-def lettered(text: str, row: Row, **columns: RowValue) -> dict[str, RowValue]:
+def lettered_row(text: str, row: Row, **columns: RowValue) -> dict[str, RowValue]:
     """The row of a text with its options as ``(A) ... (B) ...``, lines ``A. ...``, or ``Options: A: ..., B: ...``.
 
     The letters follow one another, all marked alike; a letter marked otherwise inside a text begins no option. An
@@ -50,7 +50,9 @@ def lettered(text: str, row: Row, **columns: RowValue) -> dict[str, RowValue]:
         # Where the question names options too, the last list of the longest is theirs.
         first, choices = max(found, key=lambda one: (len(one[1]), one[0].start()), default=(None, []))
         question = text[: first.start()] if first else text
-    return with_choices(row, _without_padding(choices, told(row.get("answer"))), question=question.strip(), **columns)
+    return with_choices(
+        row, _without_padding(choices, column_text(row.get("answer"))), question=question.strip(), **columns
+    )
 
 
 def _options_to_line_end(first: re.Match[str]) -> list[str]:

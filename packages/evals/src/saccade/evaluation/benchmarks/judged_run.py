@@ -44,7 +44,7 @@ async def reread_run(run: Path, folder: Path, judge: ChatModel, judge_name: str)
     """
     found: list[RereadEvaluation] = []
     for path in measured_files(run):
-        told = _told(path)
+        told = _read_record(path)
         one = await _reread(run, folder, judge, str(told["benchmark"]), str(told["evaluation"]))
         kept: dict[str, Json] = {**told, "judge": judge_name, "readings": [each.as_json() for each in one.readings]}
         kept["avg_at_k"] = [plain_json(average) for average in one.averages]
@@ -61,7 +61,7 @@ def measured_files(run: Path) -> list[Path]:
     return measured
 
 
-def _told(path: Path) -> dict[str, Json]:
+def _read_record(path: Path) -> dict[str, Json]:
     try:
         told = json.loads(plain_text(path))
     except (OSError, ValueError, RecursionError) as error:

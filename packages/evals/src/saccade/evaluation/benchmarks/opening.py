@@ -89,18 +89,18 @@ def open_benchmark(
         return _from_data_set(benchmark, file, media, take)
     if file.is_file() and file.suffix != ".parquet":
         tsv = TsvFile(file)
-        opened = _opened(benchmark, file, _tsv_rows(benchmark, tsv, media), take, lambda: tsv.md5)
+        opened = _open_rows(benchmark, file, _tsv_rows(benchmark, tsv, media), take, lambda: tsv.md5)
         if known_files_only and opened.release is None:
             raise UserError(f"{file}: {opened.describe()}")
         return opened
     if benchmark.layout.release_rows:
-        return _opened(benchmark, file, _release_rows(benchmark, file, media), take)
+        return _open_rows(benchmark, file, _release_rows(benchmark, file, media), take)
     files = _parquet_files(file, benchmark.layout.split) if file.is_dir() else [file]
     rows = _parquet_rows(benchmark, files, _images(file, media))
-    return _opened(benchmark, file, rows, take, lambda: _md5(files[0]) if len(files) == 1 else "")
+    return _open_rows(benchmark, file, rows, take, lambda: _md5(files[0]) if len(files) == 1 else "")
 
 
-def _opened(
+def _open_rows(
     benchmark: Benchmark,
     file: Path,
     found: Iterable[_FileRow],

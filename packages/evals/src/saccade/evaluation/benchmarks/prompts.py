@@ -5,15 +5,15 @@ from saccade.evaluation.benchmarks.benchmark import BenchmarkRow
 
 def options_prompt(row: BenchmarkRow) -> str:
     """Hint, question, options, and the request to select."""
-    return _asked(row, "Please select the correct answer from the options above. \n")
+    return _question_text(row, "Please select the correct answer from the options above. \n")
 
 
 def letter_prompt(row: BenchmarkRow) -> str:
     """TreeBench's: the same with the request for the letter alone."""
-    return _asked(row, "Answer with the correct option's letter directly. \n")
+    return _question_text(row, "Answer with the correct option's letter directly. \n")
 
 
-def _asked(row: BenchmarkRow, request: str) -> str:
+def _question_text(row: BenchmarkRow, request: str) -> str:
     hint = f"Hint: {row.fields['hint']}\n" if "hint" in row.fields else ""
     listed = "".join(f"{letter}. {text}\n" for letter, text in row.options.items())
     options = f"Options:\n{listed}{request}" if row.options else ""

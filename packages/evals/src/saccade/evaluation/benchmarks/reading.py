@@ -105,13 +105,13 @@ async def judge_replies(
 
     async def one(row: BenchmarkRow, reply: str | None) -> Extracted | None:
         async with places:
-            return None if reply is None else await judged(rule, row, reply, judge, seed=seed)
+            return None if reply is None else await judge_reply(rule, row, reply, judge, seed=seed)
 
     read = await asyncio.gather(*(one(row, reply) for row, reply in zip(rows, replies, strict=True)))
     return _reading(benchmark, name, rows, transcripts or replies, read)
 
 
-async def judged(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatModel, *, seed: int = 0) -> Extracted:
+async def judge_reply(reading: Reading, row: BenchmarkRow, reply: str, judge: ChatModel, *, seed: int = 0) -> Extracted:
     """One reply with the judge's help; no verdict where the judge's machine fails or it stays outside its form.
 
     A reply that speaks to the judge is wrong unasked: were it no verdict, it would take its question out of the figure.

@@ -34,7 +34,7 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
     choices = choices or (listed if len(listed) > 1 else ())
     accepted = tuple(list_of(answer)) if benchmark.takes_any and not choices else ()
     answer = accepted[0] if accepted else answer
-    (question, *named), shown, is_interleaved = placed(benchmark, (question, *choices), tuple(images))
+    (question, *named), shown, is_interleaved = place_pictures(benchmark, (question, *choices), tuple(images))
     choices = tuple(named)
     task = Task(
         id=f"{benchmark.name}/{index}",
@@ -62,7 +62,7 @@ def gold_kind(answer: str, question: str, choices: Sequence[str]) -> AnswerKind:
     return infer_kind(answer, (), question) if answer else "exact"
 
 
-def placed(
+def place_pictures(
     benchmark: Benchmark, texts: Sequence[str], pictures: tuple[ImageRef, ...]
 ) -> tuple[tuple[str, ...], tuple[ImageRef, ...], bool]:
     """The texts with the places of their pictures, the pictures as they stand there, and whether any place is named."""
@@ -89,7 +89,9 @@ def numbered_places(texts: Sequence[str], count: int) -> list[str]:
 
 def in_own_words(benchmark: Benchmark, row: BenchmarkRow) -> Task:
     """The row's task as VLMEvalKit words it."""
-    (words,), shown, is_interleaved = placed(benchmark, (benchmark.prompt(row),), row.pictures or row.task.images)
+    (words,), shown, is_interleaved = place_pictures(
+        benchmark, (benchmark.prompt(row),), row.pictures or row.task.images
+    )
     return replace(row.task, question=words, wordings={}, images=shown, is_interleaved=is_interleaved)
 
 

@@ -177,7 +177,7 @@ def suite_table(suite: Suite, measured: Mapping[str, Sequence[BenchmarkReading]]
     lines += ["| benchmark | measured | the paper | published elsewhere |", "|---|---|---|---|"]
     for row in suite.rows:
         beside = _own(suite, row), _elsewhere(suite.other_figures(row))
-        cells = (row.benchmark.title, _measured(row, measured.get(row.name)), *beside)
+        cells = (row.benchmark.title, _readings_text(row, measured.get(row.name)), *beside)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -188,7 +188,7 @@ def suite_lines(suite: Suite, measured: Mapping[str, Sequence[BenchmarkReading]]
     for row in suite.rows:
         if row.name not in measured:
             continue
-        lines.append(f"{row.benchmark.title}: {_measured(row, measured[row.name])}")
+        lines.append(f"{row.benchmark.title}: {_readings_text(row, measured[row.name])}")
         lines.append(f"  the paper: {_own(suite, row)}")
         lines.append(f"  published elsewhere: {_elsewhere(suite.other_figures(row))}")
     missing = [row.benchmark.title for row in suite.rows if row.name not in measured]
@@ -201,7 +201,7 @@ def _own(suite: Suite, row: SuiteRow) -> str:
     return "; ".join(f"{one.model}{' (tools)' * one.tools} {one.value:g}" for one in figures) or "not listed"
 
 
-def _measured(row: SuiteRow, readings: Sequence[BenchmarkReading] | None) -> str:
+def _readings_text(row: SuiteRow, readings: Sequence[BenchmarkReading] | None) -> str:
     if readings is None:
         return "not run: no file"
     return "; ".join(_one_reading(row.benchmark, reading) for reading in readings)

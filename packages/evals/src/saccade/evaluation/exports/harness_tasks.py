@@ -108,7 +108,7 @@ def write_lmms_eval_task(tasks: Sequence[Task], folder: Path, name: str, media: 
         "answer": [_gold(task) for task in tasks],
         "accepted": pa.array([[_gold(task), task.answer, *task.accepted] for task in tasks], pa.list_(pa.string())),
         "category": [task.family for task in tasks],
-        "ground_truth": [ground_truth_of(_lettered(task)) for task in tasks],
+        "ground_truth": [ground_truth_of(_as_scored(task)) for task in tasks],
         "pictures": pa.array(
             [[png_bytes(media.get(image)) for image in task.images] for task in tasks], pa.list_(pa.binary())
         ),
@@ -128,7 +128,7 @@ def _options(task: Task) -> list[str]:
     return [] if all(choice in task.question for choice in task.choices) else list(task.choices)
 
 
-def _lettered(task: Task) -> Task:
+def _as_scored(task: Task) -> Task:
     """The task as it is scored: where options are shown with letters, a letter counts too."""
     return replace(task, answer_kind="choice") if _options(task) else task
 

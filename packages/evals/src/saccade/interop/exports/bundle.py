@@ -73,7 +73,7 @@ def _modules() -> Mapping[str, str]:
         if module in found:
             continue
         name = f"{module.partition('.')[2].replace('.', '/')}.py"
-        [file] = [path for folder in source_folders() if (path := folder / name).is_file()]
+        file = next(path for folder in source_folders() if (path := folder / name).is_file())
         found[module] = file.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(found[module])):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("saccade."):

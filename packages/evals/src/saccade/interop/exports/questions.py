@@ -83,7 +83,7 @@ class ExportedQuestions:
         }
 
 
-def drawn(
+def draw_questions(
     family: Family,
     *,
     train: int,

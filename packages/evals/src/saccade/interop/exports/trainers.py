@@ -110,7 +110,7 @@ def write_verl(questions: ExportedQuestions, folder: Path) -> None:
     for split, tasks in questions.splits.items():
         columns: dict[str, Sequence[object]] = {
             "data_source": [source] * len(tasks),
-            "prompt": [[_placed(message) for message in questions.messages(task)] for task in tasks],
+            "prompt": [[_placeholder_message(message) for message in questions.messages(task)] for task in tasks],
             "ability": ["visual_reasoning"] * len(tasks),
             "reward_model": [{"style": "rule", "ground_truth": ground_truth_of(task)} for task in tasks],
             "extra_info": [
@@ -138,7 +138,7 @@ def write_trl(questions: ExportedQuestions, folder: Path, family: Family) -> Non
     """TRL's columns: prompt (messages with typed parts), images; and the ground truth that the reward reads."""
     for split, tasks in questions.splits.items():
         columns: dict[str, Sequence[object]] = {
-            "prompt": [[_typed(message) for message in questions.messages(task)] for task in tasks],
+            "prompt": [[_typed_message(message) for message in questions.messages(task)] for task in tasks],
             "ground_truth": [ground_truth_of(task) for task in tasks],
             "task": [task.id for task in tasks],
         }
@@ -160,11 +160,11 @@ def _write_split(
     write_table(arrays, [questions.picture_bytes(task) for task in tasks], path)
 
 
-def _placed(message: Message) -> dict[str, str]:
+def _placeholder_message(message: Message) -> dict[str, str]:
     return {"role": message.role, "content": placeholder_text(message)}
 
 
-def _typed(message: Message) -> dict[str, object]:
+def _typed_message(message: Message) -> dict[str, object]:
     parts = [
         {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "text": None}
         for part in message.parts

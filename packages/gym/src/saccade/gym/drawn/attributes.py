@@ -93,7 +93,7 @@ def draw_placed_shapes(rng: Generator, difficulty: float) -> Scene:
         things.append(Thing(colour=colour, shape=pick(rng, SHAPES), center=center, radius=radius))
         covered.append(things[-1].draw(canvas))
     place, sought = PLACE_NAMES[cells[0]], things[0]
-    question, answer = _asked(rng, sought, place)
+    question, answer = _question_and_answer(rng, sought, place)
     box = Box(*(float(edge) for edge in _cell_edges(cells[0])))
     asked = SceneQuestion(
         question=question,
@@ -110,7 +110,7 @@ def _cell_edges(cell: int) -> tuple[int, int, int, int]:
     return left, top, left + CELL_PX, top + CELL_PX
 
 
-def _asked(rng: Generator, sought: Thing, place: str) -> tuple[str, str]:
+def _question_and_answer(rng: Generator, sought: Thing, place: str) -> tuple[str, str]:
     """One of the questions on a shape, with its answer."""
     kind = pick(rng, ("colour", "form", "whether"))
     if kind == "colour":

@@ -4,12 +4,12 @@ import math
 
 from numpy.random import Generator
 
-from saccade.gym.drawn.geometry_sketch import Sketch, in_x, placed, triangle_corners, triple, whole
+from saccade.gym.drawn.geometry_sketch import Sketch, in_x, polar, triangle_corners, triple, whole
 
 
 def transversal(rng: Generator) -> Sketch:
     degrees = whole(rng, 45, 80)
-    slant = placed(1.0 / math.sin(math.radians(degrees)), degrees)
+    slant = polar(1.0 / math.sin(math.radians(degrees)), degrees)
     low, high = 0j, slant
     asked, answer = (("γθη", 180 - degrees), ("ηθδ", degrees))[int(rng.integers(2))]
     is_marked = bool(rng.integers(2))
@@ -59,7 +59,7 @@ def crossing(rng: Generator) -> Sketch:
 def zigzag(rng: Generator) -> Sketch:
     upper, lower = whole(rng, 25, 60), whole(rng, 25, 60)
     knee = 0j
-    beta, delta = placed(1.0, 180 - upper), placed(1.1, 180 + lower)
+    beta, delta = polar(1.0, 180 - upper), polar(1.1, 180 + lower)
     return Sketch(
         places={"α": beta + 1.3, "β": beta, "γ": delta + 1.4, "δ": delta, "ε": knee},
         lines=("αβ", "βε", "εδ", "γδ"),
@@ -75,7 +75,7 @@ def inscribed(rng: Generator) -> Sketch:
     middle = whole(rng, 70, 150, 2)
     third = float(rng.uniform(160, 200))
     return Sketch(
-        places={"ο": 0j, "α": placed(1, -middle / 2), "β": placed(1, middle / 2), "γ": placed(1, third)},
+        places={"ο": 0j, "α": polar(1, -middle / 2), "β": polar(1, middle / 2), "γ": polar(1, third)},
         lines=("οα", "οβ", "αγ", "βγ"),
         circles={"ο": "αβγ"},
         angles={"αοβ": str(middle)},
@@ -92,7 +92,12 @@ def thales(rng: Generator) -> Sketch:
         a, b, c = 2 * a, 2 * b, 2 * c
     radius = c / 2
     return Sketch(
-        places={"ο": 0j, "α": -radius + 0j, "β": radius + 0j, "γ": placed(radius, math.degrees(2 * math.atan2(a, b)))},
+        places={
+            "ο": 0j,
+            "α": -radius + 0j,
+            "β": radius + 0j,
+            "γ": polar(radius, math.degrees(2 * math.atan2(a, b))),
+        },
         lines=("αοβ", "αγ", "βγ"),
         circles={"ο": "αβγ"},
         polygons=("αβγ",),
@@ -107,7 +112,7 @@ def thales(rng: Generator) -> Sketch:
 def diameter_angle(rng: Generator) -> Sketch:
     degrees = whole(rng, 28, 62)
     return Sketch(
-        places={"ο": 0j, "α": -1 + 0j, "β": 1 + 0j, "γ": placed(1, 2 * degrees)},
+        places={"ο": 0j, "α": -1 + 0j, "β": 1 + 0j, "γ": polar(1, 2 * degrees)},
         lines=("αοβ", "αγ", "βγ"),
         circles={"ο": "αβγ"},
         polygons=("αβγ",),
@@ -154,7 +159,7 @@ def cyclic(rng: Generator) -> Sketch:
     asked = whole(rng, 70, 110)
     turns[3] = turns[1] + 2 * asked
     return Sketch(
-        places={"ο": 0j, **{name: placed(1, turn) for name, turn in zip("αβγδ", turns)}},
+        places={"ο": 0j, **{name: polar(1, turn) for name, turn in zip("αβγδ", turns)}},
         lines=("αβ", "βγ", "γδ", "αδ"),
         circles={"ο": "αβγδ"},
         polygons=("αβγδ",),
@@ -168,7 +173,7 @@ def cyclic(rng: Generator) -> Sketch:
 
 def parallelogram(rng: Generator) -> Sketch:
     degrees = whole(rng, 50, 80)
-    across, up = 1.4 + 0j, placed(1, degrees)
+    across, up = 1.4 + 0j, polar(1, degrees)
     return Sketch(
         places={"α": 0j, "β": across, "γ": across + up, "δ": up},
         lines=("αβ", "βγ", "γδ", "αδ"),
@@ -235,7 +240,7 @@ def middle_of_trapezoid(rng: Generator) -> Sketch:
 
 def sides_in_x(rng: Generator) -> Sketch:
     side, x = whole(rng, 10, 30), whole(rng, 3, 9)
-    across, up = side + 0j, placed(0.75 * side, whole(rng, 55, 80))
+    across, up = side + 0j, polar(0.75 * side, whole(rng, 55, 80))
     one, other = (in_x(side, x, 1 + int(factor)) for factor in rng.permutation(4)[:2])
     return Sketch(
         places={"α": 0j, "β": across, "γ": across + up, "δ": up},

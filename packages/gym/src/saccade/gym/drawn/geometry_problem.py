@@ -29,7 +29,7 @@ from saccade.gym.drawn.geometry_figures import (
     zigzag,
 )
 from saccade.gym.drawn.geometry_marks import Path, distance, draw_lines, draw_marks, opening, to_segment, towards
-from saccade.gym.drawn.geometry_sketch import Sketch, in_frame, laid_out, named
+from saccade.gym.drawn.geometry_sketch import Sketch, in_frame, laid_out, with_capitals
 from saccade.gym.drawn.geometry_triangles import (
     altitude,
     angle_sum,
@@ -120,7 +120,7 @@ def draw_problem(rng: Generator, difficulty: float = 1.0, kind: str | None = Non
     for _ in range(MAX_TRIES):
         letters = pick(rng, LETTERS)
         shuffled = letters if rng.integers(2) else "".join(letters[int(i)] for i in rng.permutation(len(letters)))
-        sketch = named(draft(rng), shuffled)
+        sketch = with_capitals(draft(rng), shuffled)
         spots = laid_out(
             sketch,
             float(rng.uniform(0, 360)) if rng.integers(2) else float(rng.uniform(-12, 12)),
@@ -128,13 +128,13 @@ def draw_problem(rng: Generator, difficulty: float = 1.0, kind: str | None = Non
             border_px=BORDER_PX,
             size_px=float(rng.uniform(170, SIZE_PX)),
         )
-        problem = _drawn(rng, chosen, in_frame(sketch, spots), spots)
+        problem = _draw_problem(rng, chosen, in_frame(sketch, spots), spots)
         if problem is not None:
             return problem
     raise AssertionError(f"no room for a problem of the kind {chosen} ({draft.__name__})")
 
 
-def _drawn(rng: Generator, kind: str, sketch: Sketch, spots: Mapping[str, Point]) -> GeometryProblem | None:
+def _draw_problem(rng: Generator, kind: str, sketch: Sketch, spots: Mapping[str, Point]) -> GeometryProblem | None:
     """The problem with its labels; None where they do not fit."""
     if not _is_roomy(sketch, spots):
         return None

@@ -56,7 +56,7 @@ class Sketch:
     @property
     def shown(self) -> tuple[str, ...]:
         """The diagram in logic forms."""
-        return tuple(_shown(self))
+        return tuple(_visible_statements(self))
 
     @property
     def logic_forms(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Sketch:
     @property
     def construction_cdl(self) -> tuple[str, ...]:
         """Shapes, which points lie on one line and which on a circle; all counterclockwise."""
-        shapes = [f"Shape({','.join(a + b for a, b in _sides(self.turned(shape)))})" for shape in self.polygons]
+        shapes = [f"Shape({','.join(a + b for a, b in _sides(self.ccw_corners(shape)))})" for shape in self.polygons]
         straight = [f"Collinear({line})" for line in self.lines if len(line) > 2]
         round_ = [f"Cocircular({centre},{self._around(centre, on)})" for centre, on in self.circles.items()]
         return (*shapes, *straight, *round_)
@@ -76,20 +76,20 @@ class Sketch:
         """The printed values and the marks."""
         return (
             *(f"Equal(LengthOfLine({line}),{text})" for line, text in self.lengths.items()),
-            *(f"Equal(MeasureOfAngle({self.turned(corner)}),{text})" for corner, text in self.angles.items()),
+            *(f"Equal(MeasureOfAngle({self.ccw_corners(corner)}),{text})" for corner, text in self.angles.items()),
             *(
                 f"PerpendicularBetweenLine({a}{b},{c}{b})"
-                for a, b, c in map(tuple, map(self.turned, self.right_angles))
+                for a, b, c in map(tuple, map(self.ccw_corners, self.right_angles))
             ),
             *(f"Equal(LengthOfLine({one}),LengthOfLine({two}))" for one, two in _neighbours(self.equal_lengths)),
             *(
-                f"Equal(MeasureOfAngle({self.turned(one)}),MeasureOfAngle({self.turned(two)}))"
+                f"Equal(MeasureOfAngle({self.ccw_corners(one)}),MeasureOfAngle({self.ccw_corners(two)}))"
                 for one, two in _neighbours(self.equal_angles)
             ),
             *(f"ParallelBetweenLine({one},{two})" for one, two in _neighbours(self.parallels)),
         )
 
-    def turned(self, corners: str) -> str:
+    def ccw_corners(self, corners: str) -> str:
         """The corners in the order in which they go round counterclockwise."""
         spots = [self.places[name] for name in corners]
         area = sum((a.conjugate() * b).imag for a, b in zip(spots, [*spots[1:], spots[0]]))
@@ -99,7 +99,7 @@ class Sketch:
         return "".join(sorted(names, key=lambda name: cmath.phase(self.places[name] - self.places[centre])))
 
 
-def named(sketch: Sketch, letters: Sequence[str]) -> Sketch:
+def with_capitals(sketch: Sketch, letters: Sequence[str]) -> Sketch:
     """The sketch with capitals for its Greek letters, which get them in order; ``ο`` is the last one and stays O."""
     used = [letter for letter in GREEK[:-1] if letter in sketch.places]
     table = str.maketrans({**dict(zip(used, letters)), "ο": "O"})
@@ -132,7 +132,7 @@ def in_frame(sketch: Sketch, spots: Mapping[str, Point]) -> Sketch:
     return replace(sketch, places={name: complex(at.x, -at.y) for name, at in spots.items()})
 
 
-def _shown(sketch: Sketch) -> Iterator[str]:
+def _visible_statements(sketch: Sketch) -> Iterator[str]:
     for line in sketch.lines:
         for before, here, after in zip(line, line[1:], line[2:]):
             yield f"PointLiesOnLine({here},Line({before},{after}))"
@@ -178,7 +178,7 @@ def _translated(value: object, table: Mapping[int, str]) -> object:
             return value
 
 
-def placed(length: float, degrees: float) -> complex:
+def polar(length: float, degrees: float) -> complex:
     """The place at this distance and direction from the origin."""
     return cmath.rect(length, math.radians(degrees))
 
@@ -197,7 +197,7 @@ def triple(rng: Generator) -> tuple[int, int, int]:
 def triangle_corners(at_first: float, at_second: float) -> tuple[complex, complex, complex]:
     """A triangle with these angles at its second and third corner."""
     apex = 180 - at_first - at_second
-    return placed(math.sin(math.radians(at_second)) / math.sin(math.radians(apex)), at_first), 0j, 1 + 0j
+    return polar(math.sin(math.radians(at_second)) / math.sin(math.radians(apex)), at_first), 0j, 1 + 0j
 
 
 def in_x(value: int, x: int, factor: int) -> str:

@@ -4,7 +4,7 @@ import math
 
 from numpy.random import Generator
 
-from saccade.gym.drawn.geometry_sketch import Sketch, in_x, placed, triangle_corners, triple, whole
+from saccade.gym.drawn.geometry_sketch import Sketch, in_x, polar, triangle_corners, triple, whole
 
 
 def _triangle(places: tuple[complex, complex, complex], **more: object) -> Sketch:
@@ -56,7 +56,7 @@ def isosceles(rng: Generator) -> Sketch:
 
 def cosine_law(rng: Generator) -> Sketch:
     one, two, between = whole(rng, 5, 12), whole(rng, 5, 12), whole(rng, 40, 110, 5)
-    places = (placed(one, between), 0j, two + 0j)
+    places = (polar(one, between), 0j, two + 0j)
     return _triangle(
         places,
         lengths={"αβ": str(one), "βγ": str(two)},
@@ -114,9 +114,9 @@ def parallel_inside(rng: Generator) -> Sketch:
     upper, lower, other = whole(rng, 4, 9), whole(rng, 3, 9), whole(rng, 4, 12)
     rest = other * lower / upper
     between = whole(rng, 45, 80)
-    alpha, beta, gamma = 0j, placed(upper + lower, 0), placed(other + rest, between)
+    alpha, beta, gamma = 0j, polar(upper + lower, 0), polar(other + rest, between)
     return Sketch(
-        places={"α": alpha, "β": beta, "γ": gamma, "δ": placed(upper, 0), "ε": placed(other, between)},
+        places={"α": alpha, "β": beta, "γ": gamma, "δ": polar(upper, 0), "ε": polar(other, between)},
         lines=("αδβ", "αεγ", "βγ", "δε"),
         polygons=("αδε", "δβγε"),
         parallels=(("δε", "βγ"),),

@@ -98,7 +98,7 @@ def draw_video_event(rng: Generator, difficulty: float) -> Scene:
         covered = [thing.draw(canvas) for thing in things]
         is_during = stage.first <= frame < stage.after
         touches = event.kind == "touch" and is_during
-        objects += [_named(*one, frame, touches=touches) for one in zip(things, covered)]
+        objects += [_scene_object(*one, frame, touches=touches) for one in zip(things, covered)]
         objects.append(SceneObject(name="wall", box=_wall(stage), image_index=frame))
         objects.append(SceneObject(name="clock", box=clock, attributes={"time": f"{time_s:.1f} s"}, image_index=frame))
         if is_during:
@@ -114,7 +114,7 @@ def draw_video_event(rng: Generator, difficulty: float) -> Scene:
     )
 
 
-def _named(thing: Thing, covered: Coverage, frame: int, *, touches: bool) -> SceneObject:
+def _scene_object(thing: Thing, covered: Coverage, frame: int, *, touches: bool) -> SceneObject:
     target = target_of(thing.name, covered, frame)
     attributes = {"colour": thing.colour, "shape": thing.shape, "place": place_of(target.box.center)}
     return SceneObject(

@@ -83,13 +83,13 @@ def _of(form: str, **given: object) -> Grammar:
     return quantity_grammar(f"chart_{form}", QuantityLayout(form=form, **given))  # type: ignore[arg-type]
 
 
-def _changed(form: str, change: Change, *, has_own_values: bool = False, **given: object) -> Grammar:
+def _changed_chart(form: str, change: Change, *, has_own_values: bool = False, **given: object) -> Grammar:
     layout = QuantityLayout(form=form, **given)  # type: ignore[arg-type]
     return changed_grammar(f"chart_{form}", layout, change, COUNT_ALONE if has_own_values else None)
 
 
 def _points(form: str, **given: object) -> Grammar:
-    return _changed(form, points, has_own_values=True, pool=LETTERS, is_ordered=False, **given)
+    return _changed_chart(form, points, has_own_values=True, pool=LETTERS, is_ordered=False, **given)
 
 
 FAMILIES = (
@@ -159,14 +159,14 @@ FAMILIES = (
     _chart(
         "histogram",
         "counts in bins",
-        _changed("histogram", bins, is_ordered=True, entries=(5, 7, 9)),
+        _changed_chart("histogram", bins, is_ordered=True, entries=(5, 7, 9)),
         EVERY_LOOK,
         (VALUE, HIGHEST, COUNT_ABOVE, PAIR_SUM, DIFFERENCE, RISES, STEEPEST),
     ),
     _chart(
         "box",
         "box plots: five numbers for each entry",
-        _changed("box", spreads, has_own_values=True, entries=(3, 4, 6), is_ordered=False),
+        _changed_chart("box", spreads, has_own_values=True, entries=(3, 4, 6), is_ordered=False),
         (MATPLOTLIB, VEGA),
         (VALUE, HIGHEST, GAP, WIDEST, FOLLOW, GREATER),
     ),
@@ -203,7 +203,7 @@ FAMILIES = (
     _chart(
         "dual",
         "bars and a line with scales of their own",
-        _changed("dual", two_scales, is_ordered=True, entries=(4, 6, 9), sizes=WIDE),
+        _changed_chart("dual", two_scales, is_ordered=True, entries=(4, 6, 9), sizes=WIDE),
         (MATPLOTLIB, VEGA),
         (VALUE, FOLLOW, BEST_AMONG, HIGHEST, RISES, FIRST_ABOVE, MIDDLE),
     ),

@@ -57,7 +57,7 @@ def _family(name: str, about: str, domain: str, marks: PlateMarks, programs: Ite
     )
 
 
-def _placed(population: Population) -> tuple[Program, ...]:
+def _place_and_order_programs(population: Population) -> tuple[Program, ...]:
     return (
         *place_programs(population),
         *extreme_programs(population, RIGHT),
@@ -122,7 +122,7 @@ FAMILIES = (
         "plates with letters: what is borne by the plate that lies somewhere",
         "space in two dimensions",
         FEW_LETTERS,
-        _placed(LETTERED),
+        _place_and_order_programs(LETTERED),
     ),
     _family(
         "fine_digits",
@@ -164,14 +164,14 @@ FAMILIES = (
         "plates with textures: what is borne by the plate that lies somewhere",
         "space in two dimensions",
         PlateMarks(attribute="texture", symbols=TEXTURES, counts=(3, 6, 10), kinds=(6, 6, 4)),
-        _placed(TEXTURED),
+        _place_and_order_programs(TEXTURED),
     ),
     _family(
         "fine_arrow_places",
         "plates with arrows: where the plate points that lies somewhere",
         "space in two dimensions",
         PlateMarks(attribute="arrow", symbols=ARROWS, counts=(3, 6, 10), kinds=(4, 4, 4)),
-        _placed(ARROWED),
+        _place_and_order_programs(ARROWED),
     ),
     _family(
         "fine_digit_counts",
@@ -192,7 +192,7 @@ FAMILIES = (
         "plates with digits: what is borne by the plate that lies somewhere",
         "space in two dimensions",
         PlateMarks(attribute="digit", symbols=DIGITS, counts=(3, 6, 10), kinds=(10, 8, 5)),
-        _placed(NUMBERED),
+        _place_and_order_programs(NUMBERED),
     ),
     _family(
         "fine_letter_comparisons",

@@ -3,7 +3,7 @@
 from saccade.gym.family import GymFamily
 from saccade.gym.grammars.chart_states import changed_grammar
 from saccade.gym.grammars.quantities import QuantityLayout, quantity_grammar
-from saccade.gym.grammars.receipts import paid
+from saccade.gym.grammars.receipts import with_sum
 from saccade.gym.grammars.words import GOODS
 from saccade.gym.looks.degraded import worn_looks
 from saccade.gym.looks.tables import RECEIPT, TABLE
@@ -112,7 +112,7 @@ FAMILIES = (
                 is_ordered=False,
                 sizes=((300, 400), (300, 500), (320, 640)),
             ),
-            paid,
+            with_sum,
         ),
         renderers=(RECEIPT,),
         more_renderers=worn_looks(RECEIPT),

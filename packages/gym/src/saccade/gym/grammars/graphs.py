@@ -45,7 +45,7 @@ def networks_drawn(
     def draw(rng: Generator, levels: Levels) -> NetworkState:
         most = levels.whole("clutter", 5, 8, 13)
         count = int(rng.integers(max(4, most - 2), most + 1))
-        points = _scattered(rng, count, size)
+        points = _node_places(rng, count, size)
         pairs = _edges(rng, points, levels.whole("links", 1, 3, 7))
         colours = list(PALETTE)
         nodes = tuple(
@@ -90,7 +90,7 @@ def _xy(point: Point) -> tuple[float, float]:
     return (point.x, point.y)
 
 
-def _scattered(rng: Generator, count: int, size: tuple[int, int]) -> list[Point]:
+def _node_places(rng: Generator, count: int, size: tuple[int, int]) -> list[Point]:
     columns = math.ceil(math.sqrt(count * 1.4))
     rows = math.ceil(count * 1.3 / columns)
     wide, high = (size[0] - 2 * MARGIN_PX) / columns, (size[1] - 2 * MARGIN_PX - TITLE_PX) / rows

@@ -66,7 +66,7 @@ def draw_pairs(rng: Generator, levels: Levels) -> PairState:
             continue
         kind = chosen(rng, CHANGES)
         taken = {element.name for element in elements}
-        made = _changed(rng, one, kind, free.pop(), taken)
+        made = _thing_after(rng, one, kind, free.pop(), taken)
         if made is None:
             found.append(ThingChange(kind="gone", first=one.id, second=""))
         elif kind == "new":
@@ -79,7 +79,7 @@ def draw_pairs(rng: Generator, levels: Levels) -> PairState:
     return PairState(elements=tuple(elements), width=SIDE_PX, height=SIDE_PX, views=2, changes=tuple(found))
 
 
-def _changed(rng: Generator, one: Element, kind: str, free: Point, taken: set[str]) -> Element | None:
+def _thing_after(rng: Generator, one: Element, kind: str, free: Point, taken: set[str]) -> Element | None:
     """What one thing is in the second picture; a new one beside it; None where it is gone."""
     colour, shape = one.attributes["colour"], one.attributes["shape"]
     if kind == "place":

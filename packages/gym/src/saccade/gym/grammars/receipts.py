@@ -10,7 +10,7 @@ from saccade.gym.levels import Levels
 from saccade.tasks.scene import pick
 
 
-def paid(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:
+def with_sum(rng: Generator, levels: Levels, state: QuantityState) -> QuantityState:
     """Prices in cents with their sum; a share of a state has a tip or a discount of its own line."""
     prices = tuple(float(cents) / 100 for cents in rng.choice(range(60, 1990), size=len(state.entries), replace=False))
     total = round(sum(prices), 2)

@@ -14,7 +14,7 @@ from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.grammars.words import PALETTE, hex_of
 from saccade.gym.levels import Levels
 from saccade.gym.looks.fonts import FACES
-from saccade.gym.looks.svg import drawn
+from saccade.gym.looks.svg import draw_svg
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
@@ -74,8 +74,8 @@ def render_pygal(state: SceneState, rng: Generator, levels: Levels) -> Rendering
         chart.x_labels = list(known.entries)
     for name, values in _series(known):
         chart.add(name, values)
-    root, names = _named(chart.render(is_unicode=True), known)
-    picture = drawn(root, names, faces=(face,))
+    root, names = _svg_with_ids(chart.render(is_unicode=True), known)
+    picture = draw_svg(root, names, faces=(face,))
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 
@@ -107,7 +107,7 @@ def _series(state: QuantityState) -> list[tuple[str, float | list[float]]]:
     return [(measure.name, list(measure.values)) for measure in state.measures]
 
 
-def _named(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG without what only a mouse shows, with ids on the pieces of elements; and the elements by these ids."""
     root = ElementTree.fromstring(svg.partition("?>")[2] if svg.startswith("<?xml") else svg)
     root.set("width", str(state.width))

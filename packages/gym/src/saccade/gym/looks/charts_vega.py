@@ -14,7 +14,7 @@ from numpy.random import Generator
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.fonts import small_family, small_fonts
-from saccade.gym.looks.svg import drawn
+from saccade.gym.looks.svg import draw_svg
 from saccade.gym.looks.vega_forms import FORMS, Spec, rows
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
@@ -43,8 +43,8 @@ def render_vega(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     }
     if known.title:
         spec["title"] = known.title
-    root, names = _named(vl_convert.vegalite_to_svg(spec), known)
-    picture = drawn(root, names, faces=(face,))
+    root, names = _svg_with_ids(vl_convert.vegalite_to_svg(spec), known)
+    picture = draw_svg(root, names, faces=(face,))
     regions = picture.regions
     if known.form in ("scatter", "bubble"):  # one mark shows all values of its entry
         marks = [one for one in regions if one.element.startswith("value:")]
@@ -74,7 +74,7 @@ def _config(size: int, font: str) -> Spec:
     return {"font": font, "axis": axis, "legend": legend, "title": {"fontSize": size + 2, "limit": 0}}
 
 
-def _named(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str, state: QuantityState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG with an id on every piece of an element, and the elements by these ids."""
     root = ElementTree.fromstring(svg)
     names: dict[str, str] = {}

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from saccade.gym.grammars.circuits import MAIN, CircuitState
 from saccade.gym.levels import Levels
 from saccade.gym.looks.fonts import FACES
-from saccade.gym.looks.svg import MODULES, drawn
+from saccade.gym.looks.svg import MODULES, draw_svg
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -96,7 +96,7 @@ def render_circuit(state: SceneState, rng: Generator, levels: Levels, *, is_iec:
             add(symbols(one), (x, top - gap - PART), (x, top - gap), one.id, said)
             top -= gap + PART
         wire((x, top), (x, 0))
-    picture = drawn(ElementTree.fromstring(_sheet("".join(pieces), known, ground)), names)
+    picture = draw_svg(ElementTree.fromstring(_sheet("".join(pieces), known, ground)), names)
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 

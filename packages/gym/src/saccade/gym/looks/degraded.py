@@ -33,7 +33,9 @@ def degraded(renderer: Renderer, name: str, degrade: Degrade) -> Renderer:
             worn, warp = degrade(image, rng, levels)
             images.append(worn)
             mine = [one for one in rendering.regions if one.image_index == index]
-            regions += mine if warp is None else [moved for one in mine if (moved := _moved(one, image.size, warp))]
+            regions += (
+                mine if warp is None else [moved for one in mine if (moved := _warped_region(one, image.size, warp))]
+            )
         return replace(rendering, images=tuple(images), regions=tuple(regions))
 
     return replace(
@@ -118,7 +120,7 @@ def _perspective(there: list[tuple[float, float]], here: list[tuple[float, float
     return (a, b, c, d, e, f, g, h)
 
 
-def _moved(region: SeenRegion, size: tuple[int, int], warp: Coefficients) -> SeenRegion | None:
+def _warped_region(region: SeenRegion, size: tuple[int, int], warp: Coefficients) -> SeenRegion | None:
     """The region after a warp; None where nothing of it is left."""
     width, height = size
     x1, y1, x2, y2 = (int(side) for side in region.box.as_tuple())

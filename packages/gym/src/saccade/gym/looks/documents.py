@@ -4,7 +4,7 @@ from numpy.random import Generator
 
 from saccade.gym.grammars.documents import FILLERS, DocumentState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.typst_pages import FACES, MODULES, marked, set_pages
+from saccade.gym.looks.typst_pages import FACES, MODULES, marked_words, set_pages
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
@@ -23,15 +23,15 @@ def render_document(state: SceneState, rng: Generator, levels: Levels) -> Render
             prose = [FILLERS[which] for which in known.fillers[index]]
             middle = len(prose) // 2
             told = (
-                f"It was begun by {marked(f'builder:{index}', fact.builder)} and opened in "
-                f"{marked(f'year:{index}', str(fact.year))} at a cost of "
-                f"{marked(f'cost:{index}', str(fact.cost))} crowns."
+                f"It was begun by {marked_words(f'builder:{index}', fact.builder)} and opened in "
+                f"{marked_words(f'year:{index}', str(fact.year))} at a cost of "
+                f"{marked_words(f'cost:{index}', str(fact.cost))} crowns."
             )
-            heading = marked(f"heading:{index}", fact.heading, 'weight: "bold", size: 1.15em')
+            heading = marked_words(f"heading:{index}", fact.heading, 'weight: "bold", size: 1.15em')
             parts.append(
                 f"{index + 1}#h(0pt). {heading}\n\n{' '.join(prose[:middle])} {told} {' '.join(prose[middle:])}\n"
             )
-        foot = f"#place(bottom + center, dy: 18pt)[{marked(f'page:{page}', str(page + 1))}]"
+        foot = f"#place(bottom + center, dy: 18pt)[{marked_words(f'page:{page}', str(page + 1))}]"
         pages.append("\n".join([*parts, foot]))
     source = (
         f'#set page(margin: 36pt, fill: white)\n#set text(font: "{face}", size: {size}pt)\n'

@@ -5,7 +5,7 @@ from numpy.random import Generator
 from saccade.gym.grammars.fields import ON, FieldsState
 from saccade.gym.levels import Levels
 from saccade.gym.looks import sheets
-from saccade.gym.looks.typst_pages import FACES, MODULES, marked, set_pages
+from saccade.gym.looks.typst_pages import FACES, MODULES, marked_words, set_pages
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
@@ -49,23 +49,23 @@ def render_form(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
         for index, field in enumerate(known.fields):
             if field.section != section:
                 continue
-            label = f"[{marked(f'label:{index}', field.label)}]"
+            label = f"[{marked_words(f'label:{index}', field.label)}]"
             if field.kind == "tick":
                 mark = "×" if field.value == ON else " "
                 rows.append(f'{label}, el("value:{index}", {BOX.replace("{mark}", mark)})')
             else:
-                written = marked(f"value:{index}", field.value or " " * 12)
+                written = marked_words(f"value:{index}", field.value or " " * 12)
                 rows.append(
                     f"{label}, box(width: 100%, stroke: (bottom: 0.5pt + gray), inset: (bottom: 2pt), [{written}])"
                 )
-        heading = marked(f"section:{which}", section, 'weight: "bold"')
+        heading = marked_words(f"section:{which}", section, 'weight: "bold"')
         parts.append(
             f"#v(6pt)\n{heading}\n#line(length: 100%, stroke: 0.4pt)\n"
             f"#grid(columns: (36%, 1fr), row-gutter: 7pt, column-gutter: 8pt, {', '.join(rows)})"
         )
     source = (
         f'#set page(margin: 34pt, fill: white)\n#set text(font: "{face}", size: {size}pt)\n#set par(spacing: 7pt)\n'
-        f"#align(center)[{marked('title', known.title, f'size: {size + 6}pt')}]\n" + "\n".join(parts)
+        f"#align(center)[{marked_words('title', known.title, f'size: {size + 6}pt')}]\n" + "\n".join(parts)
     )
     return set_pages(source, width=known.width, height=None)
 

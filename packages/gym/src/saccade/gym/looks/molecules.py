@@ -12,7 +12,7 @@ from numpy.random import Generator
 from saccade.geometry import Box
 from saccade.gym.grammars.molecules import SYMBOLS, MoleculeState, atom_id, bond_id
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import MODULES, drawn
+from saccade.gym.looks.svg import MODULES, draw_svg
 from saccade.gym.rendering import Renderer, Rendering, SeenRegion
 from saccade.gym.state import SceneState, as_state
 
@@ -51,8 +51,8 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
         options.useBWAtomPalette()
     drawer.DrawMolecule(molecule)
     drawer.FinishDrawing()
-    root, names = _named(drawer.GetDrawingText())
-    picture = drawn(root, names)
+    root, names = _svg_with_ids(drawer.GetDrawingText())
+    picture = draw_svg(root, names)
     corners = []
     seen = {one.element for one in picture.regions}
     for one in atoms:
@@ -64,7 +64,7 @@ def render_molecule(state: SceneState, rng: Generator, levels: Levels, *, is_bla
     return Rendering(images=(picture.image,), regions=(*picture.regions, *corners))
 
 
-def _named(svg: str) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str) -> tuple[ElementTree.Element, dict[str, str]]:
     """The SVG with an id on every piece, and the elements by these ids."""
     root = ElementTree.fromstring(svg.partition("?>")[2])
     names: dict[str, str] = {}

@@ -18,15 +18,15 @@ WALL: Colour = (60, 60, 64)
 
 def render_grey(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """On mid-grey."""
-    return _rendered(state, BACKGROUND)
+    return _render_on(state, BACKGROUND)
 
 
 def render_paper(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """On light paper."""
-    return _rendered(state, PAPER)
+    return _render_on(state, PAPER)
 
 
-def _rendered(state: SceneState, ground: Colour) -> Rendering:
+def _render_on(state: SceneState, ground: Colour) -> Rendering:
     images: list[Image.Image] = []
     regions: list[SeenRegion] = []
     times = tuple(EVERY_S * frame for frame in range(FRAMES))

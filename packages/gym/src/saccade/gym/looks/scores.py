@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from saccade.gym.grammars.scores import ScoreState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.svg import MODULES, drawn
+from saccade.gym.looks.svg import MODULES, draw_svg
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import Element, SceneState, as_state
 
@@ -53,8 +53,8 @@ def render_score(state: SceneState, rng: Generator, levels: Levels, *, fonts: tu
         }
     )
     maker.loadData(_mei(known))
-    root, names = _named(maker.renderToSVG(1), known)
-    picture = drawn(root, names)
+    root, names = _svg_with_ids(maker.renderToSVG(1), known)
+    picture = draw_svg(root, names)
     return Rendering(images=(picture.image,), regions=picture.regions)
 
 
@@ -91,7 +91,7 @@ def _note(one: Element) -> str:
     return f'<note xml:id="{one.id}" pname="{one.attributes["letter"].lower()}" oct="{octave}" {length}{sign}/>'
 
 
-def _named(svg: str, state: ScoreState) -> tuple[ElementTree.Element, dict[str, str]]:
+def _svg_with_ids(svg: str, state: ScoreState) -> tuple[ElementTree.Element, dict[str, str]]:
     """The elements by the ids of the SVG."""
     root = ElementTree.fromstring(svg)
     names = {one.id: one.id for one in state.elements if one.kind != "sign"}

@@ -38,15 +38,15 @@ def body_of(element: Element) -> Body:
 
 def render_tiles(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """On grey tiles."""
-    return _rendered(as_state(state, SolidsState), GREY)
+    return _render_on(as_state(state, SolidsState), GREY)
 
 
 def render_floors(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
     """On wood or on slate."""
-    return _rendered(as_state(state, SolidsState), WOOD if rng.integers(2) else SLATE)
+    return _render_on(as_state(state, SolidsState), WOOD if rng.integers(2) else SLATE)
 
 
-def _rendered(state: SolidsState, floor: Floor) -> Rendering:
+def _render_on(state: SolidsState, floor: Floor) -> Rendering:
     solids = state.of_kind("solid")
     bodies = [body_of(element) for element in solids]
     images: list[Image.Image] = []

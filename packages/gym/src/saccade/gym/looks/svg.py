@@ -70,7 +70,7 @@ class _Around:
     """Of the viewport, in its own units."""
 
 
-def drawn(
+def draw_svg(
     root: ElementTree.Element, names: Mapping[str, str], *, faces: Sequence[str] = ("sans",), image_index: int = 0
 ) -> DrawnSvg:
     """An SVG's picture and the regions of its elements; ``names`` are the elements by the ids of the SVG."""
@@ -102,7 +102,7 @@ class _SvgReader:
         tag = part.tag.rpartition("}")[2]
         if tag in _HOLDERS:
             return
-        seen = self._seen(part, tag, around)
+        seen = self._context_inside(part, tag, around)
         if seen is None:
             return
         if tag in _SHAPES:
@@ -112,7 +112,7 @@ class _SvgReader:
         elif tag == "use":
             at = (1.0, 0.0, 0.0, 1.0, _number(part, "x"), _number(part, "y"))
             there = part.attrib[_HREF] if _HREF in part.attrib else part.attrib["href"]
-            self.read(self._by_id[there], _moved(seen, _times(seen.matrix, at)))
+            self.read(self._by_id[there], _with_matrix(seen, _times(seen.matrix, at)))
         elif tag in ("g", "svg"):
             inside = _viewed(part, seen) if tag == "svg" else seen
             for child in part:
@@ -120,7 +120,7 @@ class _SvgReader:
         else:
             raise ValueError(f"an SVG has a <{tag}>, which the looks cannot draw")
 
-    def _seen(self, part: ElementTree.Element, tag: str, around: _Around) -> _Around | None:
+    def _context_inside(self, part: ElementTree.Element, tag: str, around: _Around) -> _Around | None:
         """What holds for an element and what is in it; None where it is not drawn."""
         given = part.attrib
         for name in _UNDRAWN:
@@ -136,7 +136,7 @@ class _SvgReader:
                 attributes=given,
             )
             chain = (*chain, styled)
-            own |= self._sheet.declared(chain)
+            own |= self._sheet.declarations_of(chain)
         if "style" in given:
             own |= declarations(given["style"])
         if own.get("display") == "none":
@@ -184,7 +184,7 @@ class _SvgReader:
         x, y = _number(part, "x") + _number(part, "dx"), _number(part, "y") + _number(part, "dy")
         self._line(part.text or "", x, y, seen)
         for child in part:
-            inside = self._seen(child, child.tag.rpartition("}")[2], seen)
+            inside = self._context_inside(child, child.tag.rpartition("}")[2], seen)
             x, y = _number(child, "x", x), _number(child, "y", y) + _number(child, "dy")
             if inside is not None:
                 self._line(child.text or "", x, y, inside)
@@ -224,14 +224,14 @@ def _viewed(part: ElementTree.Element, seen: _Around) -> _Around:
     """What is in an ``svg``, in the units of its view box: as large as fits, in the middle."""
     wide, high = (_length(part.get(side, "100%"), whole) for side, whole in zip(("width", "height"), seen.size))
     if "viewBox" not in part.attrib:
-        return _moved(seen, seen.matrix, (wide, high))
+        return _with_matrix(seen, seen.matrix, (wide, high))
     left, top, across, down = (float(number) for number in _NUMBERS.findall(part.attrib["viewBox"]))
     scale = min(wide / across, high / down)
     x, y = (wide - across * scale) / 2 - left * scale, (high - down * scale) / 2 - top * scale
-    return _moved(seen, _times(seen.matrix, (scale, 0.0, 0.0, scale, x, y)), (across, down))
+    return _with_matrix(seen, _times(seen.matrix, (scale, 0.0, 0.0, scale, x, y)), (across, down))
 
 
-def _moved(seen: _Around, matrix: Matrix, size: Place | None = None) -> _Around:
+def _with_matrix(seen: _Around, matrix: Matrix, size: Place | None = None) -> _Around:
     return _Around(
         style=seen.style,
         matrix=matrix,

@@ -84,19 +84,19 @@ class StyleSheet:
     _known: dict[tuple[_SeenPart, ...], Mapping[str, str]] = field(default_factory=dict, compare=False)
     """What was said of chains that no rule tells apart: most marks of a chart are such."""
 
-    def declared(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
+    def declarations_of(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
         """What the rules say of the last of a chain of elements, each inside the one before."""
-        seen = tuple(self._seen(part) for part in chain)
+        seen = tuple(self._as_seen_part(part) for part in chain)
         known = self._known.get(seen)
         if known is None:
-            known = self._known[seen] = self._found(chain)
+            known = self._known[seen] = self._declarations_for(chain)
         return known
 
-    def _seen(self, part: StyledPart) -> _SeenPart:
+    def _as_seen_part(self, part: StyledPart) -> _SeenPart:
         identity = part.identity if part.identity in self.identities else ""
         return (part.tag, identity, part.classes, self.attributes.intersection(part.attributes))
 
-    def _found(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
+    def _declarations_for(self, chain: Sequence[StyledPart]) -> Mapping[str, str]:
         part = chain[-1]
         keys = (*sorted(part.classes), part.tag, "*")
         found = [rule for key in keys for rule in self.rules.get(key, ()) if rule.fits(chain)]
@@ -111,11 +111,13 @@ class StyleSheet:
 
 def style_sheet(root: ElementTree.Element) -> StyleSheet:
     """The sheet of all ``style`` elements below an element."""
-    return _parsed("".join(part.text or "" for part in root.iter() if part.tag.rpartition("}")[2] == "style"))
+    return _parse_style_sheet(
+        "".join(part.text or "" for part in root.iter() if part.tag.rpartition("}")[2] == "style")
+    )
 
 
 @lru_cache(maxsize=64)
-def _parsed(text: str) -> StyleSheet:
+def _parse_style_sheet(text: str) -> StyleSheet:
     rules: dict[str, list[_StyleRule]] = {}
     for order, (selectors, body) in enumerate(_RULE.findall(text)):
         said = dict(declarations(body))

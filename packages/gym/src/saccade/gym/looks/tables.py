@@ -4,7 +4,7 @@ from numpy.random import Generator
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.levels import Levels
-from saccade.gym.looks.typst_pages import FACES, MODULES, marked, set_pages, set_words
+from saccade.gym.looks.typst_pages import FACES, MODULES, marked_words, set_pages, set_words
 from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
@@ -33,13 +33,13 @@ def render_table(state: SceneState, rng: Generator, levels: Levels) -> Rendering
     inset = levels.knob("print", 7, 5, 3.2)
     style = 'fill: white, weight: "bold"' if rule == "zebra" else 'weight: "bold"'
     cells = [f"[{set_words(known.noun, style)}]"]
-    cells += [f"[{marked(f'measure:{i}', m.name, style)}]" for i, m in enumerate(known.measures)]
+    cells += [f"[{marked_words(f'measure:{i}', m.name, style)}]" for i, m in enumerate(known.measures)]
     for entry, name in enumerate(known.entries):
-        cells.append(f"[{marked(f'entry:{entry}', name)}]")
-        cells += [f"[{marked(f'value:{entry}:{i}', m.text(entry))}]" for i, m in enumerate(known.measures)]
+        cells.append(f"[{marked_words(f'entry:{entry}', name)}]")
+        cells += [f"[{marked_words(f'value:{entry}:{i}', m.text(entry))}]" for i, m in enumerate(known.measures)]
     ruling = RULES[rule].replace("{dark}", dark).replace("{light}", light)
     columns = len(known.measures) + 1
-    title = f"#align(center)[{marked('title', known.title, HEAVY)}]\n" if known.title else ""
+    title = f"#align(center)[{marked_words('title', known.title, HEAVY)}]\n" if known.title else ""
     source = (
         f'#set page(margin: 22pt, fill: white)\n#set text(font: "{face}", size: {size}pt)\n{title}'
         f"#align(center, table(columns: {columns}, inset: {inset}pt, align: (left,) + (right,) * {columns - 1}, "
@@ -55,16 +55,16 @@ def render_receipt(state: SceneState, rng: Generator, levels: Levels) -> Renderi
     size = levels.knob("print", 11, 9, 7.5)
     rows = []
     for entry, name in enumerate(known.entries):
-        price = marked(f"value:{entry}:0", known.measures[0].text(entry))
-        rows.append(f"[{marked(f'entry:{entry}', name)}], [{price}]")
-    lines = [f"[{set_words(key)}], [{marked(key, value)}]" for key, value in known.printed.items()]
+        price = marked_words(f"value:{entry}:0", known.measures[0].text(entry))
+        rows.append(f"[{marked_words(f'entry:{entry}', name)}], [{price}]")
+    lines = [f"[{set_words(key)}], [{marked_words(key, value)}]" for key, value in known.printed.items()]
     shop = known.title or "Shop"
     rule = '#line(length: 100%, stroke: (thickness: 0.6pt, dash: "dashed"))'
     tint = int(rng.integers(236, 256))
     source = (
         f"#set page(margin: (x: 16pt, y: 20pt), fill: rgb({tint},{tint},{tint - 4}))\n"
         f'#set text(font: "DejaVu Sans Mono", size: {size}pt)\n#set par(leading: 4pt, spacing: 7pt)\n'
-        f"#align(center)[{marked('title', shop, f'size: {size + 5}pt')}]\n{rule}\n"
+        f"#align(center)[{marked_words('title', shop, f'size: {size + 5}pt')}]\n{rule}\n"
         f"#grid(columns: (1fr, auto), row-gutter: 5pt, align: (left, right), {', '.join(rows)})\n{rule}\n"
         f"#grid(columns: (1fr, auto), row-gutter: 5pt, align: (left, right), {', '.join(lines)})\n{rule}\n"
         "#align(center)[Thank you]"

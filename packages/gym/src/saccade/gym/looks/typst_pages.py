@@ -83,6 +83,6 @@ def set_words(words: str, style: str = "") -> str:
     return f"#text({style}, {said})" if style else f"#{said}"
 
 
-def marked(identity: str, words: str, style: str = "") -> str:
+def marked_words(identity: str, words: str, style: str = "") -> str:
     """Words as an element that the regions name."""
     return f"#el({json.dumps(identity)}, [{set_words(words, style)}])"

@@ -89,7 +89,7 @@ def _options(asking: Asking, there: list[str], missing: tuple[str, ...], of_each
     return shuffled(rng, [*shuffled(rng, there)[: of_each[0]], *shuffled(rng, missing)[: of_each[1]]])
 
 
-def _listed(options: list[str]) -> str:
+def _options_text(options: list[str]) -> str:
     return f"{', '.join(options[:-1])} or {options[-1]}"
 
 
@@ -113,7 +113,7 @@ def _missing(population: Population, attribute: str, every: tuple[str, ...]) -> 
             return None
         (answer,) = [option for option in options if option not in there]
         shown = [next(e for e in elements if e.get(attribute) == name) for name in options if name != answer]
-        words = {"options": _listed(options), "many": population.many, "kind": attribute}
+        words = {"options": _options_text(options), "many": population.many, "kind": attribute}
         return choice_of(answer, options, words, shown, " ".join(one.get(attribute) for one in shown))
 
     return ask
@@ -140,7 +140,7 @@ def _present(population: Population) -> Program:
             return None
         (answer,) = [option for option in options if option in there]
         meant = [e for e in elements if population.tint_of(e) == answer]
-        words = {"options": _listed(options), "one": population.one, "kind": population.tint}
+        words = {"options": _options_text(options), "one": population.one, "kind": population.tint}
         return choice_of(answer, options, words, meant, answer)
 
     return ask
@@ -166,7 +166,11 @@ def _count_present(population: Population) -> Program:
         if options is None:
             return None
         shown = [next(e for e in elements if population.tint_of(e) == name) for name in options if name in there]
-        words = {"options": _listed(options).replace(" or ", " and "), "many": population.many, "kind": population.tint}
+        words = {
+            "options": _options_text(options).replace(" or ", " and "),
+            "many": population.many,
+            "kind": population.tint,
+        }
         said = " ".join(population.tint_of(one) for one in shown) or "none"
         return count_of(wanted, words, shown or elements, said)
 

@@ -33,7 +33,7 @@ def _absent(asking: Asking, elements: Sequence[Element], attribute: str, options
 
 
 def _tint_of(population: Population) -> Program:
-    def _asked(asking: Asking, one: Element) -> ProgramQuestion:
+    def _tint_question(asking: Asking, one: Element) -> ProgramQuestion:
         sort, tint = population.sort_of(one), population.tint_of(one)
         words = {"it": population.say(population.phrases.one_sort, sort=sort), "sort": sort, "kind": population.tint}
         there = [population.tint_of(e) for e in population.seen(asking)]
@@ -60,7 +60,7 @@ def _tint_of(population: Population) -> Program:
     def ask(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         alone = only(elements, population.sort)
-        return _asked(asking, chosen(asking.rng, alone)) if alone else None
+        return _tint_question(asking, chosen(asking.rng, alone)) if alone else None
 
     return ask
 

@@ -24,7 +24,7 @@ def _parts(asking: Asking, *sorts: str) -> list[Element]:
     return [found[int(at)] for at in asking.rng.permutation(len(found))]
 
 
-def _said(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value:g}"
 
 
@@ -40,7 +40,7 @@ def _no_such_part(asking: Asking) -> ProgramQuestion | None:
 @program(
     "What is the {quantity} of {name} in {unit}?",
     "Read the {quantity} of {name}, in {unit}.",
-    solve=lambda state, words: _said(_circuit(state).part(words["name"]).numbers["value"]),
+    solve=lambda state, words: _number_text(_circuit(state).part(words["name"]).numbers["value"]),
     falsify=_no_such_part,
 )
 def _value(asking: Asking) -> ProgramQuestion | None:
@@ -48,13 +48,17 @@ def _value(asking: Asking) -> ProgramQuestion | None:
     if not parts:
         return None
     sort = parts[0].attributes["part"]
-    near = [_said(one.numbers["value"]) for one in parts[1:] if one.numbers["value"] != parts[0].numbers["value"]]
+    near = [
+        _number_text(one.numbers["value"]) for one in parts[1:] if one.numbers["value"] != parts[0].numbers["value"]
+    ]
     words = {"quantity": MEASURED[sort], "name": parts[0].name, "unit": SPELT[sort]}
-    return told_of(_said(parts[0].numbers["value"]), parts[:1], kind="integer", words=words, near=near[:2])
+    return told_of(_number_text(parts[0].numbers["value"]), parts[:1], kind="integer", words=words, near=near[:2])
 
 
 def _solve_who_has(state: SceneState, words: Words) -> str:
-    return next(one.name for one in _circuit(state).sort("resistor") if _said(one.numbers["value"]) == words["value"])
+    return next(
+        one.name for one in _circuit(state).sort("resistor") if _number_text(one.numbers["value"]) == words["value"]
+    )
 
 
 @program("Which resistor has {value} ohms?", "What is the name of the resistor of {value} ohms?", solve=_solve_who_has)
@@ -62,7 +66,7 @@ def _who_has(asking: Asking) -> ProgramQuestion | None:
     resistors = _parts(asking, "resistor")
     if len(resistors) < 2:
         return None
-    words = {"value": _said(resistors[0].numbers["value"])}
+    words = {"value": _number_text(resistors[0].numbers["value"])}
     return told_of(resistors[0].name, resistors[:1], words=words, near=[resistors[1].name])
 
 
@@ -96,7 +100,7 @@ def _smallest(asking: Asking) -> ProgramQuestion | None:
 @program(
     "What is the resistance in ohms of all resistors together in the branch of {name}?",
     "Add up the resistors of the branch that holds {name}: how many ohms?",
-    solve=lambda state, words: _said(
+    solve=lambda state, words: _number_text(
         sum(
             one.numbers["value"]
             for one in _circuit(state).sort("resistor")
@@ -111,8 +115,8 @@ def _branch_sum(asking: Asking) -> ProgramQuestion | None:
         row = [other for other in state.branch(one.numbers["branch"]) if other.attributes["part"] == "resistor"]
         if len(row) > 1:
             total = sum(other.numbers["value"] for other in row)
-            near = [_said(one.numbers["value"]), _said(total + 10)]
-            return told_of(_said(total), row, kind="integer", words={"name": one.name}, near=near)
+            near = [_number_text(one.numbers["value"]), _number_text(total + 10)]
+            return told_of(_number_text(total), row, kind="integer", words={"name": one.name}, near=near)
     return None
 
 
@@ -120,7 +124,9 @@ def _branch_sum(asking: Asking) -> ProgramQuestion | None:
 def _volts(asking: Asking) -> ProgramQuestion | None:
     (battery,) = asking.state.of_kind("battery")
     volts = battery.numbers["volts"]
-    return told_of(_said(volts), [battery], kind="integer", near=[_said(volts + 1), _said(2 * volts)])
+    return told_of(
+        _number_text(volts), [battery], kind="integer", near=[_number_text(volts + 1), _number_text(2 * volts)]
+    )
 
 
 @program(

@@ -38,7 +38,7 @@ def _one(asking: Asking) -> Element:
     return chosen(asking.rng, asking.state.of_kind("clock"))
 
 
-def _named(state: SceneState, name: str) -> Element:
+def _clock_named(state: SceneState, name: str) -> Element:
     return by_name(state.of_kind("clock"), name)
 
 
@@ -50,7 +50,7 @@ def _ask_time(asking: Asking) -> ProgramQuestion:
 @program(
     "Which hour has the {it} passed last? Answer with a number from 1 to 12.",
     "What is the hour, from 1 to 12, of the time on the {it}?",
-    solve=lambda state, words: str(int(_named(state, words["it"]).numbers["hour"])),
+    solve=lambda state, words: str(int(_clock_named(state, words["it"]).numbers["hour"])),
 )
 def _hour(asking: Asking) -> ProgramQuestion:
     one = _one(asking)
@@ -61,7 +61,7 @@ def _hour(asking: Asking) -> ProgramQuestion:
 @program(
     "How many minutes past the hour does the {it} show?",
     "To how many minutes does the long hand of the {it} point?",
-    solve=lambda state, words: str(int(_named(state, words["it"]).numbers["minute"])),
+    solve=lambda state, words: str(int(_clock_named(state, words["it"]).numbers["minute"])),
 )
 def _minute(asking: Asking) -> ProgramQuestion:
     one = _one(asking)
@@ -72,7 +72,7 @@ def _minute(asking: Asking) -> ProgramQuestion:
 @program(
     "What will the {it} show in {ahead} minutes? Answer as 3:05.",
     "Add {ahead} minutes to the time of the {it}. Answer as 3:05.",
-    solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"])) + int(words["ahead"])),
+    solve=lambda state, words: clock_text(minutes_of(_clock_named(state, words["it"])) + int(words["ahead"])),
 )
 def _time_later(asking: Asking) -> ProgramQuestion:
     one, ahead = _one(asking), 5 * int(asking.rng.integers(1, 20))
@@ -83,7 +83,7 @@ def _time_later(asking: Asking) -> ProgramQuestion:
 @program(
     "What did the {it} show {back} minutes ago? Answer as 3:05.",
     "Take {back} minutes from the time of the {it}. Answer as 3:05.",
-    solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"])) - int(words["back"])),
+    solve=lambda state, words: clock_text(minutes_of(_clock_named(state, words["it"])) - int(words["back"])),
 )
 def _time_earlier(asking: Asking) -> ProgramQuestion:
     one, back = _one(asking), 5 * int(asking.rng.integers(1, 20))
@@ -98,12 +98,12 @@ def _pair(asking: Asking) -> tuple[Element, Element] | None:
     return clocks[0], clocks[1]
 
 
-def _said(pair: tuple[Element, Element]) -> str:
+def _times_text(pair: tuple[Element, Element]) -> str:
     return " ".join(clock_text(minutes_of(one)) for one in pair)
 
 
 def _solve_ahead(state: SceneState, words: Words) -> str:
-    return max((_named(state, words[slot]) for slot in ("first", "second")), key=minutes_of).name
+    return max((_clock_named(state, words[slot]) for slot in ("first", "second")), key=minutes_of).name
 
 
 @program(
@@ -116,11 +116,11 @@ def _later_of_two(asking: Asking) -> ProgramQuestion | None:
     if pair is None:
         return None
     words = {"first": pair[0].name, "second": pair[1].name}
-    return choice_of(max(pair, key=minutes_of).name, [one.name for one in pair], words, pair, _said(pair))
+    return choice_of(max(pair, key=minutes_of).name, [one.name for one in pair], words, pair, _times_text(pair))
 
 
 def _solve_between(state: SceneState, words: Words) -> str:
-    first, second = (_named(state, words[slot]) for slot in ("first", "second"))
+    first, second = (_clock_named(state, words[slot]) for slot in ("first", "second"))
     return str((minutes_of(second) - minutes_of(first)) % HALF_DAY)
 
 
@@ -137,7 +137,7 @@ def _minutes_between(asking: Asking) -> ProgramQuestion | None:
     if gap > 180:
         return None
     words = {"first": pair[0].name, "second": pair[1].name}
-    return count_of(gap, words, pair, _said(pair), wrong=[gap + 60, gap + 5])
+    return count_of(gap, words, pair, _times_text(pair), wrong=[gap + 60, gap + 5])
 
 
 CLOCK_PROGRAMS = (
@@ -148,7 +148,7 @@ CLOCK_PROGRAMS = (
             "Read the {it}. Answer with hour and minutes, as in 3:05.",
         ),
         ask=_ask_time,
-        solve=lambda state, words: clock_text(minutes_of(_named(state, words["it"]))),
+        solve=lambda state, words: clock_text(minutes_of(_clock_named(state, words["it"]))),
     ),
     _hour,
     _minute,

@@ -75,7 +75,9 @@ def counting_programs(population: Population) -> tuple[Program, ...]:
     return (*counts, _parity(population, BY_TINT), _at_least(population, BY_TINT))
 
 
-def _meant(population: Population, elements: Sequence[Element], one: Description, words: Words) -> list[Element]:
+def _elements_fitting(
+    population: Population, elements: Sequence[Element], one: Description, words: Words
+) -> list[Element]:
     return [e for e in elements if one.fits(population.tint_of(e), population.sort_of(e), words)]
 
 
@@ -87,7 +89,7 @@ def _some_words(asking: Asking, population: Population, one: Description, elemen
         other = chosen(asking.rng, others(population.tints, tint))
         for sort in sorts:
             words = {"tint": tint, "other_tint": other, "sort": sort}
-            by_count.setdefault(len(_meant(population, elements, one, words)), []).append(words)
+            by_count.setdefault(len(_elements_fitting(population, elements, one, words)), []).append(words)
     words = dict(chosen(asking.rng, by_count[chosen(asking.rng, sorted(by_count))]))
     words["group"] = population.say(one.phrase(population), words["tint"], words["sort"], words["other_tint"])
     return words
@@ -95,7 +97,7 @@ def _some_words(asking: Asking, population: Population, one: Description, elemen
 
 def _count(population: Population, one: Description) -> Program:
     def solve(state: SceneState, words: Words) -> str:
-        return str(len(_meant(population, population.of(state), one, words)))
+        return str(len(_elements_fitting(population, population.of(state), one, words)))
 
     has_code = bool(one.code) and population.tint == "colour"
 
@@ -110,7 +112,7 @@ def _count(population: Population, one: Description) -> Program:
     def ask(asking: Asking) -> ProgramQuestion:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
-        meant = _meant(population, elements, one, words)
+        meant = _elements_fitting(population, elements, one, words)
         like = sum(population.tint_of(e) == words["tint"] for e in elements)
         code = f"{Template(one.code).substitute(words)}print(count)" if has_code else ""
         return count_of(len(meant), words, meant, wrong=(like, len(elements)), code=code)
@@ -120,7 +122,7 @@ def _count(population: Population, one: Description) -> Program:
 
 def _parity(population: Population, one: Description) -> Program:
     def solve(state: SceneState, words: Words) -> str:
-        return ("even", "odd")[len(_meant(population, population.of(state), one, words)) % 2]
+        return ("even", "odd")[len(_elements_fitting(population, population.of(state), one, words)) % 2]
 
     @program(
         "Is the number of {group} even or odd?",
@@ -131,7 +133,7 @@ def _parity(population: Population, one: Description) -> Program:
     def parity(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
-        meant = _meant(population, elements, one, words)
+        meant = _elements_fitting(population, elements, one, words)
         wanted = asking.wanted((0, 1))
         if not meant or len(meant) % 2 != wanted:
             return None
@@ -142,7 +144,7 @@ def _parity(population: Population, one: Description) -> Program:
 
 def _at_least(population: Population, one: Description) -> Program:
     def solve(state: SceneState, words: Words) -> str:
-        return whether(len(_meant(population, population.of(state), one, words)) >= int(words["bound"]))
+        return whether(len(_elements_fitting(population, population.of(state), one, words)) >= int(words["bound"]))
 
     @program(
         "Are there at least {bound} {group}?",
@@ -153,7 +155,7 @@ def _at_least(population: Population, one: Description) -> Program:
     def at_least(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
-        meant = _meant(population, elements, one, words)
+        meant = _elements_fitting(population, elements, one, words)
         holds = asking.is_wanted
         bound = len(meant) if holds else len(meant) + 1
         if bound < 2:

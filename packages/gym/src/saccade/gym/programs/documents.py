@@ -19,7 +19,7 @@ def _two(asking: Asking, *, on_two_pages: bool = False) -> tuple[int, int] | Non
     return None if on_two_pages and facts[first].page == facts[second].page else (first, second)
 
 
-def _told(
+def _question_with(
     answer: str,
     evidence: Sequence[str],
     *,
@@ -46,7 +46,9 @@ def _fact(part: str, kind: AnswerKind) -> Callable[[Asking], ProgramQuestion | N
         fact, other = (_facts(asking)[index] for index in pair)
         evidence = [f"heading:{pair[0]}", f"{part}:{pair[0]}"]
         words = {"heading": fact.heading.lower().replace(fact.town.lower(), fact.town)}
-        return _told(str(getattr(fact, part)), evidence, kind=kind, words=words, near=[str(getattr(other, part))])
+        return _question_with(
+            str(getattr(fact, part)), evidence, kind=kind, words=words, near=[str(getattr(other, part))]
+        )
 
     return ask
 
@@ -61,7 +63,7 @@ def _town_of_year(asking: Asking) -> ProgramQuestion | None:
     assert pair is not None
     fact, other = (_facts(asking)[index] for index in pair)
     evidence = [f"year:{pair[0]}", f"heading:{pair[0]}"]
-    return _told(fact.town, evidence, words={"year": str(fact.year)}, near=[other.town])
+    return _question_with(fact.town, evidence, words={"year": str(fact.year)}, near=[other.town])
 
 
 @program("On which page is {builder} named?", "On what page stands the name {builder}?")
@@ -71,7 +73,7 @@ def _page_of(asking: Asking) -> ProgramQuestion | None:
     fact = _facts(asking)[pair[0]]
     evidence = [f"heading:{pair[0]}", f"page:{fact.page}"]
     near = [str(fact.page + 2)]
-    return _told(str(fact.page + 1), evidence, kind="integer", words={"builder": fact.builder}, near=near)
+    return _question_with(str(fact.page + 1), evidence, kind="integer", words={"builder": fact.builder}, near=near)
 
 
 @program(
@@ -85,7 +87,7 @@ def _older_of_two(asking: Asking) -> ProgramQuestion | None:
     one, two = (_facts(asking)[index] for index in pair)
     winner = one if one.year < two.year else two
     evidence = [f"year:{index}" for index in pair]
-    return _told(
+    return _question_with(
         winner.town,
         evidence,
         kind="choice",
@@ -105,7 +107,9 @@ def _both_costs(asking: Asking) -> ProgramQuestion | None:
     one, two = (_facts(asking)[index] for index in pair)
     words = {"first": one.town, "second": two.town}
     evidence = [f"cost:{index}" for index in pair]
-    return _told(str(one.cost + two.cost), evidence, kind="integer", words=words, near=[str(one.cost), str(two.cost)])
+    return _question_with(
+        str(one.cost + two.cost), evidence, kind="integer", words=words, near=[str(one.cost), str(two.cost)]
+    )
 
 
 @program("How many sections begin on page {page}?", "Count the headings on page {page}.")
@@ -115,7 +119,7 @@ def _sections_on_page(asking: Asking) -> ProgramQuestion | None:
     count = sum(fact.page == page for fact in facts)
     evidence = [f"heading:{index}" for index, fact in enumerate(facts) if fact.page == page]
     near = [str(5 - count), str(count + 2)]
-    return _told(str(count), evidence, kind="integer", words={"page": str(page + 1)}, near=near)
+    return _question_with(str(count), evidence, kind="integer", words={"page": str(page + 1)}, near=near)
 
 
 @program("In which town was the most expensive building?", "Which town's building cost the most crowns?")
@@ -123,7 +127,7 @@ def _dearest(asking: Asking) -> ProgramQuestion | None:
     facts = _facts(asking)
     order = sorted(range(len(facts)), key=lambda index: -facts[index].cost)
     evidence = [f"cost:{order[0]}", f"heading:{order[0]}"]
-    return _told(facts[order[0]].town, evidence, words={}, near=[facts[order[1]].town])
+    return _question_with(facts[order[0]].town, evidence, words={}, near=[facts[order[1]].town])
 
 
 DOCUMENT_PROGRAMS = (

@@ -14,7 +14,7 @@ def _form(asking: Asking) -> FieldsState:
     return as_state(asking.state, FieldsState)
 
 
-def _told(
+def _question_with(
     state: FieldsState,
     answer: str,
     seen: Sequence[int],
@@ -48,7 +48,7 @@ def _absent(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     missing = [label for label in (*TEXTS, *NUMBERS, *DATES) if all(one.label != label for one in state.fields)]
     label = missing[int(asking.rng.integers(len(missing)))]
-    return _told(state, "", range(len(state.fields)), words={"label": label}, labels_only=True)
+    return _question_with(state, "", range(len(state.fields)), words={"label": label}, labels_only=True)
 
 
 @program(
@@ -63,7 +63,7 @@ def _field_value(asking: Asking) -> ProgramQuestion | None:
         return None
     field = state.fields[found[0]]
     near = [state.fields[found[1]].value]
-    return _told(state, field.value, found[:1], words={"label": field.label}, near=near)
+    return _question_with(state, field.value, found[:1], words={"label": field.label}, near=near)
 
 
 @program(
@@ -79,7 +79,7 @@ def _field_of_value(asking: Asking) -> ProgramQuestion | None:
         return None
     field = state.fields[found[0]]
     near = [state.fields[found[1]].label]
-    return _told(state, field.label, found[:1], words={"value": field.value}, near=near)
+    return _question_with(state, field.label, found[:1], words={"value": field.value}, near=near)
 
 
 @program(
@@ -94,7 +94,7 @@ def _is_on(asking: Asking) -> ProgramQuestion | None:
         if state.fields[index].value == wanted:
             words = {"label": state.fields[index].label}
             answer = "yes" if wanted == ON else "no"
-            return _told(state, answer, [index], kind="choice", words=words, choices=("yes", "no"))
+            return _question_with(state, answer, [index], kind="choice", words=words, choices=("yes", "no"))
     return None
 
 
@@ -107,7 +107,7 @@ def _count_on(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     found = [i for i, field in enumerate(state.fields) if field.kind == "tick"]
     on = [i for i in found if state.fields[i].value == ON]
-    return _told(state, str(len(on)), on, kind="integer", near=[str(len(found) - len(on)), str(len(on) + 1)])
+    return _question_with(state, str(len(on)), on, kind="integer", near=[str(len(found) - len(on)), str(len(on) + 1)])
 
 
 @program(
@@ -118,7 +118,7 @@ def _count_on(asking: Asking) -> ProgramQuestion | None:
 def _count_empty(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     empty = [i for i, field in enumerate(state.fields) if not field.value]
-    return _told(state, str(len(empty)), empty, kind="integer", near=[str(len(empty) + 1)])
+    return _question_with(state, str(len(empty)), empty, kind="integer", near=[str(len(empty) + 1)])
 
 
 @program("Which field was left empty?", "Name the field with nothing in it.")
@@ -128,7 +128,7 @@ def _empty_field(asking: Asking) -> ProgramQuestion | None:
     if len(empty) != 1:
         return None
     other = state.fields[empty[0] - 1].label
-    return _told(state, state.fields[empty[0]].label, empty, near=[other])
+    return _question_with(state, state.fields[empty[0]].label, empty, near=[other])
 
 
 @program(
@@ -144,7 +144,9 @@ def _section_of(asking: Asking) -> ProgramQuestion | None:
         return None
     which = state.sections.index(field.section)
     others = [section for section in state.sections if section != field.section]
-    found = _told(state, field.section, [index], words={"label": field.label}, near=others[:2], labels_only=True)
+    found = _question_with(
+        state, field.section, [index], words={"label": field.label}, near=others[:2], labels_only=True
+    )
     return _also(found, f"section:{which}")
 
 
@@ -155,7 +157,7 @@ def _count_in_section(asking: Asking) -> ProgramQuestion | None:
     section = state.sections[which]
     inside = [i for i, field in enumerate(state.fields) if field.section == section]
     near = [str(len(inside) + 1), str(len(inside) - 1)]
-    found = _told(
+    found = _question_with(
         state, str(len(inside)), inside, kind="integer", words={"section": section}, near=near, labels_only=True
     )
     return _also(found, f"section:{which}")
@@ -169,7 +171,9 @@ def _field_after(asking: Asking) -> ProgramQuestion | None:
     if first.section != second.section:
         return None
     near = [state.fields[index - 1].label] if index else []
-    return _told(state, second.label, [index, index + 1], words={"label": first.label}, near=near, labels_only=True)
+    return _question_with(
+        state, second.label, [index, index + 1], words={"label": first.label}, near=near, labels_only=True
+    )
 
 
 @program(
@@ -186,7 +190,7 @@ def _larger_field(asking: Asking) -> ProgramQuestion | None:
     a, b = (state.fields[index] for index in found[:2])
     winner = a if int(a.value) > int(b.value) else b
     words = {"first": a.label, "second": b.label}
-    return _told(state, winner.label, found[:2], kind="choice", words=words, choices=(a.label, b.label))
+    return _question_with(state, winner.label, found[:2], kind="choice", words=words, choices=(a.label, b.label))
 
 
 @program(
@@ -201,7 +205,7 @@ def _sum_of_fields(asking: Asking) -> ProgramQuestion | None:
     a, b = (state.fields[index] for index in found[:2])
     words = {"first": a.label, "second": b.label}
     total = int(a.value) + int(b.value)
-    return _told(state, str(total), found[:2], kind="integer", words=words, near=[a.value, str(total + 10)])
+    return _question_with(state, str(total), found[:2], kind="integer", words=words, near=[a.value, str(total + 10)])
 
 
 @program("Which date is earlier, {first} or {second}?", "What comes first, {first} or {second}?")
@@ -212,7 +216,7 @@ def _earlier_date(asking: Asking) -> ProgramQuestion | None:
     a, b = (state.fields[index] for index in found[:2])
     winner = a if _day(a) < _day(b) else b
     words = {"first": a.label, "second": b.label}
-    return _told(state, winner.label, found[:2], kind="choice", words=words, choices=(a.label, b.label))
+    return _question_with(state, winner.label, found[:2], kind="choice", words=words, choices=(a.label, b.label))
 
 
 def _day(field: FormField) -> tuple[int, int, int]:

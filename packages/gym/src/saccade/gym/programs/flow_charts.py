@@ -30,12 +30,12 @@ def ways_of(state: FlowState) -> Ways:
     return found
 
 
-def _asked(asking: Asking) -> tuple[FlowState, Ways, dict[str, Element]]:
+def _flow_parts(asking: Asking) -> tuple[FlowState, Ways, dict[str, Element]]:
     state = as_state(asking.state, FlowState)
     return state, ways_of(state), {box.id: box for box in state.of_kind("box")}
 
 
-def _told(
+def _question_with(
     answer: str,
     evidence: Sequence[str],
     *,
@@ -71,10 +71,10 @@ def _absent(asking: Asking, boxes: Mapping[str, Element], names: tuple[str, ...]
 
 
 def _no_branch(asking: Asking) -> ProgramQuestion:
-    _, _, boxes = _asked(asking)
+    _, _, boxes = _flow_parts(asking)
     decisions = [box.id for box in _of_sort(boxes, "decision")]
     word = "yes" if asking.rng.integers(2) else "no"
-    return _told("", decisions, words={"question": _absent(asking, boxes, QUESTIONS), "word": word})
+    return _question_with("", decisions, words={"question": _absent(asking, boxes, QUESTIONS), "word": word})
 
 
 @program(
@@ -84,7 +84,7 @@ def _no_branch(asking: Asking) -> ProgramQuestion:
     falsify=_no_branch,
 )
 def _branch(asking: Asking) -> ProgramQuestion | None:
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     pairs = [(box, word) for box in _of_sort(boxes, "decision") for word in ("yes", "no")]
     pairs = [(box, word) for box, word in pairs if _is_inner(boxes[ways[box.id][word]])]
     if not pairs:
@@ -93,13 +93,13 @@ def _branch(asking: Asking) -> ProgramQuestion | None:
     target, other = (boxes[ways[box.id][said]] for said in (word, "no" if word == "yes" else "yes"))
     near = [other.name, *(boxes[then].name for then in ways[target.id].values())]
     evidence = [box.id, arrow_id(box.id, word), target.id]
-    return _told(target.name, evidence, words={"question": box.name, "word": word}, near=near)
+    return _question_with(target.name, evidence, words={"question": box.name, "word": word}, near=near)
 
 
 def _no_next(asking: Asking) -> ProgramQuestion:
-    _, _, boxes = _asked(asking)
+    _, _, boxes = _flow_parts(asking)
     evidence = [box.id for box in _of_sort(boxes, "work")]
-    return _told("", evidence, words={"box": _absent(asking, boxes, WORK)})
+    return _question_with("", evidence, words={"box": _absent(asking, boxes, WORK)})
 
 
 @program(
@@ -109,7 +109,7 @@ def _no_next(asking: Asking) -> ProgramQuestion:
     falsify=_no_next,
 )
 def _next_box(asking: Asking) -> ProgramQuestion | None:
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     found = [box for box in _of_sort(boxes, "work") if _is_inner(boxes[ways[box.id]["next"]])]
     if not found:
         return None
@@ -117,7 +117,9 @@ def _next_box(asking: Asking) -> ProgramQuestion | None:
     target = boxes[ways[box.id]["next"]]
     before = [boxes[first].name for first, out in ways.items() if box.id in out.values() and _is_inner(boxes[first])]
     near = [*before, *(boxes[then].name for then in ways[target.id].values() if then != box.id)]
-    return _told(target.name, [box.id, arrow_id(box.id, "next"), target.id], words={"box": box.name}, near=near)
+    return _question_with(
+        target.name, [box.id, arrow_id(box.id, "next"), target.id], words={"box": box.name}, near=near
+    )
 
 
 @program(
@@ -129,7 +131,7 @@ def _next_box(asking: Asking) -> ProgramQuestion | None:
 )
 def _reached(asking: Asking) -> ProgramQuestion | None:
     """From the start with one to three answers to the box after the last, which is not the end."""
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     count = 1 + int(asking.coin * (2 + (asking.levels["branches"] > 0.6)))
     at, answers, evidence, other = "box:0", list[str](), ["box:0"], ""
     while len(answers) < count:
@@ -145,22 +147,22 @@ def _reached(asking: Asking) -> ProgramQuestion | None:
     if not _is_inner(boxes[at]):
         return None
     near = [other, *(boxes[then].name for then in ways[at].values())]
-    return _told(boxes[at].name, evidence, words={"answers": ", then ".join(answers)}, near=near)
+    return _question_with(boxes[at].name, evidence, words={"answers": ", then ".join(answers)}, near=near)
 
 
 @program("How many decisions does the chart have?", "Count the questions that the chart asks.", solve=solve_decisions)
 def _count_decisions(asking: Asking) -> ProgramQuestion | None:
-    _, _, boxes = _asked(asking)
+    _, _, boxes = _flow_parts(asking)
     found = _of_sort(boxes, "decision")
     count = len(found)
-    return _told(str(count), [box.id for box in found], kind="integer", near=[str(count + 1), str(count - 1)])
+    return _question_with(str(count), [box.id for box in found], kind="integer", near=[str(count + 1), str(count - 1)])
 
 
 def _no_asker(asking: Asking) -> ProgramQuestion:
-    _, _, boxes = _asked(asking)
+    _, _, boxes = _flow_parts(asking)
     word = "yes" if asking.rng.integers(2) else "no"
     evidence = [box.id for box in _of_sort(boxes, "decision")]
-    return _told("", evidence, words={"box": _absent(asking, boxes, WORK), "word": word})
+    return _question_with("", evidence, words={"box": _absent(asking, boxes, WORK), "word": word})
 
 
 @program(
@@ -170,7 +172,7 @@ def _no_asker(asking: Asking) -> ProgramQuestion:
     falsify=_no_asker,
 )
 def _asker(asking: Asking) -> ProgramQuestion | None:
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     decisions = _of_sort(boxes, "decision")
     if len(decisions) < 2:
         return None
@@ -184,7 +186,7 @@ def _asker(asking: Asking) -> ProgramQuestion | None:
     target = boxes[ways[box.id][word]]
     evidence = [target.id, arrow_id(box.id, word), box.id]
     near = [other.name for other in decisions if other.id != box.id]
-    return _told(box.name, evidence, words={"box": target.name, "word": word}, near=near)
+    return _question_with(box.name, evidence, words={"box": target.name, "word": word}, near=near)
 
 
 @program(
@@ -194,7 +196,7 @@ def _asker(asking: Asking) -> ProgramQuestion | None:
 )
 def _done_again(asking: Asking) -> ProgramQuestion | None:
     """Whether a box lies on a loop."""
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     found = []
     for box in _of_sort(boxes, "work"):
         loop = shortest_way(ways, box.id, box.id)
@@ -204,7 +206,7 @@ def _done_again(asking: Asking) -> ProgramQuestion | None:
         return None
     box, loop = found[int(asking.rng.integers(len(found)))]
     evidence = loop or [box.id, *(arrow_id(box.id, word) for word in ways[box.id])]
-    return _told("yes" if loop else "no", evidence, kind="choice", words={"box": box.name})
+    return _question_with("yes" if loop else "no", evidence, kind="choice", words={"box": box.name})
 
 
 @program(
@@ -214,7 +216,7 @@ def _done_again(asking: Asking) -> ProgramQuestion | None:
 )
 def _avoided(asking: Asking) -> ProgramQuestion | None:
     """Whether some way from the start to the end leaves a box out."""
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     end = _of_sort(boxes, "end")[0].id
     found = []
     for box in _of_sort(boxes, "work"):
@@ -226,7 +228,7 @@ def _avoided(asking: Asking) -> ProgramQuestion | None:
         return None
     box, way = found[int(asking.rng.integers(len(found)))]
     evidence = [box.id, *(way or shortest_way(ways, "box:0", end))]
-    return _told("yes" if way else "no", evidence, kind="choice", words={"box": box.name})
+    return _question_with("yes" if way else "no", evidence, kind="choice", words={"box": box.name})
 
 
 @program(
@@ -236,13 +238,13 @@ def _avoided(asking: Asking) -> ProgramQuestion | None:
 )
 def _shortest_way(asking: Asking) -> ProgramQuestion | None:
     """How many boxes lie between start and end: all of the column, or up to three fewer, each as often."""
-    _, ways, boxes = _asked(asking)
+    _, ways, boxes = _flow_parts(asking)
     end = _of_sort(boxes, "end")[0]
     way = shortest_way(ways, "box:0", end.id)
     count, column = len(way) // 2 - 1, int(end.numbers["row"]) - 1
     if count != asking.wanted(range(max(1, column - 3), column + 1)):
         return None
-    return _told(str(count), way, kind="integer", near=[str(column), str(count + 1), str(count - 1)])
+    return _question_with(str(count), way, kind="integer", near=[str(column), str(count + 1), str(count - 1)])
 
 
 def shortest_way(ways: Ways, start: str, end: str) -> list[str]:

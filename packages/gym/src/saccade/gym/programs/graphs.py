@@ -25,7 +25,7 @@ def neighbours_of(state: SceneState) -> Neighbours:
     return found
 
 
-def _told(
+def _question_with(
     state: NetworkState,
     answer: str,
     evidence: Sequence[str],
@@ -64,7 +64,7 @@ def _degree(asking: Asking) -> ProgramQuestion | None:
     name = next(node.id for node in _nodes(asking, len(every)) if len(every[node.id]) == count)
     edges = [edge_id(name, other) for other in every[name]]
     near = [str(count + 1), str(count - 1)]
-    return _told(state, str(count), [name, *edges], kind="integer", words={"name": name}, near=near)
+    return _question_with(state, str(count), [name, *edges], kind="integer", words={"name": name}, near=near)
 
 
 @program("At which {node} do most {edge}s meet?", "Which {node} has the largest number of {edge}s?")
@@ -74,7 +74,9 @@ def _busiest(asking: Asking) -> ProgramQuestion | None:
     order = sorted(every, key=lambda name: -len(every[name]))
     if len(every[order[0]]) == len(every[order[1]]):
         return None
-    return _told(state, order[0], [order[0], *(edge_id(order[0], other) for other in every[order[0]])], near=order[1:2])
+    return _question_with(
+        state, order[0], [order[0], *(edge_id(order[0], other) for other in every[order[0]])], near=order[1:2]
+    )
 
 
 def _weight(asking: Asking) -> ProgramQuestion | None:
@@ -82,7 +84,7 @@ def _weight(asking: Asking) -> ProgramQuestion | None:
     a, b = (state.links[int(at)] for at in asking.rng.permutation(len(state.links))[:2])
     words = {"first": a.first, "second": a.second}
     evidence = [a.first, edge_id(a.first, a.second), a.second]
-    return _told(state, f"{a.number:g}", evidence, kind="integer", words=words, near=[f"{b.number:g}"])
+    return _question_with(state, f"{a.number:g}", evidence, kind="integer", words=words, near=[f"{b.number:g}"])
 
 
 def _no_edge(asking: Asking) -> ProgramQuestion | None:
@@ -90,7 +92,7 @@ def _no_edge(asking: Asking) -> ProgramQuestion | None:
     a, b = _nodes(asking, 2)
     if b.id in neighbours_of(state)[a.id]:
         return None
-    return _told(state, "", [a.id, b.id], kind="integer", words={"first": a.id, "second": b.id})
+    return _question_with(state, "", [a.id, b.id], kind="integer", words={"first": a.id, "second": b.id})
 
 
 @program(
@@ -105,7 +107,7 @@ def _longest_edge(asking: Asking) -> ProgramQuestion | None:
         return None
     best = next(link for link in state.links if link.number == weights[0])
     answer = f"{weights[0]:g}"
-    return _told(state, answer, [edge_id(best.first, best.second)], kind="integer", near=[f"{weights[1]:g}"])
+    return _question_with(state, answer, [edge_id(best.first, best.second)], kind="integer", near=[f"{weights[1]:g}"])
 
 
 def _shortest(asking: Asking) -> ProgramQuestion | None:
@@ -121,7 +123,7 @@ def _shortest(asking: Asking) -> ProgramQuestion | None:
         evidence += [edge_id(first, second), second]
     words = {"first": a, "second": b}
     near = [f"{length + 1:g}", f"{length - every[way[0]][way[1]]:g}"]
-    return _told(state, f"{length:g}", evidence, kind="integer", words=words, near=near)
+    return _question_with(state, f"{length:g}", evidence, kind="integer", words=words, near=near)
 
 
 def shortest_way(every: Neighbours, start: str, end: str) -> tuple[float, list[str]]:
@@ -164,7 +166,7 @@ def _hops(asking: Asking) -> ProgramQuestion | None:
         return None
     evidence = [mark for first, second in itertools.pairwise(way) for mark in (first, edge_id(first, second), second)]
     near = [f"{count + 1:g}", f"{count + 2:g}"]
-    return _told(state, f"{count:g}", evidence, kind="integer", words={"first": a, "second": b}, near=near)
+    return _question_with(state, f"{count:g}", evidence, kind="integer", words={"first": a, "second": b}, near=near)
 
 
 @program(
@@ -180,7 +182,9 @@ def _joined(asking: Asking) -> ProgramQuestion | None:
     a, b = pairs[int(asking.rng.integers(len(pairs)))]
     evidence = [a, b] if not wanted else [a, edge_id(a, b), b]
     answer = "yes" if wanted else "no"
-    return _told(state, answer, evidence, kind="choice", words={"first": a, "second": b}, choices=("yes", "no"))
+    return _question_with(
+        state, answer, evidence, kind="choice", words={"first": a, "second": b}, choices=("yes", "no")
+    )
 
 
 @program(
@@ -197,7 +201,7 @@ def _common_neighbour(asking: Asking) -> ProgramQuestion | None:
     middle = next(iter(shared))
     evidence = [a, edge_id(a, middle), middle, edge_id(middle, b), b]
     others = [name for name in every[a] if name != middle]
-    return _told(state, middle, evidence, words={"first": a, "second": b}, near=others[:2])
+    return _question_with(state, middle, evidence, words={"first": a, "second": b}, near=others[:2])
 
 
 @program(
@@ -209,7 +213,7 @@ def _count_edges(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     count = len(state.links)
     evidence = [edge_id(link.first, link.second) for link in state.links]
-    return _told(state, str(count), evidence, kind="integer", near=[str(count - 1), str(count + 1)])
+    return _question_with(state, str(count), evidence, kind="integer", near=[str(count - 1), str(count + 1)])
 
 
 @program("How many {node}s have one {edge} alone?", "Count the {node}s where a single {edge} ends.")
@@ -217,14 +221,14 @@ def _dead_ends(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
     ends = [name for name in every if len(every[name]) == 1]
-    return _told(state, str(len(ends)), ends, kind="integer", near=[str(len(ends) + 1)])
+    return _question_with(state, str(len(ends)), ends, kind="integer", near=[str(len(ends) + 1)])
 
 
 def _colour(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     a, b = _nodes(asking, 2)
     words = {"name": a.id}
-    return _told(state, a.attributes["colour"], [a.id], words=words, near=[b.attributes["colour"]])
+    return _question_with(state, a.attributes["colour"], [a.id], words=words, near=[b.attributes["colour"]])
 
 
 def _north(asking: Asking) -> ProgramQuestion | None:
@@ -232,7 +236,7 @@ def _north(asking: Asking) -> ProgramQuestion | None:
     order = sorted(state.of_kind("node"), key=_height)
     if _height(order[1]) - _height(order[0]) < 14:
         return None
-    return _told(state, order[0].id, [order[0].id, order[1].id], near=[order[1].id])
+    return _question_with(state, order[0].id, [order[0].id, order[1].id], near=[order[1].id])
 
 
 def _height(node: Element) -> float:

@@ -223,12 +223,12 @@ def empty_cells_program() -> Program:
             "Count the cells that show no value, with the question mark.",
         ),
         ask=lambda asking: count_of(
-            len(_unfilled(asking.state)), {}, _unfilled(asking.state), wrong=[len(_unfilled(asking.state)) - 1]
+            len(_open_places(asking.state)), {}, _open_places(asking.state), wrong=[len(_open_places(asking.state)) - 1]
         ),
         solve=lambda state, words: str(len(state.elements) - len(seen_cells(state))),
         experts=("points", "boxes"),
     )
 
 
-def _unfilled(state: SceneState) -> tuple[Element, ...]:
+def _open_places(state: SceneState) -> tuple[Element, ...]:
     return (*state.of_kind(HOLE), *state.of_kind("empty"))

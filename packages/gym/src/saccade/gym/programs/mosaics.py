@@ -7,7 +7,7 @@ from saccade.gym.state import Element, SceneState
 from saccade.tasks.drawing import COLOUR_NAMES
 
 
-def _broken(state: SceneState) -> list[tuple[Element, Element]]:
+def _unequal_pairs(state: SceneState) -> list[tuple[Element, Element]]:
     """Cells on the left whose mirror image on the right has another colour."""
     board = board_of(state)
     pairs = [
@@ -21,10 +21,10 @@ def _broken(state: SceneState) -> list[tuple[Element, Element]]:
 @program(
     "Is the left half of the mosaic the mirror image of the right half?",
     "Is the mosaic symmetric about its upright middle line?",
-    solve=lambda state, words: whether(not _broken(state)),
+    solve=lambda state, words: whether(not _unequal_pairs(state)),
 )
 def _is_symmetric(asking: Asking) -> ProgramQuestion | None:
-    broken = _broken(asking.state)
+    broken = _unequal_pairs(asking.state)
     if (not broken) != asking.is_wanted:
         return None
     return yes_or_no(not broken, {}, [one for pair in broken for one in pair] or asking.state.elements)
@@ -33,20 +33,20 @@ def _is_symmetric(asking: Asking) -> ProgramQuestion | None:
 @program(
     "How many cells must be painted anew to make left and right mirror images of each other?",
     "At how many places of the left half does the mirror image on the right have another colour?",
-    solve=lambda state, words: str(len(_broken(state))),
+    solve=lambda state, words: str(len(_unequal_pairs(state))),
 )
 def _count_breaks(asking: Asking) -> ProgramQuestion:
-    broken = _broken(asking.state)
+    broken = _unequal_pairs(asking.state)
     return count_of(len(broken), {}, [one for pair in broken for one in pair] or asking.state.elements)
 
 
 @program(
     "In one row alone left and right are no mirror images. Which row is it, counted from the top?",
     "Counting rows from the top, which one breaks the symmetry of left and right?",
-    solve=lambda state, words: str(int(_broken(state)[0][0].numbers["row"]) + 1),
+    solve=lambda state, words: str(int(_unequal_pairs(state)[0][0].numbers["row"]) + 1),
 )
 def _broken_row(asking: Asking) -> ProgramQuestion | None:
-    broken = _broken(asking.state)
+    broken = _unequal_pairs(asking.state)
     if len(broken) != 1:
         return None
     row = int(broken[0][0].numbers["row"]) + 1

@@ -10,7 +10,7 @@ from saccade.types import AnswerKind
 LAST_S = (FRAMES - 1) * EVERY_S
 
 
-def _told(
+def _question_with(
     answer: str,
     seen: Sequence[Element],
     *,
@@ -45,7 +45,7 @@ def _speed(ball: Element) -> float:
 def _by_speed(sign: int) -> Callable[[Asking], ProgramQuestion | None]:
     def ask(asking: Asking) -> ProgramQuestion | None:
         order = sorted(_balls(asking), key=lambda ball: sign * _speed(ball))
-        return _told(order[0].attributes["colour"], order[:1], near=[order[1].attributes["colour"]])
+        return _question_with(order[0].attributes["colour"], order[:1], near=[order[1].attributes["colour"]])
 
     return ask
 
@@ -69,7 +69,7 @@ def _faster_of_two(asking: Asking) -> ProgramQuestion | None:
     names = [ball.attributes["colour"] for ball in pair]
     winner = max(pair, key=_speed)
     words = {"first": names[0], "second": names[1]}
-    return _told(winner.attributes["colour"], pair, kind="choice", words=words, choices=names)
+    return _question_with(winner.attributes["colour"], pair, kind="choice", words=words, choices=names)
 
 
 @program("How many times does the {colour} ball bounce off a wall?", "Count the bounces of the {colour} ball.")
@@ -80,7 +80,9 @@ def _bounces(asking: Asking) -> ProgramQuestion | None:
         if len(times) == wanted and all(0.1 < time < LAST_S - 0.1 for time in times):
             event = (times[0], times[-1]) if times else (0.0, LAST_S)
             words = {"colour": ball.attributes["colour"]}
-            return _told(str(wanted), [ball], kind="integer", words=words, near=[str(wanted + 1)], event_s=event)
+            return _question_with(
+                str(wanted), [ball], kind="integer", words=words, near=[str(wanted + 1)], event_s=event
+            )
     return None
 
 
@@ -94,7 +96,7 @@ def _first_bounce(asking: Asking) -> ProgramQuestion | None:
         return None
     time, _, ball = firsts[0]
     near = [firsts[1][2].attributes["colour"]]
-    return _told(ball.attributes["colour"], [ball], near=near, event_s=(max(0.0, time - EVERY_S), time))
+    return _question_with(ball.attributes["colour"], [ball], near=near, event_s=(max(0.0, time - EVERY_S), time))
 
 
 @program(
@@ -111,7 +113,9 @@ def _starts_towards(asking: Asking) -> ProgramQuestion | None:
     for ball in _balls(asking):
         if (ball.numbers["speed"] < 0) == (side == "left") and (bounce_times(ball) or [9.0])[0] > EVERY_S:
             words = {"colour": ball.attributes["colour"]}
-            return _told(side, [ball], kind="choice", words=words, choices=("left", "right"), event_s=(0.0, EVERY_S))
+            return _question_with(
+                side, [ball], kind="choice", words=words, choices=("left", "right"), event_s=(0.0, EVERY_S)
+            )
     return None
 
 
@@ -123,7 +127,7 @@ def _ends_leftmost(asking: Asking) -> ProgramQuestion | None:
     if place_at(order[1], LAST_S) - place_at(order[0], LAST_S) < 10:
         return None
     near = [order[1].attributes["colour"]]
-    return _told(order[0].attributes["colour"], order[:2], near=near, event_s=(LAST_S - EVERY_S, LAST_S))
+    return _question_with(order[0].attributes["colour"], order[:2], near=near, event_s=(LAST_S - EVERY_S, LAST_S))
 
 
 @program("How many balls never hit a wall?", "Count the balls that do not bounce at all.")
@@ -132,7 +136,7 @@ def _never_bounce(asking: Asking) -> ProgramQuestion | None:
     if len(quiet) != asking.wanted(range(3)):
         return None
     near = [str(len(quiet) + 1)]
-    return _told(str(len(quiet)), quiet or _balls(asking)[:1], kind="integer", near=near)
+    return _question_with(str(len(quiet)), quiet or _balls(asking)[:1], kind="integer", near=near)
 
 
 MOTION_PROGRAMS = (

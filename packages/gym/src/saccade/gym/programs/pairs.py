@@ -21,7 +21,7 @@ def _pair(state: SceneState) -> PairState:
     return as_state(state, PairState)
 
 
-def _matched(state: SceneState) -> dict[str, tuple[Element | None, Element | None]]:
+def _things_by_root(state: SceneState) -> dict[str, tuple[Element | None, Element | None]]:
     """Things of the two pictures by the root of their ids; a second solver goes by these, not by the changes."""
     found: dict[str, tuple[Element | None, Element | None]] = {}
     for one in state.elements:
@@ -38,12 +38,12 @@ def _matched(state: SceneState) -> dict[str, tuple[Element | None, Element | Non
 def _differences(state: SceneState) -> list[tuple[Element | None, Element | None]]:
     return [
         (one, other)
-        for one, other in _matched(state).values()
+        for one, other in _things_by_root(state).values()
         if one is None or other is None or (one.attributes, one.center) != (other.attributes, other.center)
     ]
 
 
-def _shown(state: SceneState, *changes: ThingChange) -> list[Element]:
+def _elements_of(state: SceneState, *changes: ThingChange) -> list[Element]:
     """Things that a change speaks of, in the first picture, then in the second."""
     return [state.element(name) for change in changes for name in (change.first, change.second) if name]
 
@@ -63,13 +63,13 @@ def _ask_same(asking: Asking) -> ProgramQuestion | None:
     changes = _pair(asking.state).changes
     if (not changes) != asking.is_wanted:
         return None
-    shown = _shown(asking.state, *changes) or asking.state.elements
+    shown = _elements_of(asking.state, *changes) or asking.state.elements
     return yes_or_no(not changes, {}, shown, f"{len(changes)} differences")
 
 
 def _ask_count(asking: Asking) -> ProgramQuestion | None:
     changes = _pair(asking.state).changes
-    return count_of(len(changes), {}, _shown(asking.state, *changes) or asking.state.elements)
+    return count_of(len(changes), {}, _elements_of(asking.state, *changes) or asking.state.elements)
 
 
 IS_SAME = Program(
@@ -97,7 +97,7 @@ def _ask_kind(asking: Asking) -> ProgramQuestion | None:
     change = _single(asking, asking.wanted(tuple(KINDS)))
     if change is None:
         return None
-    return choice_of(KINDS[change.kind], tuple(KINDS.values()), {}, _shown(asking.state, change))
+    return choice_of(KINDS[change.kind], tuple(KINDS.values()), {}, _elements_of(asking.state, change))
 
 
 def _solve_kind(state: SceneState, words: Words) -> str:
@@ -131,7 +131,7 @@ def _which(name: str, kinds: tuple[str, ...], wordings: tuple[str, ...], *, in_s
         there = [one for one in asking.state.elements if one.view == view]
         answer = asking.state.element(change.second if in_second else change.first)
         wrong = shuffled(asking.rng, [one.name for one in there if one.id != answer.id])[:3]
-        return choice_of(answer.name, [answer.name, *wrong], {}, _shown(asking.state, change), answer.name)
+        return choice_of(answer.name, [answer.name, *wrong], {}, _elements_of(asking.state, change), answer.name)
 
     def solve(state: SceneState, words: Words) -> str:
         found = _the_difference(state)[1 if in_second else 0]
@@ -148,7 +148,7 @@ def _value(name: str, kind: str, options: tuple[str, ...], wordings: tuple[str, 
         change = _single(asking, kind)
         if change is None:
             return None
-        before, after = _shown(asking.state, change)
+        before, after = _elements_of(asking.state, change)
         answer, wrong = (after, before) if in_second else (before, after)
         shown = [before, after]
         said = f"{before.get(kind)} {after.get(kind)}"
@@ -185,7 +185,7 @@ def _moved_which_way(asking: Asking) -> ProgramQuestion | None:
     change = _single(asking, "place")
     if change is None:
         return None
-    before, after = _shown(asking.state, change)
+    before, after = _elements_of(asking.state, change)
     across, down = abs(at(before).x - at(after).x), abs(at(before).y - at(after).y)
     if max(across, down) < 2 * min(across, down):
         return None

@@ -10,9 +10,9 @@ from saccade.gym.programs.quantity_words import (
     are_apart,
     column_of,
     quantities,
+    question_with,
     ranking,
     table_of,
-    told,
     two_entries,
 )
 from saccade.gym.state import SceneState
@@ -25,10 +25,10 @@ def _extreme(asking: Asking, place: int) -> ProgramQuestion | None:
     if order is None or len(order) <= abs(place) + (place > 0):
         return None
     index, rival = order[place], order[place - 1 if place else 1]
-    return told(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
+    return question_with(state, which, state.entries[index], seen=[index], near=[state.entries[rival]])
 
 
-def _ranked(name: str, place: int, *wordings: str) -> Program:
+def _ranking_program(name: str, place: int, *wordings: str) -> Program:
     """A program that asks for the entry of this place in the ranking."""
 
     def solve(state: SceneState, words: Mapping[str, str]) -> str:
@@ -47,7 +47,9 @@ def _greater(asking: Asking) -> ProgramQuestion | None:
     winner, loser = (a, b) if measure.values[a] > measure.values[b] else (b, a)
     words = {"first": state.entries[a], "second": state.entries[b]}
     near, both = [state.entries[loser]], list(words.values())
-    return told(state, which, state.entries[winner], kind="choice", seen=[a, b], words=words, near=near, choices=both)
+    return question_with(
+        state, which, state.entries[winner], kind="choice", seen=[a, b], words=words, near=near, choices=both
+    )
 
 
 def _closest(asking: Asking) -> ProgramQuestion | None:
@@ -60,7 +62,7 @@ def _closest(asking: Asking) -> ProgramQuestion | None:
     best = gaps[0][1]
     words = {"name": state.entries[index]}
     near = [state.entries[gaps[1][1]]]
-    return told(state, which, state.entries[best], seen=[index, best], words=words, near=near)
+    return question_with(state, which, state.entries[best], seen=[index, best], words=words, near=near)
 
 
 def _middle(asking: Asking) -> ProgramQuestion | None:
@@ -69,14 +71,14 @@ def _middle(asking: Asking) -> ProgramQuestion | None:
     if order is None or len(order) % 2 == 0 or len(order) < 3:
         return None
     index = order[len(order) // 2]
-    return told(state, which, state.entries[index], seen=order, near=[state.entries[order[0]]])
+    return question_with(state, which, state.entries[index], seen=order, near=[state.entries[order[0]]])
 
 
 def _size(asking: Asking) -> ProgramQuestion | None:
     state = quantities(asking)
     count = len(state.entries)
     labels = [f"entry:{index}" for index in range(count)]
-    return told(state, 0, str(count), kind="integer", near=[str(count - 1), str(count + 1)], evidence=labels)
+    return question_with(state, 0, str(count), kind="integer", near=[str(count - 1), str(count + 1)], evidence=labels)
 
 
 def _between(asking: Asking) -> ProgramQuestion | None:
@@ -88,7 +90,7 @@ def _between(asking: Asking) -> ProgramQuestion | None:
     words = {"first": state.entries[order[a]], "second": state.entries[order[b]]}
     count = b - a - 1
     near = [str(count + 2), str(count + 1)]
-    return told(state, which, str(count), kind="integer", seen=order[a : b + 1], words=words, near=near)
+    return question_with(state, which, str(count), kind="integer", seen=order[a : b + 1], words=words, near=near)
 
 
 def _place(asking: Asking) -> ProgramQuestion | None:
@@ -99,14 +101,14 @@ def _place(asking: Asking) -> ProgramQuestion | None:
     at = int(asking.rng.integers(len(order)))
     words = {"name": state.entries[order[at]]}
     near = [str(len(order) - at), str(at + 2)]
-    return told(state, which, str(at + 1), kind="integer", seen=order[: at + 1], words=words, near=near)
+    return question_with(state, which, str(at + 1), kind="integer", seen=order[: at + 1], words=words, near=near)
 
 
 def _title(asking: Asking) -> ProgramQuestion | None:
     state = quantities(asking)
     if not state.title:
         return None
-    return told(state, 0, state.title, kind="text", evidence=["title"])
+    return question_with(state, 0, state.title, kind="text", evidence=["title"])
 
 
 def _solve_closest(state: SceneState, words: Mapping[str, str]) -> str:
@@ -121,25 +123,25 @@ def _solve_between(state: SceneState, words: Mapping[str, str]) -> str:
     return str(sum(min(ends) < value < max(ends) for value in column.values()))
 
 
-HIGHEST = _ranked(
+HIGHEST = _ranking_program(
     "highest",
     0,
     "Which {noun} has the highest value{series}?",
     "Name the {noun} with the largest value{series}.",
 )
-LOWEST = _ranked(
+LOWEST = _ranking_program(
     "lowest",
     -1,
     "Which {noun} has the lowest value{series}?",
     "Name the {noun} with the smallest value{series}.",
 )
-SECOND = _ranked(
+SECOND = _ranking_program(
     "second_highest",
     1,
     "Which {noun} comes second by value{series}?",
     "Which {noun} has the second highest value{series}?",
 )
-THIRD = _ranked(
+THIRD = _ranking_program(
     "third_highest",
     2,
     "Which {noun} has the third highest value{series}?",

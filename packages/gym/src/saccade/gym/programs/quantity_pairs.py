@@ -9,10 +9,10 @@ from saccade.gym.programs.quantity_words import (
     are_apart,
     number,
     quantities,
+    question_with,
     ranking,
-    shown,
     table_of,
-    told,
+    value_text,
 )
 from saccade.gym.state import SceneState
 
@@ -50,7 +50,7 @@ def _best_measure(asking: Asking) -> ProgramQuestion | None:
         return None
     best = state.measures[order[0]]
     words = {"name": state.entries[entry], "relation": state.relation}
-    return told(
+    return question_with(
         state, order[0], best.name, words=words, near=[state.measures[order[1]].name], evidence=_marks(entry, *order)
     )
 
@@ -81,7 +81,7 @@ def _widest(asking: Asking) -> ProgramQuestion | None:
     if not are_apart(state.measures[a], gaps[order[0]], gaps[order[1]]):
         return None
     best, rival = state.entries[order[0]], state.entries[order[1]]
-    return told(state, a, best, words=_names(state, a, b), near=[rival], evidence=_marks(order[0], a, b))
+    return question_with(state, a, best, words=_names(state, a, b), near=[rival], evidence=_marks(order[0], a, b))
 
 
 def _wins(asking: Asking) -> ProgramQuestion | None:
@@ -95,7 +95,7 @@ def _wins(asking: Asking) -> ProgramQuestion | None:
     won = [index for index, (x, y) in enumerate(both) if x > y]
     marks = [mark for index in won for mark in _marks(index, a, b)]
     near = [str(len(both) - len(won)), str(len(won) + 1)]
-    return told(state, a, str(len(won)), kind="integer", words=_names(state, a, b), near=near, evidence=marks)
+    return question_with(state, a, str(len(won)), kind="integer", words=_names(state, a, b), near=near, evidence=marks)
 
 
 def _entry_total(asking: Asking) -> ProgramQuestion | None:
@@ -143,7 +143,7 @@ def _best_among(asking: Asking) -> ProgramQuestion | None:
     words = {**_names(state, a, b), "level": f"{level:g}"}
     marks = _marks(among[0], a, b)
     near = [state.entries[order[0]], state.entries[among[1]]]
-    return told(state, b, state.entries[among[0]], words=words, near=near, evidence=marks)
+    return question_with(state, b, state.entries[among[0]], words=words, near=near, evidence=marks)
 
 
 def _measure_count(asking: Asking) -> ProgramQuestion | None:
@@ -153,7 +153,9 @@ def _measure_count(asking: Asking) -> ProgramQuestion | None:
         return None
     labels = [f"measure:{which}" for which in range(count)]
     near = [str(count + 1), str(count - 1)]
-    return told(state, 0, str(count), kind="integer", words={"entry": state.entries[0]}, near=near, evidence=labels)
+    return question_with(
+        state, 0, str(count), kind="integer", words={"entry": state.entries[0]}, near=near, evidence=labels
+    )
 
 
 def _greatest_total(asking: Asking) -> ProgramQuestion | None:
@@ -166,7 +168,7 @@ def _greatest_total(asking: Asking) -> ProgramQuestion | None:
         return None
     marks = [f"measure:{order[0]}", *(f"value:{index}:{order[0]}" for index in range(len(state.entries)))]
     near = [state.measures[order[1]].name]
-    return told(state, order[0], state.measures[order[0]].name, near=near, evidence=marks)
+    return question_with(state, order[0], state.measures[order[0]].name, near=near, evidence=marks)
 
 
 def _solve_best_among(state: SceneState, words: Mapping[str, str]) -> str:
@@ -176,12 +178,12 @@ def _solve_best_among(state: SceneState, words: Mapping[str, str]) -> str:
 
 def _solve_follow(state: SceneState, words: Mapping[str, str]) -> str:
     rows = table_of(state)
-    return shown(state, words, rows[max(rows, key=lambda entry: rows[entry][words["one"]])][words["two"]])
+    return value_text(state, words, rows[max(rows, key=lambda entry: rows[entry][words["one"]])][words["two"]])
 
 
 def _solve_gap(state: SceneState, words: Mapping[str, str]) -> str:
     row = table_of(state)[words["name"]]
-    return shown(state, words, row[words["one"]] - row[words["two"]])
+    return value_text(state, words, row[words["one"]] - row[words["two"]])
 
 
 def _solve_widest(state: SceneState, words: Mapping[str, str]) -> str:
@@ -225,7 +227,7 @@ ENTRY_TOTAL = Program(
     name="total_of_entry",
     wordings=("What is the total of {name} over all series?", "What do the values of {name} add up to?"),
     ask=_entry_total,
-    solve=lambda state, words: shown(state, words, sum(table_of(state)[words["name"]].values())),
+    solve=lambda state, words: value_text(state, words, sum(table_of(state)[words["name"]].values())),
 )
 FOLLOW = Program(
     name="follow",

@@ -10,8 +10,8 @@ from saccade.gym.programs.quantity_words import (
     are_apart,
     column_of,
     quantities,
+    question_with,
     threshold,
-    told,
 )
 from saccade.gym.state import SceneState
 
@@ -25,7 +25,7 @@ def _rises(asking: Asking) -> ProgramQuestion | None:
     rising = [index for index, (x, y) in enumerate(steps) if y > x]
     seen = sorted({index for rise in rising for index in (rise, rise + 1)})
     near = [str(len(steps) - len(rising)), str(len(rising) + 1)]
-    return told(state, which, str(len(rising)), kind="integer", seen=seen, near=near)
+    return question_with(state, which, str(len(rising)), kind="integer", seen=seen, near=near)
 
 
 def _steepest(asking: Asking) -> ProgramQuestion | None:
@@ -39,7 +39,7 @@ def _steepest(asking: Asking) -> ProgramQuestion | None:
         return None
     at = order[0]
     near = [state.entries[at], state.entries[order[1] + 1]]
-    return told(state, which, state.entries[at + 1], seen=[at, at + 1], near=near)
+    return question_with(state, which, state.entries[at + 1], seen=[at, at + 1], near=near)
 
 
 def _first_above(asking: Asking) -> ProgramQuestion | None:
@@ -53,7 +53,7 @@ def _first_above(asking: Asking) -> ProgramQuestion | None:
     above = [index for index, value in enumerate(measure.values) if value > level]
     words = {"level": f"{level:g}"}
     near = [state.entries[above[-1]]]
-    return told(state, which, state.entries[above[0]], seen=range(above[0] + 1), words=words, near=near)
+    return question_with(state, which, state.entries[above[0]], seen=range(above[0] + 1), words=words, near=near)
 
 
 def _next(asking: Asking) -> ProgramQuestion | None:
@@ -63,7 +63,9 @@ def _next(asking: Asking) -> ProgramQuestion | None:
     at = int(asking.rng.integers(len(state.entries) - 1))
     words = {"name": state.entries[at]}
     near = [state.entries[at - 1]] if at else []
-    return told(state, 0, state.entries[at + 1], words=words, near=near, evidence=[f"entry:{at}", f"entry:{at + 1}"])
+    return question_with(
+        state, 0, state.entries[at + 1], words=words, near=near, evidence=[f"entry:{at}", f"entry:{at + 1}"]
+    )
 
 
 def _solve_rises(state: SceneState, words: Mapping[str, str]) -> str:

@@ -10,10 +10,10 @@ from saccade.gym.programs.quantity_words import (
     column_of,
     number,
     quantities,
-    shown,
+    question_with,
     threshold,
-    told,
     two_entries,
+    value_text,
 )
 
 MOST_ADDED = 9
@@ -39,7 +39,9 @@ def _absent(asking: Asking) -> ProgramQuestion | None:
     if not missing:
         return None
     name = missing[int(asking.rng.integers(len(missing)))]
-    return told(state, which, "", words={"name": name}, evidence=[f"entry:{i}" for i in range(len(state.entries))])
+    return question_with(
+        state, which, "", words={"name": name}, evidence=[f"entry:{i}" for i in range(len(state.entries))]
+    )
 
 
 def _peak(asking: Asking, place: int) -> ProgramQuestion | None:
@@ -109,7 +111,7 @@ def _count(asking: Asking, *, is_above: bool) -> ProgramQuestion | None:
     count = len(found)
     words = {"level": f"{level:g}"}
     near = [str(count + 1), str(len(values) - count)]
-    return told(state, which, str(count), kind="integer", seen=found, words=words, near=near)
+    return question_with(state, which, str(count), kind="integer", seen=found, words=words, near=near)
 
 
 def _holder(asking: Asking) -> ProgramQuestion | None:
@@ -121,7 +123,7 @@ def _holder(asking: Asking) -> ProgramQuestion | None:
     if sum(not are_apart(measure, value, measure.values[index]) for value in measure.values) != 1:
         return None
     words = {"value": measure.text(index)}
-    return told(state, which, state.entries[index], seen=[index], words=words, near=[state.entries[other]])
+    return question_with(state, which, state.entries[index], seen=[index], words=words, near=[state.entries[other]])
 
 
 def _ratio(asking: Asking) -> ProgramQuestion | None:
@@ -142,7 +144,7 @@ def _ratio(asking: Asking) -> ProgramQuestion | None:
         return None
     a, b = pairs[int(asking.rng.integers(len(pairs)))]
     words = {"first": state.entries[a], "second": state.entries[b]}
-    return told(state, which, str(times), kind="integer", seen=[a, b], words=words, near=[str(times + 1)])
+    return question_with(state, which, str(times), kind="integer", seen=[a, b], words=words, near=[str(times + 1)])
 
 
 VALUE = Program(
@@ -154,19 +156,19 @@ VALUE = Program(
     ),
     ask=_value,
     falsify=_absent,
-    solve=lambda state, words: shown(state, words, column_of(state, words)[words["name"]]),
+    solve=lambda state, words: value_text(state, words, column_of(state, words)[words["name"]]),
 )
 PEAK = Program(
     name="highest_value",
     wordings=("What is the highest value{series}?", "How high is the largest value{series}?"),
     ask=lambda asking: _peak(asking, 0),
-    solve=lambda state, words: shown(state, words, max(column_of(state, words).values())),
+    solve=lambda state, words: value_text(state, words, max(column_of(state, words).values())),
 )
 BOTTOM = Program(
     name="lowest_value",
     wordings=("What is the lowest value{series}?", "How low is the smallest value{series}?"),
     ask=lambda asking: _peak(asking, -1),
-    solve=lambda state, words: shown(state, words, min(column_of(state, words).values())),
+    solve=lambda state, words: value_text(state, words, min(column_of(state, words).values())),
 )
 DIFFERENCE = Program(
     name="difference",
@@ -175,7 +177,7 @@ DIFFERENCE = Program(
         "What is the difference between {first} and {second}{series}?",
     ),
     ask=_difference,
-    solve=lambda state, words: shown(
+    solve=lambda state, words: value_text(
         state, words, column_of(state, words)[words["first"]] - column_of(state, words)[words["second"]]
     ),
 )
@@ -183,7 +185,7 @@ PAIR_SUM = Program(
     name="sum_of_two",
     wordings=("What do {first} and {second} add up to{series}?", "How much are {first} and {second} together{series}?"),
     ask=_pair_sum,
-    solve=lambda state, words: shown(
+    solve=lambda state, words: value_text(
         state, words, sum(column_of(state, words)[words[which]] for which in ("first", "second"))
     ),
 )
@@ -191,7 +193,7 @@ TOTAL = Program(
     name="total",
     wordings=("What is the total of all values{series}?", "What do all values{series} add up to?"),
     ask=_total,
-    solve=lambda state, words: shown(state, words, sum(column_of(state, words).values())),
+    solve=lambda state, words: value_text(state, words, sum(column_of(state, words).values())),
 )
 SPREAD = Program(
     name="range",
@@ -200,7 +202,7 @@ SPREAD = Program(
         "How far apart are the largest and the smallest value{series}?",
     ),
     ask=_spread,
-    solve=lambda state, words: shown(state, words, float(np.ptp(list(column_of(state, words).values())))),
+    solve=lambda state, words: value_text(state, words, float(np.ptp(list(column_of(state, words).values())))),
 )
 COUNT_ABOVE = Program(
     name="count_above",

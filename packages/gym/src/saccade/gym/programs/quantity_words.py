@@ -33,7 +33,7 @@ def column_of(state: SceneState, words: Mapping[str, str]) -> dict[str, float]:
     return {entry: row[words["measure"]] for entry, row in table_of(state).items()}
 
 
-def shown(state: SceneState, words: Mapping[str, str], value: float) -> str:
+def value_text(state: SceneState, words: Mapping[str, str], value: float) -> str:
     """A number as the measure that the words name prints it, for second solvers."""
     measures = as_state(state, QuantityState).measures
     return number_text(next(one for one in measures if one.name == words["measure"]), value)
@@ -100,7 +100,7 @@ def series(state: QuantityState, which: int) -> str:
     return f" {state.relation} {state.measures[which].name}" if len(state.measures) > 1 else ""
 
 
-def told(
+def question_with(
     state: QuantityState,
     which: int,
     answer: str,
@@ -148,7 +148,7 @@ def number(
     measure = state.measures[which]
     relative = tolerance(measure, value, parts)
     wrong = [other for other in near if abs(other - value) > relative * abs(value) + 1e-6]
-    return told(
+    return question_with(
         state,
         which,
         number_text(measure, value),

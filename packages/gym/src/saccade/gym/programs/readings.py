@@ -38,7 +38,7 @@ def value_of(one: Element) -> int:
     return round(one.numbers["value"])
 
 
-def _said(elements: Sequence[Element]) -> str:
+def _readings_text(elements: Sequence[Element]) -> str:
     return " ".join(f"{one.name} {value_of(one)}" for one in elements)
 
 
@@ -94,7 +94,7 @@ def _extreme(readings: Readings, *, is_most: bool) -> Program:
             "value": readings.value,
             "extreme": readings.most if is_most else readings.least,
         }
-        return choice_of(one.name, [e.name for e in elements], words, elements, _said(elements))
+        return choice_of(one.name, [e.name for e in elements], words, elements, _readings_text(elements))
 
     return ask
 
@@ -116,7 +116,7 @@ def _of_pair(readings: Readings, name: str, wording: str) -> Program:
     def ask(asking: Asking) -> ProgramQuestion:
         pair = readings.several(asking)[:2]
         words = {"first": pair[0].name, "second": pair[1].name, "value": readings.value}
-        return count_of(value(pair), words, pair, _said(pair), wrong=[abs(value_of(one)) for one in pair])
+        return count_of(value(pair), words, pair, _readings_text(pair), wrong=[abs(value_of(one)) for one in pair])
 
     return ask
 
@@ -135,12 +135,12 @@ def _higher_of_two(readings: Readings) -> Program:
         if value_of(pair[0]) == value_of(pair[1]):
             return None
         words = {"first": pair[0].name, "second": pair[1].name, "value": readings.value, "most": readings.most}
-        return choice_of(max(pair, key=value_of).name, [one.name for one in pair], words, pair, _said(pair))
+        return choice_of(max(pair, key=value_of).name, [one.name for one in pair], words, pair, _readings_text(pair))
 
     return higher_of_two
 
 
-def _bound(asking: Asking, elements: Sequence[Element]) -> int:
+def _free_number(asking: Asking, elements: Sequence[Element]) -> int:
     """A number of the scale that is no element's value."""
     one = elements[0]
     low, high, minor = (round(one.numbers[name]) for name in ("low", "high", "minor"))
@@ -165,7 +165,7 @@ def _is_above(readings: Readings) -> Program:
         if not low < bound < high:
             return None
         words = {"it": one.name, "bound": str(bound), "value": readings.value}
-        return yes_or_no(value_of(one) > bound, words, [one], _said([one]))
+        return yes_or_no(value_of(one) > bound, words, [one], _readings_text([one]))
 
     return is_above
 
@@ -181,10 +181,10 @@ def _count_above(readings: Readings) -> Program:
     )
     def count_above(asking: Asking) -> ProgramQuestion:
         elements = readings.several(asking)
-        bound = _bound(asking, elements)
+        bound = _free_number(asking, elements)
         above = [one for one in elements if value_of(one) > bound]
         words = {"many": readings.many, "bound": str(bound), "value": readings.value}
-        return count_of(len(above), words, elements, _said(elements), wrong=[len(elements) - len(above)])
+        return count_of(len(above), words, elements, _readings_text(elements), wrong=[len(elements) - len(above)])
 
     return count_above
 
@@ -196,7 +196,7 @@ def _which_reads(readings: Readings) -> Program:
 
     def falsify(asking: Asking) -> ProgramQuestion:
         elements = readings.several(asking)
-        words = {"many": readings.many, "number": str(_bound(asking, elements)), "value": readings.value}
+        words = {"many": readings.many, "number": str(_free_number(asking, elements)), "value": readings.value}
         return choice_of("", [e.name for e in elements], words, elements)
 
     @program(
@@ -211,7 +211,7 @@ def _which_reads(readings: Readings) -> Program:
         if sum(value_of(other) == value_of(one) for other in elements) > 1:
             return None
         words = {"many": readings.many, "number": str(value_of(one)), "value": readings.value}
-        return choice_of(one.name, [e.name for e in elements], words, elements, _said(elements))
+        return choice_of(one.name, [e.name for e in elements], words, elements, _readings_text(elements))
 
     return which_reads
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from saccade.gym.grammars.quantities import QuantityState
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
-from saccade.gym.programs.quantity_words import quantities, told
+from saccade.gym.programs.quantity_words import quantities, question_with
 from saccade.gym.state import SceneState, as_state
 from saccade.types import AnswerKind
 
@@ -13,12 +13,12 @@ def _line(key: str, kind: AnswerKind = "exact") -> Callable[[Asking], ProgramQue
     def ask(asking: Asking) -> ProgramQuestion | None:
         state = quantities(asking)
         others = [value for other, value in state.printed.items() if other != key]
-        return told(state, 0, state.printed[key], kind=kind, near=others[:3], evidence=[key])
+        return question_with(state, 0, state.printed[key], kind=kind, near=others[:3], evidence=[key])
 
     return ask
 
 
-def _printed(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
+def _printer_of(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
     return lambda state, words: as_state(state, QuantityState).printed[key]
 
 
@@ -30,7 +30,7 @@ def _without_item(asking: Asking) -> ProgramQuestion | None:
     index = int(asking.rng.integers(len(values)))
     answer = f"{float(state.printed['Total']) - values[index]:.2f}"
     words = {"name": state.entries[index]}
-    return told(
+    return question_with(
         state, 0, answer, kind="number", seen=[index], words=words, near=[state.printed["Total"]], evidence=["Total"]
     )
 
@@ -44,7 +44,7 @@ def _dearer_items(asking: Asking) -> ProgramQuestion | None:
     seen = [index, *(i for i, price in enumerate(prices) if price > prices[index])]
     words = {"name": state.entries[index]}
     near = [str(count + 1), str(len(prices) - count)]
-    return told(state, 0, str(count), kind="integer", seen=seen, words=words, near=near)
+    return question_with(state, 0, str(count), kind="integer", seen=seen, words=words, near=near)
 
 
 RECEIPT_PROGRAMS = (
@@ -52,37 +52,37 @@ RECEIPT_PROGRAMS = (
         name="total_paid",
         wordings=("What is the total of the receipt?", "How much was to pay in all?"),
         ask=_line("Total", "number"),
-        solve=_printed("Total"),
+        solve=_printer_of("Total"),
     ),
     Program(
         name="change",
         wordings=("How much change was given?", "What amount came back as change?"),
         ask=_line("Change", "number"),
-        solve=_printed("Change"),
+        solve=_printer_of("Change"),
     ),
     Program(
         name="date",
         wordings=("What is the date of the receipt, as it is printed?", "On which date was this bought?"),
         ask=_line("Date"),
-        solve=_printed("Date"),
+        solve=_printer_of("Date"),
     ),
     Program(
         name="time",
         wordings=("At what time was the receipt printed?", "Read the time on the receipt."),
         ask=_line("Time"),
-        solve=_printed("Time"),
+        solve=_printer_of("Time"),
     ),
     Program(
         name="receipt_number",
         wordings=("What is the number of the receipt?", "Read the receipt's number."),
         ask=_line("Receipt"),
-        solve=_printed("Receipt"),
+        solve=_printer_of("Receipt"),
     ),
     Program(
         name="till_number",
         wordings=("At which till was it paid?", "What is the number of the till?"),
         ask=_line("Till", "integer"),
-        solve=_printed("Till"),
+        solve=_printer_of("Till"),
     ),
     _without_item,
     _dearer_items,

@@ -165,7 +165,7 @@ def _highest(asking: Asking) -> ProgramQuestion | None:
 def _solve_moves(state: SceneState, words: Words) -> str:
     first = _note_of(state, words)
     place = state.elements.index(first)
-    return _moved(first, next(one for one in state.elements[place + 1 :] if one.kind == "note"))
+    return _direction(first, next(one for one in state.elements[place + 1 :] if one.kind == "note"))
 
 
 @program(
@@ -179,7 +179,7 @@ def _moves(asking: Asking) -> ProgramQuestion | None:
     for note in _notes(asking):
         row = _score(asking.state).notes(note.numbers["measure"])
         after = row[row.index(note) + 1 :][:1]
-        if after and _moved(note, after[0]) == wanted and _is_plain(note, after[0]):
+        if after and _direction(note, after[0]) == wanted and _is_plain(note, after[0]):
             return choice_of(wanted, MOVES, _words(note), [note, *after])
     return None
 
@@ -189,7 +189,7 @@ def _is_plain(one: Element, after: Element) -> bool:
     return not (one.get("sign") or after.get("sign")) or abs(one.numbers["height"] - after.numbers["height"]) >= CLEARLY
 
 
-def _moved(one: Element, after: Element) -> str:
+def _direction(one: Element, after: Element) -> str:
     step = after.numbers["height"] - one.numbers["height"]
     return "rises" if step > 0 else "falls" if step < 0 else "stays"
 

@@ -12,11 +12,11 @@ from saccade.gym.programs.solids import (
     ahead,
     all_seen,
     extreme_of,
-    named,
     pair_by,
-    picked,
+    pick_solids,
     smaller_of,
     smallest,
+    solid_named,
     solids_of,
     visible,
 )
@@ -57,11 +57,11 @@ def _nearer_of_two(asking: Asking) -> ProgramQuestion | None:
     "How many objects are farther from the camera than the {name}?",
     "Count what stands behind the {name}, seen from the camera.",
     solve=lambda state, words: str(
-        sum(element.depth > named(state, words["name"]).depth for element in solids_of(state))
+        sum(element.depth > solid_named(state, words["name"]).depth for element in solids_of(state))
     ),
 )
 def _count_behind(asking: Asking) -> ProgramQuestion | None:
-    some = picked(asking, 1)
+    some = pick_solids(asking, 1)
     if some is None or not all_seen(asking):
         return None
     far = {element.id: ahead(asking.state, element) for element in solids_of(asking.state)}

@@ -9,10 +9,10 @@ from saccade.gym.programs.solids import (
     all_seen,
     extreme_of,
     floor_distance,
-    named,
     pair_by,
-    picked,
+    pick_solids,
     smallest,
+    solid_named,
     solids_of,
 )
 from saccade.gym.state import Element, as_state
@@ -58,11 +58,11 @@ def _from_behind(asking: Asking) -> ProgramQuestion | None:
     "Measured on the floor, is the {first} or the {second} nearer to the {name}?",
     solve=lambda state, words: min(
         (words["first"], words["second"]),
-        key=lambda name: floor_distance(named(state, name), named(state, words["name"])),
+        key=lambda name: floor_distance(solid_named(state, name), solid_named(state, words["name"])),
     ),
 )
 def _closer_on_floor(asking: Asking) -> ProgramQuestion | None:
-    three = picked(asking, 3)
+    three = pick_solids(asking, 3)
     if three is None:
         return None
     anchor, one, two = three
@@ -75,7 +75,7 @@ def _closer_on_floor(asking: Asking) -> ProgramQuestion | None:
 
 @program("Which object stands closest to the {name} on the floor?", "What is the nearest neighbour of the {name}?")
 def _neighbour(asking: Asking) -> ProgramQuestion | None:
-    some = picked(asking, 1)
+    some = pick_solids(asking, 1)
     if some is None or not all_seen(asking):
         return None
     others = sorted(

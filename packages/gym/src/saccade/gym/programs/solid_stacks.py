@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
-from saccade.gym.programs.solids import all_seen, named, picked, solids_of, visible
+from saccade.gym.programs.solids import all_seen, pick_solids, solid_named, solids_of, visible
 from saccade.gym.state import Element
 
 
 def _attribute(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
     def ask(asking: Asking) -> ProgramQuestion | None:
-        some = picked(asking, 1)
+        some = pick_solids(asking, 1)
         if some is None:
             return None
         name = some[0].name
@@ -56,7 +56,7 @@ def _stacks(asking: Asking) -> list[tuple[Element, Element]]:
     """Solids that stand on others, with what they stand on, where both can be made out."""
     pool = visible(asking)
     tops = [element for element in pool if element.get("on")]
-    pairs = [(top, named(asking.state, top.attributes["on"])) for top in tops]
+    pairs = [(top, solid_named(asking.state, top.attributes["on"])) for top in tops]
     return [(top, base) for top, base in pairs if base in pool]
 
 
@@ -78,7 +78,7 @@ LOOK_PROGRAMS = (
         name="finish",
         wordings=("Is the {name} shiny or dull?", "What finish has the {name}: shiny or dull?"),
         ask=_attribute("finish"),
-        solve=lambda state, words: named(state, words["name"]).attributes["finish"],
+        solve=lambda state, words: solid_named(state, words["name"]).attributes["finish"],
     ),
     _count_finish,
 )
@@ -95,7 +95,7 @@ STACK_PROGRAMS = (
         name="under",
         wordings=("What is under the {name}?", "On what does the {name} stand?"),
         ask=_beside_in_stack(asks_top=False),
-        solve=lambda state, words: named(state, words["name"]).attributes["on"],
+        solve=lambda state, words: solid_named(state, words["name"]).attributes["on"],
     ),
     _on_floor,
 )

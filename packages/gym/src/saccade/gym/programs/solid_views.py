@@ -8,9 +8,9 @@ from saccade.gym.programs.solids import (
     across,
     ahead,
     extreme_of,
-    named,
     pair_by,
-    picked,
+    pick_solids,
+    solid_named,
     solids_of,
     visible,
 )
@@ -19,7 +19,7 @@ from saccade.gym.state import as_state
 SIDES = ("left", "right")
 
 
-def _turned(asking: Asking) -> int:
+def _camera_turn_degrees(asking: Asking) -> int:
     """By how many degrees the camera went round from the first view to the second, from -180 to 180."""
     first, second = as_state(asking.state, SolidsState).viewpoints[:2]
     return round((second.azimuth - first.azimuth + 180) % 360 - 180)
@@ -31,7 +31,7 @@ def _turned(asking: Asking) -> int:
 )
 def _camera_side(asking: Asking) -> ProgramQuestion | None:
     # The camera goes round clockwise, seen from above, as the azimuth grows: that is to its own left.
-    side = SIDES[0] if _turned(asking) > 0 else SIDES[1]
+    side = SIDES[0] if _camera_turn_degrees(asking) > 0 else SIDES[1]
     return told_of(side, visible(asking)[:3], kind="choice", choices=SIDES)
 
 
@@ -63,7 +63,7 @@ def _nearer_second(asking: Asking) -> ProgramQuestion | None:
     "Which one is closer in the second picture than in the first: the {first} or the {second}?",
 )
 def _came_nearer(asking: Asking) -> ProgramQuestion | None:
-    pair = picked(asking, 2)
+    pair = pick_solids(asking, 2)
     if pair is None:
         return None
     gains = [ahead(asking.state, one, 0) - ahead(asking.state, one, 1) for one in pair]
@@ -79,14 +79,18 @@ def _came_nearer(asking: Asking) -> ProgramQuestion | None:
     "Is the order of the {first} and the {second}, from left to right, another one in the second picture?",
     solve=lambda state, words: (
         "yes"
-        if (across(state, named(state, words["first"]), 0) > across(state, named(state, words["second"]), 0))
-        != (across(state, named(state, words["first"]), 1) > across(state, named(state, words["second"]), 1))
+        if (
+            across(state, solid_named(state, words["first"]), 0) > across(state, solid_named(state, words["second"]), 0)
+        )
+        != (
+            across(state, solid_named(state, words["first"]), 1) > across(state, solid_named(state, words["second"]), 1)
+        )
         else "no"
     ),
 )
 def _swapped_sides(asking: Asking) -> ProgramQuestion | None:
     """Whether two solids keep their order from left to right."""
-    pair = picked(asking, 2)
+    pair = pick_solids(asking, 2)
     if pair is None or any(one not in visible(asking, 1) for one in pair):
         return None
     gaps = [across(asking.state, pair[0], view) - across(asking.state, pair[1], view) for view in (0, 1)]

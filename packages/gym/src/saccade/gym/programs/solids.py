@@ -55,12 +55,12 @@ def floor_distance(first: Element, second: Element) -> float:
     return math.hypot(first.numbers["x"] - second.numbers["x"], first.numbers["y"] - second.numbers["y"])
 
 
-def named(state: SceneState, name: str) -> Element:
+def solid_named(state: SceneState, name: str) -> Element:
     """The solid of this name; no two share one."""
     return next(element for element in solids_of(state) if element.name == name)
 
 
-def picked(asking: Asking, count: int, view: int = 0) -> list[Element] | None:
+def pick_solids(asking: Asking, count: int, view: int = 0) -> list[Element] | None:
     """So many different solids that can be made out; None where there are too few."""
     pool = visible(asking, view)
     if len(pool) < count:
@@ -81,7 +81,7 @@ def extreme_of(asking: Asking, key: Key, view: int = 0) -> ProgramQuestion | Non
 
 def pair_by(asking: Asking, key: Key, view: int = 0) -> ProgramQuestion | None:
     """Which of two solids has the smaller key."""
-    pair = picked(asking, 2, view)
+    pair = pick_solids(asking, 2, view)
     if pair is None or abs(key(pair[0]) - key(pair[1])) < APART:
         return None
     winner = min(pair, key=key)
@@ -97,4 +97,4 @@ def smallest(state: SceneState, key: Key) -> str:
 
 def smaller_of(state: SceneState, words: Mapping[str, str], key: Key) -> str:
     """The one of the first and the second solid of a question that has the smaller key."""
-    return min((words["first"], words["second"]), key=lambda name: key(named(state, name)))
+    return min((words["first"], words["second"]), key=lambda name: key(solid_named(state, name)))

@@ -33,20 +33,20 @@ def _place(state: SceneState, one: Element) -> tuple[int, int]:
     return row + 1, column + 1
 
 
-def _found(asking: Asking) -> Element | None:
+def _odd_element(asking: Asking) -> Element | None:
     odd = _square(asking.state).odd
     return asking.state.element(odd) if odd else None
 
 
 def _ask_is_odd(asking: Asking) -> ProgramQuestion | None:
-    one = _found(asking)
+    one = _odd_element(asking)
     if (one is not None) != asking.is_wanted:
         return None
     return yes_or_no(one is not None, {}, asking.state.elements if one is None else [one])
 
 
 def _ask_place(asking: Asking, axis: int) -> ProgramQuestion | None:
-    one = _found(asking)
+    one = _odd_element(asking)
     if one is None or _place(asking.state, one)[axis] != asking.wanted(range(1, _square(asking.state).per_row + 1)):
         return None
     return count_of(
@@ -72,14 +72,14 @@ def _solve_way(state: SceneState, words: Words) -> str:
 
 @program("One thing differs from all others. In what?", "What tells the odd one out from the rest?", solve=_solve_way)
 def _odd_way(asking: Asking) -> ProgramQuestion | None:
-    one, way = _found(asking), _square(asking.state).way
+    one, way = _odd_element(asking), _square(asking.state).way
     if one is None or way != asking.wanted(tuple(WAYS)):
         return None
     return choice_of(WAYS[way], tuple(WAYS.values()), {}, [one])
 
 
 def _ask_value(asking: Asking, attribute: str, options: tuple[str, ...]) -> ProgramQuestion | None:
-    one = _found(asking)
+    one = _odd_element(asking)
     if one is None or _square(asking.state).way != attribute:
         return None
     usual = next(other for other in asking.state.elements if other is not one)
@@ -141,7 +141,7 @@ SQUARE_PROGRAMS = (
     solve=lambda state, words: _solve_value(state, "colour"),
 )
 def _odd_plate(asking: Asking) -> ProgramQuestion | None:
-    one = _found(asking)
+    one = _odd_element(asking)
     if one is None:
         return None
     there = [other.get("colour") for other in asking.state.elements]
@@ -150,7 +150,7 @@ def _odd_plate(asking: Asking) -> ProgramQuestion | None:
 
 
 def _ask_letter(asking: Asking, *, is_odd: bool) -> ProgramQuestion | None:
-    one = _found(asking)
+    one = _odd_element(asking)
     if one is None:
         return None
     usual = next(other for other in asking.state.elements if other is not one)
@@ -190,7 +190,7 @@ PLATE_SQUARE_PROGRAMS = (
 
 
 def _ask_all_alike(asking: Asking) -> ProgramQuestion | None:
-    one = _found(asking)
+    one = _odd_element(asking)
     if (one is None) != asking.is_wanted:
         return None
     said = " ".join(other.get("letter") for other in asking.state.elements)

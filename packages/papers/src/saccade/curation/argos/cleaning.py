@@ -97,7 +97,7 @@ class RefusedReply:
     detail: str = ""
 
 
-def cleaned(reply: str, task: Task, marks: Sequence[Mark]) -> ExpertTurn | RefusedReply:
+def clean_reply(reply: str, task: Task, marks: Sequence[Mark]) -> ExpertTurn | RefusedReply:
     """The reply as an expert's turn, its points as the teacher wrote them; or why it is none."""
     if not reply.strip():
         return RefusedReply(reason="empty")
@@ -175,7 +175,7 @@ def _in_words(thought: str) -> str:
 
 def without_overlays(thought: str, task: Task) -> str | RefusedReply:
     """The thought without its words on overlays; those that the question itself uses may stay."""
-    allowed = _told(f"{question_of(task)} {task.answer}")
+    allowed = _tells_in(f"{question_of(task)} {task.answer}")
     if len(task.images) > 1:
         # One of several pictures is the second, and frames of a video are original.
         allowed |= {"second image", "second picture", "original image", "original picture", "original frames"}
@@ -185,19 +185,19 @@ def without_overlays(thought: str, task: Task) -> str | RefusedReply:
         thought = _PHRASE.sub("", thought)
     if len(task.images) <= 1:
         thought = _ORIGINAL.sub(r"\1 \2", thought)
-    if _told(thought) <= allowed:
+    if _tells_in(thought) <= allowed:
         return thought
     kept = []
     for line in thought.split("\n"):
         sentences = _SENTENCE.split(line)
-        telling = [one for one in sentences if not _told(one) <= allowed]
+        telling = [one for one in sentences if not _tells_in(one) <= allowed]
         if pointing := [one for one in telling if has_point_tag(one) or _PAIR.search(one)]:
             return RefusedReply(reason="tells_of_overlay", detail=pointing[0][:120])
         kept.append(" ".join(one for one in sentences if one not in telling))
     return "\n".join(line for line in kept if line.strip())
 
 
-def _told(text: str) -> set[str]:
+def _tells_in(text: str) -> set[str]:
     """What a text says of overlays, outside of tags."""
     return {found.group().lower() for found in _TELLS.finditer(_TAG.sub(" ", text))}
 
@@ -218,10 +218,10 @@ def with_tags(thought: str, task: Task, marks: Sequence[Mark]) -> str | RefusedR
             continue
         near = [one for one in marks if abs(one.point.x - x) <= 1 and abs(one.point.y - y) <= 1]
         before = thought[end : pair.start()]
-        mark = next((one for one in near if _named(one.label, before)), near[0] if near else None)
+        mark = next((one for one in near if _label_before(one.label, before)), near[0] if near else None)
         if mark is None:
             return RefusedReply(reason="coordinates", detail=pair.group())
-        said = _named(mark.label, before)
+        said = _label_before(mark.label, before)
         pieces += [before[: said.start()] if said else before, written_point(mark.label, [mark.point])]
         end = pair.end()
     return "".join([*pieces, thought[end:]])
@@ -232,7 +232,7 @@ def _values(pair: re.Match[str]) -> tuple[float, float]:
     return float(x), float(y)
 
 
-def _named(label: str, before: str) -> re.Match[str] | None:
+def _label_before(label: str, before: str) -> re.Match[str] | None:
     """The label at the end of the words before a pair."""
     recent = re.compile(rf"(?<!\w){re.escape(label)}{_IS_AT}\Z", re.IGNORECASE)
     return recent.search(before, max(0, len(before) - len(label) - 80))

@@ -9,7 +9,7 @@ import numpy as np
 from saccade.errors import MachineError, SaccadeError
 from saccade.geometry import Mask, Point
 from saccade.media.store import MediaStore
-from saccade.rewards.argos.model_regions import attempted
+from saccade.rewards.argos.model_regions import attempt_all
 from saccade.rewards.argos.pointers import NoPointsError
 from saccade.rewards.argos.regions import RegionRequest, Regions
 from saccade.rewards.argos.selection import Selection
@@ -61,7 +61,7 @@ class PointerMarks:
 
     def find(self, requests: Sequence[RegionRequest], /) -> list[Sequence[Point] | MachineError]:
         asked = [PointingRequest(image=self.media.get(one.image).convert("RGB"), label=one.label) for one in requests]
-        found = attempted(self.pointer.point_batch, asked, "pointing model")
+        found = attempt_all(self.pointer.point_batch, asked, "pointing model")
         return [[] if isinstance(one, NoPointsError) else one for one in found]
 
 

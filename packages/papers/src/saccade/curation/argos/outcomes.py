@@ -115,11 +115,11 @@ def traced_from(row: Row) -> TracedQuestion:
         given_up=cast(QuestionReason | None, given_up),
         things=tuple(map(str, listed(row.get("things"), "things"))),
         marks=int(_number(row, "marks")),
-        tries=tuple(_tried(mapping(one, "tries")) for one in listed(row.get("tries"), "tries")),
+        tries=tuple(_read_try(mapping(one, "tries")) for one in listed(row.get("tries"), "tries")),
     )
 
 
-def _tried(row: Row) -> TriedTrace:
+def _read_try(row: Row) -> TriedTrace:
     reason = row.get("reason")
     if reason is not None and reason not in _TRACE_REASONS:
         raise RowError("reason", f"must be one of {', '.join(_TRACE_REASONS)}")

@@ -67,7 +67,7 @@ def overlaid(picture: Image.Image, marks: Sequence[Mark], heading: str = "") -> 
     size = min(96, max(12, max(copy.size) // TEXT_SHARE))
     taken: list[tuple[float, float, float, float]] = []
     if heading:
-        taken.append(_written(draw, heading, (0, 0), size))
+        taken.append(_write_words(draw, heading, (0, 0), size))
     arm, width = size // 2, max(1, size // 8)
     for mark in marks:
         x, y = ((side + 0.5) * times for side in (mark.point.x, mark.point.y))
@@ -77,7 +77,7 @@ def overlaid(picture: Image.Image, marks: Sequence[Mark], heading: str = "") -> 
     for mark in marks:
         words = f"({mark.point.x:.0f}, {mark.point.y:.0f})"
         x, y = ((side + 0.5) * times for side in (mark.point.x, mark.point.y))
-        taken.append(_written(draw, words, _free_place(draw, words, (x, y), size, taken), size))
+        taken.append(_write_words(draw, words, _free_place(draw, words, (x, y), size, taken), size))
     return copy
 
 
@@ -116,7 +116,7 @@ def _free_place(
     return next(filter(is_free, inside), inside[0])
 
 
-def _written(
+def _write_words(
     draw: ImageDraw.ImageDraw, words: str, corner: tuple[float, float], size: int
 ) -> tuple[float, float, float, float]:
     """Writes words on a dark ground; the box that they take."""

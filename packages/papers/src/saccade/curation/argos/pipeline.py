@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from saccade.chat.chat_model import ChatModel
 from saccade.curation.argos.asking import asked_trace
-from saccade.curation.argos.cleaning import RefusedReply, cleaned, cleaned_as_pointed
+from saccade.curation.argos.cleaning import RefusedReply, clean_reply, cleaned_as_pointed
 from saccade.curation.argos.marks import Mark, MarkFinder, marks_of, requests_for
 from saccade.curation.argos.outcomes import QuestionReason, TracedQuestion, TriedTrace
 from saccade.curation.argos.overlays import Overlays
@@ -19,7 +19,7 @@ from saccade.curation.argos.report import TracingReport, tracing_report
 from saccade.curation.argos.settings import TracingSettings
 from saccade.curation.argos.things import NamedThings, asked_things, known_things, read_things
 from saccade.curation.argos.traces import as_lines, equal_sets, pictures_of, trace_row
-from saccade.curation.argos.verifying import verified, written_turn
+from saccade.curation.argos.verifying import verified_scores, written_turn
 from saccade.curation.examples import EXAMPLES
 from saccade.curation.journal import Journal, work_off
 from saccade.errors import UserError
@@ -81,7 +81,7 @@ class Tracing:
         overlays = Overlays(self.media, (image for task in tasks for image in task.images))
 
         async def traced(task: Task) -> TracedQuestion:
-            return await self._traced(task, overlays)
+            return await self._trace(task, overlays)
 
         await work_off(by_id, traced, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
@@ -112,9 +112,9 @@ class Tracing:
             rows = (trace_row(one, images[one.example.task.id], is_one_of_many=True) for one in traces)
             journal.write(name, as_lines(rows))
 
-    async def _traced(self, task: Task, overlays: Overlays) -> TracedQuestion:
+    async def _trace(self, task: Task, overlays: Overlays) -> TracedQuestion:
         selection = await self.reward.selector(task, None)
-        ready = await self._prepared(task, selection, overlays)
+        ready = await self._prepare(task, selection, overlays)
         things = ready.named.things
         if ready.given_up is not None:
             return TracedQuestion(task_id=task.id, given_up=ready.given_up, things=things)
@@ -136,20 +136,20 @@ class Tracing:
     ) -> tuple[TriedTrace, ...]:
         read = await asyncio.to_thread(lambda: [self._read(reply, task, marks) for reply in replies])
         turns = [one[0] for one in read if not isinstance(one, RefusedReply)]
-        scores = iter(await verified(self.reward, task, turns, selection))
+        scores = iter(await verified_scores(self.reward, task, turns, selection))
         return tuple(
             TriedTrace(reason=one.reason, detail=one.detail)
             if isinstance(one, RefusedReply)
-            else self._tried(one[1], next(scores))
+            else self._tried_trace(one[1], next(scores))
             for one in read
         )
 
-    async def _prepared(self, task: Task, selection: Selection, overlays: Overlays) -> Prepared:
+    async def _prepare(self, task: Task, selection: Selection, overlays: Overlays) -> Prepared:
         if self.settings.asks == "pointed":
             return Prepared(messages=pointed_protocol(style=self.settings.style).prompt(task, (), self.view))
         if not selection.wants_points:
             return Prepared(messages=asked_trace(task, NamedThings(), (), ()))
-        named = await self._named(task)
+        named = await self._name_things(task)
         if not (named.things or named.events):
             return Prepared(given_up="no_things")
         requests = requests_for(task, named.things, selection)
@@ -163,7 +163,7 @@ class Tracing:
         messages = asked_trace(task, named, marks, overlaid, tells_proposals=self.settings.tells_proposals)
         return Prepared(messages=messages, named=named, marks=marks, overlaid=overlaid)
 
-    async def _named(self, task: Task) -> NamedThings:
+    async def _name_things(self, task: Task) -> NamedThings:
         if self.extractor is None:
             return known_things(task)
         for attempt in range(self.settings.extraction_attempts):
@@ -181,13 +181,13 @@ class Tracing:
         if self.settings.asks == "pointed":
             turn = cleaned_as_pointed(reply, task, self.view)
         else:
-            turn = cleaned(reply, task, marks)
+            turn = clean_reply(reply, task, marks)
         if isinstance(turn, RefusedReply):
             return turn
         written = written_turn(task, turn)
         return RefusedReply(reason="ill_formed") if written is None else (written, turn)
 
-    def _tried(self, turn: ExpertTurn, score: Score) -> TriedTrace:
+    def _tried_trace(self, turn: ExpertTurn, score: Score) -> TriedTrace:
         is_right = bool(score.is_right)
         passes = is_right and score.total >= self.settings.threshold
         return TriedTrace(

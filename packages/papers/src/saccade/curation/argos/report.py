@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from saccade.codec.forms import Form
 from saccade.curation.argos.outcomes import TracedQuestion
-from saccade.curation.reports import Counts, counted, failed_line, report_lines
+from saccade.curation.reports import Counts, counts_by_name, failed_line, report_lines
 from saccade.types import Task
 
 
@@ -75,8 +75,8 @@ def tracing_report(
         traces=len(tries),
         right=sum(one.is_right for one in tries),
         passing=sum(one.reason is None for one in tries),
-        families=counted(tasks[one.task_id].family for one in kept),
-        given_up=counted(one.reason for one in outcomes if one.best is None),
-        refused=counted(one.reason for one in tries if one.reason is not None),
+        families=counts_by_name(tasks[one.task_id].family for one in kept),
+        given_up=counts_by_name(one.reason for one in outcomes if one.best is None),
+        refused=counts_by_name(one.reason for one in tries if one.reason is not None),
         asked=asked,
     )

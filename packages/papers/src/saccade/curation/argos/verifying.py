@@ -29,7 +29,7 @@ def written_turn(task: Task, turn: ExpertTurn) -> Turn | None:
     )
 
 
-async def verified(reward: ArgosReward, task: Task, turns: Sequence[Turn], selection: Selection) -> list[Score]:
+async def verified_scores(reward: ArgosReward, task: Task, turns: Sequence[Turn], selection: Selection) -> list[Score]:
     """The score of each answered turn.
 
     MachineError where a back end failed on any of them.

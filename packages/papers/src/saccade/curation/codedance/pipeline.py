@@ -95,15 +95,15 @@ class Curation:
         checker = None
         if self.roles.checker is not None:
             checker = Checker(teacher=self.roles.checker, task=task, settings=self.settings, seed=self.seed)
-        sorted_ = await self._sorted(task, checker, run_blocking)
+        sorted_ = await self._sort_by_level(task, checker, run_blocking)
         if sorted_.reason is None:
             hints: tuple[Target, ...] = ()
             if checker is not None and self.settings.locates and task.images and sorted_.level != "easy":
                 hints = await checker.boxes()
-            sorted_ = await self._solved(sorted_, task, hints, checker, run_blocking)
+            sorted_ = await self._with_solution(sorted_, task, hints, checker, run_blocking)
         return replace(sorted_, verdicts=tuple(checker.verdicts) if checker else ())
 
-    async def _sorted(self, task: Task, checker: Checker | None, run_blocking: RunBlocking) -> QuestionOutcome:
+    async def _sort_by_level(self, task: Task, checker: Checker | None, run_blocking: RunBlocking) -> QuestionOutcome:
         """The question's level, and why it is left out if it is."""
         outcome = QuestionOutcome(task_id=task.id, level="unsorted")
         if checker is not None and self.settings.checks_images and task.images:
@@ -123,7 +123,7 @@ class Curation:
         reason = "unsolved" if level == "unsolved" else None
         return replace(outcome, level=level, weak=weak, strong=strong, reason=reason)
 
-    async def _solved(
+    async def _with_solution(
         self,
         outcome: QuestionOutcome,
         task: Task,

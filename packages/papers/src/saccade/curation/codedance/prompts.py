@@ -126,7 +126,7 @@ def playing_advice(kind: Kind | None, hints: Sequence[Target]) -> str:
 
 def agreement(task: Task, turns: Sequence[Turn]) -> tuple[Message, ...]:
     """Prompt: is the solution right? One word, ``AGREES`` or ``DISAGREES``."""
-    steps = "\n\n".join(_told(turn) for turn in turns)
+    steps = "\n\n".join(_turn_text(turn) for turn in turns)
     shown = tuple(image for turn in turns if turn.observation is not None for image in turn.observation.images)
     return (
         Message(
@@ -154,7 +154,7 @@ def question_of(task: Task) -> str:
     return "\n".join([task.question, *options])
 
 
-def _told(turn: Turn) -> str:
+def _turn_text(turn: Turn) -> str:
     match turn.action:
         case ToolCall():
             did = f"Code:\n{turn.action.arguments.get('code', '')}"

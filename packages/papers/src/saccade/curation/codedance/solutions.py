@@ -66,7 +66,7 @@ class Solver:
                 return await self._rewrite(task, self.chains.get(task.id) if attempt == 0 else None, seed=seed)
             case "direct":
                 answer = ExpertTurn(thought="", action=Answer(text=task.answer))
-                return await self._held(Example(task=task, turns=(answer,)), way="direct")
+                return await self._check_by_replay(Example(task=task, turns=(answer,)), way="direct")
 
     def _kind(self, task: Task, attempt: int) -> Kind:
         kinds = self.settings.kinds
@@ -90,7 +90,7 @@ class Solver:
         flaw = _flaw(task, turns, way="play")
         if flaw is not None:
             return flaw
-        return await self._held(as_example(task, turns), way="play", played=turns, asked_kind=kind)
+        return await self._check_by_replay(as_example(task, turns), way="play", played=turns, asked_kind=kind)
 
     async def _rewrite(self, task: Task, given: str | None, *, seed: int) -> Solved | Rejected:
         temperature = self.settings.teacher_temperature
@@ -110,7 +110,7 @@ class Solver:
         rewritten = read_rewritten(text)
         if isinstance(rewritten, str):
             return Rejected(way="rewrite", reason="unreadable_rewriting", detail=rewritten)
-        held = await self._held(rewritten.as_example(task), way="rewrite")
+        held = await self._check_by_replay(rewritten.as_example(task), way="rewrite")
         if isinstance(held, Rejected):
             return held
         outputs = [turn.result.text for turn in held.turns if turn.result is not None]
@@ -124,7 +124,7 @@ class Solver:
             return Rejected(way="rewrite", reason="contradiction", detail=f"goes on with {wrong}, never printed")
         return held
 
-    async def _held(
+    async def _check_by_replay(
         self, example: Example, *, way: Way, played: Sequence[Turn] = (), asked_kind: Kind | None = None
     ) -> Solved | Rejected:
         """The example run anew from its expert turns alone, as the imitation will.

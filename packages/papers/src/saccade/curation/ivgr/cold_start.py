@@ -72,12 +72,12 @@ def _inside(thought: str, image: ImageRef, key: str) -> str:
     pieces, start = [], 0
     for mention in found.mentions:
         opened = thought.index(_OPENED, start)
-        pieces += [thought[start:opened], _written(mention, image, key)]
+        pieces += [thought[start:opened], _box_text(mention, image, key)]
         start = thought.index(_CLOSED, opened) + len(_CLOSED)
     return "".join([*pieces, thought[start:]])
 
 
-def _written(mention: BoxMention, image: ImageRef, key: str) -> str:
+def _box_text(mention: BoxMention, image: ImageRef, key: str) -> str:
     """The box as it stands there, unless the edge cuts it off."""
     assert mention.box is not None
     clipped = inside(mention.box, image, key)
@@ -148,11 +148,11 @@ def _example(read: TaskRow) -> ColdStartExample:
     if not read.task.images:
         raise RowError("images", "there is no image, and the cold start reasons about one")
     if read.row.get("turns") is not None:
-        return _curated(read.row, read.task)
-    return _conversed(read.row, read.task)
+        return _curated_example(read.row, read.task)
+    return _conversation_example(read.row, read.task)
 
 
-def _curated(row: Row, task: Task) -> ColdStartExample:
+def _curated_example(row: Row, task: Task) -> ColdStartExample:
     check_images(row, task)
     turns = read_turns(row["turns"], task)
     if len(turns) != 1:
@@ -164,7 +164,7 @@ def _curated(row: Row, task: Task) -> ColdStartExample:
     return one
 
 
-def _conversed(row: Row, task: Task) -> ColdStartExample:
+def _conversation_example(row: Row, task: Task) -> ColdStartExample:
     key, turns = conversation(row)
     if [role for role, _ in turns] != ["user", "assistant"]:
         raise RowError(key, f"must be one question and one answer, not {len(turns)} messages")
@@ -172,10 +172,10 @@ def _conversed(row: Row, task: Task) -> ColdStartExample:
     assert isinstance(turn.action, Answer)
     if not answer_is_right(task, turn.action.text):
         raise RowError(key, f"answers {turn.action.text[:80]!r}, and the right answer is {task.answer[:80]!r}")
-    return ColdStartExample(example=Example(task=_identified(task, row, turn), turns=(turn,)))
+    return ColdStartExample(example=Example(task=_with_identity(task, row, turn), turns=(turn,)))
 
 
-def _identified(task: Task, row: Row, turn: ExpertTurn) -> Task:
+def _with_identity(task: Task, row: Row, turn: ExpertTurn) -> Task:
     said = json.dumps([task.question, [image.hash for image in task.images], turn.thought, task.answer])
     digest = hashlib.sha256(said.encode()).hexdigest()[:16]
     own = optional_text(row, "id", "question_id")

@@ -21,7 +21,7 @@ from saccade.curation.ivgr.plain_words import (
     plain_reply,
 )
 from saccade.curation.journal import Journal, work_off
-from saccade.curation.reports import RephrasingReport, counted
+from saccade.curation.reports import RephrasingReport, counts_by_name
 from saccade.curation.rows import IMAGES
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -90,7 +90,7 @@ class Rephrasing:
     settings: RephrasingSettings = field(default_factory=RephrasingSettings)
     seed: int = 0
 
-    def chosen(self, examples: Sequence[ColdStartExample]) -> Sequence[ColdStartExample]:
+    def chosen_examples(self, examples: Sequence[ColdStartExample]) -> Sequence[ColdStartExample]:
         """The grounded trajectories to rephrase, in their order; UserError when there is none to choose from."""
         grounded = [one for one in examples if one.stream == "grounded"]
         if not grounded:
@@ -110,10 +110,10 @@ class Rephrasing:
     ) -> RephrasingReport:
         """Works off what has no outcome yet, then writes the examples and the report. Raises as ``work_off`` does."""
         self.settings.check()
-        chosen = {one.example.task.id: one for one in self.chosen(examples)}
-        await work_off(chosen, self._told, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
-        kept = self._kept(examples, journal.outcomes)
-        rows = [cold_start_row(one, self._exported(one, journal)) for one in kept]
+        chosen = {one.example.task.id: one for one in self.chosen_examples(examples)}
+        await work_off(chosen, self._rephrase, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
+        kept = self._kept_examples(examples, journal.outcomes)
+        rows = [cold_start_row(one, self._export_images(one, journal)) for one in kept]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         outcomes = [journal.outcomes[key] for key in chosen if key in journal.outcomes]
         report = RephrasingReport(
@@ -121,15 +121,15 @@ class Rephrasing:
             chosen=len(chosen),
             told=sum(outcome.thought is not None for outcome in outcomes),
             failed=len(chosen) - len(outcomes),
-            streams=counted(one.stream for one in kept),
-            given_up=counted(outcome.tries[-1].reason for outcome in outcomes if outcome.thought is None),
-            tries=counted(one.reason for outcome in outcomes for one in outcome.tries),
+            streams=counts_by_name(one.stream for one in kept),
+            given_up=counts_by_name(outcome.tries[-1].reason for outcome in outcomes if outcome.thought is None),
+            tries=counts_by_name(one.reason for outcome in outcomes for one in outcome.tries),
             asked=counts(),
         )
         journal.write_report(report)
         return report
 
-    async def _told(self, one: ColdStartExample) -> Rephrased:
+    async def _rephrase(self, one: ColdStartExample) -> Rephrased:
         task = one.example.task
         tries: list[FailedTry] = []
         for attempt in range(self.settings.attempts):
@@ -166,7 +166,7 @@ class Rephrasing:
             return FailedTry(reason="ill_formed", detail=error.why[:DETAIL_CHARS])
         return text
 
-    def _kept(
+    def _kept_examples(
         self, examples: Sequence[ColdStartExample], outcomes: Mapping[str, Rephrased]
     ) -> Sequence[ColdStartExample]:
         """The examples of the file, in the order of the trajectories."""
@@ -179,7 +179,7 @@ class Rephrasing:
                 kept.append(one)
         return kept
 
-    def _exported(self, one: ColdStartExample, journal: Journal[Rephrased]) -> list[str]:
+    def _export_images(self, one: ColdStartExample, journal: Journal[Rephrased]) -> list[str]:
         images = [self.media.export_source(image, journal.directory / IMAGES) for image in one.example.task.images]
         return [f"{IMAGES}/{path.name}" for path in images]
 

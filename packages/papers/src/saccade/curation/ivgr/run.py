@@ -61,7 +61,7 @@ def rewrite_trajectories(request: IvgrRequest) -> RephrasingReport:
         with Teachers.of(request, settings.server, media) as teachers:
             teacher = teachers.teacher("teacher")
             rephrasing = Rephrasing(teacher=teacher, media=media, settings=settings, seed=request.seed)
-            total = len(rephrasing.chosen(examples))
+            total = len(rephrasing.chosen_examples(examples))
             tell = telling(journal, total, lambda outcome: outcome.thought is not None)
             return await rephrasing.run(examples, journal, counts=teachers.counts, on_outcome=tell)
 

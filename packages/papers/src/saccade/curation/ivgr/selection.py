@@ -81,7 +81,7 @@ class QuestionSelection:
         self.settings.check()
         await work_off(
             {task.id: task for task in tasks},
-            self._measured,
+            self._measure,
             journal,
             at_once=self.settings.questions_at_once,
             on_outcome=on_outcome,
@@ -107,7 +107,7 @@ class QuestionSelection:
         journal.write_report(report)
         return report
 
-    async def _measured(self, task: Task) -> Measured:
+    async def _measure(self, task: Task) -> Measured:
         if isinstance(self.solver, Mapping):
             return Measured(task_id=task.id, pass_rate=self.solver[task.id])
         protocol, samples = textual_protocol(), self.settings.samples

@@ -85,7 +85,7 @@ def read_reply(text: str, pool: LinguisticToolbox) -> ReadReply:
         if definition is None:
             rest.append(line)
             continue
-        tool = _defined(definition.group(1))
+        tool = _tool_from(definition.group(1))
         if isinstance(tool, RefusedTool):
             refused.append(tool)
         elif tool.name not in known:
@@ -123,7 +123,7 @@ def tool_name(text: str) -> str:
     return _BETWEEN_WORDS.sub("_", text.strip(" \t\r\n*`\"'“”‘’")).casefold()
 
 
-def _defined(definition: str) -> LinguisticTool | RefusedTool:
+def _tool_from(definition: str) -> LinguisticTool | RefusedTool:
     parts = [_line(part) for part in definition.split("||", 2)]
     name = tool_name(parts[0])
     if len(parts) < 3 or not parts[2]:

@@ -74,7 +74,7 @@ async def curate_tools(
     unheard: list[ToolSet] = []
     for trajectory in trajectories:
         known = None if journal is None else journal.outcomes.get(trajectory.id)
-        found = await _found(trajectory, pool, curator, settings, seed) if known is None else known
+        found = await _find_tools(trajectory, pool, curator, settings, seed) if known is None else known
         if known is None and found.status == "no_reply":
             # Kept when the curator has answered again: a server that is gone must not use up the trajectories.
             unheard.append(found)
@@ -114,7 +114,7 @@ def tool_journal(
     return Journal(folder, started_with, kept_as(ToolSet), resume=resume)
 
 
-async def _found(
+async def _find_tools(
     trajectory: ReasonedTrajectory, pool: LinguisticToolbox, curator: Curator, settings: ToolCuration, seed: int
 ) -> ToolSet:
     """The set of one trajectory, after as many attempts as it needs."""

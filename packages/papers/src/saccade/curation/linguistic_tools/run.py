@@ -67,7 +67,7 @@ def curate_run_tools(request: ToolCurationRequest) -> CuratedTools:
         curator=str(curator),
         **deciding,
     ) as journal:
-        curated = run_to_end(_curated(request, curator, settings, trajectories, journal))
+        curated = run_to_end(_curate(request, curator, settings, trajectories, journal))
     if not curated.toolbox.tools:
         raise UserError(
             f"{curator.where} named no usable tool in {len(trajectories)} right trajectories. "
@@ -77,7 +77,7 @@ def curate_run_tools(request: ToolCurationRequest) -> CuratedTools:
     return curated
 
 
-async def _curated(
+async def _curate(
     request: ToolCurationRequest,
     curator: NamedModel,
     settings: ServedToolCuration,

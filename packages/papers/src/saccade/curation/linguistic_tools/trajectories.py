@@ -65,7 +65,7 @@ def newest_right(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
 
 def reasoning_of(trajectory: Trajectory) -> str:
     """The words in which it reasons; empty where there are none."""
-    said = [part for turn in trajectory.turns for part in _said(turn) if part]
+    said = [part for turn in trajectory.turns for part in _turn_parts(turn) if part]
     return "\n".join(said)[:MAX_REASONING_CHARS]
 
 
@@ -98,7 +98,7 @@ def recorded_attempts(run: Path, stage: str | None = None) -> Iterator[Attempt]:
     return (attempt for _, path in chosen for attempt in read_records(path))
 
 
-def _said(turn: Turn) -> Sequence[str]:
+def _turn_parts(turn: Turn) -> Sequence[str]:
     think, description = described_parts(turn.thought)
     called = [f"(calls the tool {turn.action.name})"] if isinstance(turn.action, ToolCall) else []
     return [description or think, *called]

@@ -48,7 +48,7 @@ class SeenTurn:
 
 
 def at_length(task: Task, seen: Sequence[SeenTurn]) -> tuple[Message, ...]:
-    """Prompt for the thoughts at length; ``densified`` reads the reply."""
+    """Prompt for the thoughts at length; ``densified_turns`` reads the reply."""
     told = "\n".join(
         f"<turn>{write(one.turn)}</turn>" + (f"\n(the tool then said: {one.shown})" if one.shown else "")
         for one in seen
@@ -69,7 +69,7 @@ def at_length(task: Task, seen: Sequence[SeenTurn]) -> tuple[Message, ...]:
     return (Message(role="user", parts=(*task.images, words)),)
 
 
-def densified(task: Task, seen: Sequence[SeenTurn], reply: str) -> tuple[ExpertTurn, ...] | Refused:
+def densified_turns(task: Task, seen: Sequence[SeenTurn], reply: str) -> tuple[ExpertTurn, ...] | Refused:
     """The turns with the reply's thoughts, or why they are not taken."""
     if len(reply) > MAX_REPLY_CHARS:
         return Refused(reason="unreadable", detail=f"it is longer than {MAX_REPLY_CHARS} characters")

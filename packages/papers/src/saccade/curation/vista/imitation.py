@@ -16,9 +16,9 @@ from saccade.codec.bounds import NotNegative, Positive, check_bounds
 from saccade.curation.examples import EXAMPLES, read_tool_turns, tool_example_row, tool_turn_rows
 from saccade.curation.journal import Journal, work_off
 from saccade.curation.playing import as_example, demonstration_fault, final_answer, replay
-from saccade.curation.reports import ImitationReport, counted
+from saccade.curation.reports import ImitationReport, counts_by_name
 from saccade.curation.rows import IMAGES
-from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at_length, densified
+from saccade.curation.vista.densifying import DenseReason, Refused, SeenTurn, at_length, densified_turns
 from saccade.envs.environment import ExpertEnvironment
 from saccade.media.store import MediaStore
 from saccade.rewards.answers.metrics_by_set import answer_is_right
@@ -35,7 +35,7 @@ wrong; no tool was called."""
 Reason = Literal[PlayReason, DenseReason]
 
 Player = Callable[[Task, ExpertEnvironment, int], Awaitable[tuple[Turn, ...]]]
-"""Plays a task in an environment, with a seed; ``taught`` and ``shown`` make players."""
+"""Plays a task in an environment, with a seed; ``teacher_player`` and ``expert_player`` make players."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +61,7 @@ class VistaImitationSettings:
         check_bounds(self)
 
 
-def taught(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
+def teacher_player(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
     """The player that asks a teacher turn by turn: a server, an engine in this process, a script."""
 
     async def played(task: Task, env: ExpertEnvironment, seed: int) -> tuple[Turn, ...]:
@@ -78,7 +78,7 @@ def taught(teacher: ChatModel, settings: VistaImitationSettings) -> Player:
     return played
 
 
-def shown(expert: Callable[[Task], Example]) -> Player:
+def expert_player(expert: Callable[[Task], Example]) -> Player:
     """The player that knows the turns of a task without a model."""
 
     async def played(task: Task, env: ExpertEnvironment, seed: int) -> tuple[Turn, ...]:
@@ -147,7 +147,7 @@ class Imitation:
         """Works off what has no outcome yet, then writes the examples and the report. Raises as ``work_off`` does."""
         self.settings.check()
         by_id = {task.id: task for task in tasks}
-        await work_off(by_id, self._solved, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
+        await work_off(by_id, self._imitate, journal, at_once=self.settings.questions_at_once, on_outcome=on_outcome)
         outcomes = [journal.outcomes[key] for key in by_id if key in journal.outcomes]
         rows = [self._row(by_id[one.task_id], one, journal) for one in outcomes if one.turns]
         journal.write(EXAMPLES, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -157,16 +157,16 @@ class Imitation:
             kept=len(rows),
             dense=sum(one.is_dense for one in outcomes),
             failed=len(by_id) - len(outcomes),
-            families=counted(by_id[one.task_id].family for one in outcomes if one.turns),
-            tools=counted(action.name for action in actions if isinstance(action, ToolCall)),
-            given_up=counted(one.tries[-1].reason for one in outcomes if not one.turns),
-            tries=counted(tried.reason for one in outcomes for tried in one.tries),
+            families=counts_by_name(by_id[one.task_id].family for one in outcomes if one.turns),
+            tools=counts_by_name(action.name for action in actions if isinstance(action, ToolCall)),
+            given_up=counts_by_name(one.tries[-1].reason for one in outcomes if not one.turns),
+            tries=counts_by_name(tried.reason for one in outcomes for tried in one.tries),
             asked=counts(),
         )
         journal.write_report(report)
         return report
 
-    async def _solved(self, task: Task) -> Imitable:
+    async def _imitate(self, task: Task) -> Imitable:
         tries: list[Tried] = []
         for attempt in range(self.settings.attempts):
             env = self.make_env(seed_for(self.seed, "imitation", task.id, attempt))
@@ -210,7 +210,7 @@ class Imitation:
                 samples=1,
                 seed=seed_for(self.seed, "densifier", task.id, attempt),
             )
-            read = densified(task, seen, reply)
+            read = densified_turns(task, seen, reply)
             if not isinstance(read, Refused):
                 return replace(kept, turns=read, is_dense=True, tries=tuple(tries))
             tries.append(Tried(reason=read.reason, detail=read.detail[:DETAIL_CHARS]))

@@ -11,7 +11,14 @@ from saccade.curation.journal import PICTURES, Journal, deciding, digest, remove
 from saccade.curation.reports import ImitationReport
 from saccade.curation.requests import QuestionsRequest
 from saccade.curation.teachers import Teachers
-from saccade.curation.vista.imitation import Imitation, Player, VistaImitationSettings, imitable_from, shown, taught
+from saccade.curation.vista.imitation import (
+    Imitation,
+    Player,
+    VistaImitationSettings,
+    expert_player,
+    imitable_from,
+    teacher_player,
+)
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -103,9 +110,9 @@ def curate_vista(request: VistaRequest) -> ImitationReport:
 
         async def run() -> ImitationReport:
             with Teachers.of(request, settings.server, media) as teachers:
-                player: Player = shown(expert)
+                player: Player = expert_player(expert)
                 if teacher.where != EXPERT:
-                    player = taught(teachers.teacher("teacher"), settings)
+                    player = teacher_player(teachers.teacher("teacher"), settings)
                 imitation = Imitation(
                     player=player,
                     make_env=make_env,

@@ -27,7 +27,7 @@ Asked = TypeVar("Asked")
 Verdict = TypeVar("Verdict")
 
 
-async def answered(
+async def answers_with_blame(
     ask: Callable[[Sequence[Asked]], Awaitable[Sequence[Verdict | MachineError]]],
     requests: Sequence[Asked],
     control: Callable[[Asked], Asked],

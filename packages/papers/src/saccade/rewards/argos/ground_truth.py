@@ -91,7 +91,7 @@ def agreement_with_truth(
     another such thing that has none. Videos are measured by their points alone. UserError for tasks where nothing is
     known, and as the verifier raises.
     """
-    things = {task.id: _known(task) for task in tasks}
+    things = {task.id: _known_things(task) for task in tasks}
     if bare := [task.id for task in tasks if not things[task.id]]:
         raise UserError(
             f"{len(bare)} of {len(tasks)} tasks, {bare[0]} first, have no boxes of their things; give each its boxes"
@@ -99,21 +99,27 @@ def agreement_with_truth(
     if not tasks or responses < 2:
         raise UserError(f"{len(tasks)} tasks with {responses} responses are too few; give a task and 2 responses")
     asked = [
-        (task, [_written(task, things[task.id], share / (responses - 1), share, seed) for share in range(responses)])
+        (
+            task,
+            [
+                _written_response(task, things[task.id], share / (responses - 1), share, seed)
+                for share in range(responses)
+            ],
+        )
         for task in tasks
     ]
     exact = Verifier(regions=ExactRegions(), forms=verifier.forms)
-    found, true = run_to_end(_measured(verifier, asked)), run_to_end(_measured(exact, asked))
-    return _compared(len(tasks), found, true)
+    found, true = run_to_end(_measure_points(verifier, asked)), run_to_end(_measure_points(exact, asked))
+    return _agreement(len(tasks), found, true)
 
 
-def _known(task: Task) -> list[_Thing]:
+def _known_things(task: Task) -> list[_Thing]:
     if task.objects:
         return [_Thing(one.name, one.box, one.box.center, one.image_index) for one in task.objects]
     return [_Thing(one.label, one.box, one.point, one.image_index) for one in task.targets]
 
 
-def _written(task: Task, things: Sequence[_Thing], right: float, number: int, seed: int) -> Trajectory:
+def _written_response(task: Task, things: Sequence[_Thing], right: float, number: int, seed: int) -> Trajectory:
     """A response that points at each known thing once; the share ``right`` of its points is on them."""
     chance = generator_for(seed, "agreement", task.id, number)
     are_right = chance.permutation(len(things)) < round(right * len(things))
@@ -136,7 +142,9 @@ def _wrong(one: _Thing, task: Task, chance: Generator) -> tuple[str, Point]:
     return (FAR, one.point) if beside is None else (one.name, beside)
 
 
-async def _measured(verifier: Verifier, asked: Sequence[tuple[Task, Sequence[Trajectory]]]) -> list[MeasuredPoints]:
+async def _measure_points(
+    verifier: Verifier, asked: Sequence[tuple[Task, Sequence[Trajectory]]]
+) -> list[MeasuredPoints]:
     selections = [Selection(by_rules(task).grounding) for task, _ in asked]
     found = await asyncio.gather(
         *(verifier.groundings(task, members, how) for (task, members), how in zip(asked, selections))
@@ -144,7 +152,7 @@ async def _measured(verifier: Verifier, asked: Sequence[tuple[Task, Sequence[Tra
     return [one for of_task in found for one in of_task]
 
 
-def _compared(tasks: int, found: Sequence[MeasuredPoints], true: Sequence[MeasuredPoints]) -> TruthAgreement:
+def _agreement(tasks: int, found: Sequence[MeasuredPoints], true: Sequence[MeasuredPoints]) -> TruthAgreement:
     pairs = [
         (a, b, one.silent.get(place))
         for one, other in zip(found, true)

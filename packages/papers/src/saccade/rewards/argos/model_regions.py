@@ -82,10 +82,10 @@ class ModelRegions:
         asked = {request.key: request for request in requests}
         found: dict[tuple[str, str, str], Masks | MachineError] = {}
         for chunk in _chunks([*asked.values()], self.batch_size):
-            found |= dict(zip((one.key for one in chunk), self._found(chunk)))
+            found |= dict(zip((one.key for one in chunk), self._find_regions(chunk)))
         return [found[request.key] for request in requests]
 
-    def _found(self, requests: Sequence[RegionRequest]) -> list[Masks | MachineError]:
+    def _find_regions(self, requests: Sequence[RegionRequest]) -> list[Masks | MachineError]:
         prompts = self._prompts(requests)
         wanted = [
             (place, prompt)
@@ -95,7 +95,7 @@ class ModelRegions:
         ]
         masks: list[Masks | MachineError] = [one if isinstance(one, MachineError) else () for one in prompts]
         for some in _chunks(wanted, self.batch_size):
-            cut = attempted(self.segmenter.segment_batch, [prompt for _, prompt in some], "segmenter")
+            cut = attempt_all(self.segmenter.segment_batch, [prompt for _, prompt in some], "segmenter")
             for (place, _), one in zip(some, cut):
                 before = masks[place]
                 if isinstance(before, MachineError):
@@ -117,13 +117,13 @@ class ModelRegions:
                 prompts[place] = MachineError(f"the picture of {request.label!r} cannot be read: {error}")
                 continue
             (pointed if request.finder == "pointer" else detected).append((place, image, label))
-        for place, one in self._detected(detected):
+        for place, one in self._detection_prompts(detected):
             prompts[place] = one
-        for place, one in self._pointed(pointed):
+        for place, one in self._pointing_prompts(pointed):
             prompts[place] = one
         return prompts
 
-    def _detected(
+    def _detection_prompts(
         self, asked: Sequence[tuple[int, Image.Image, str]]
     ) -> Iterator[tuple[int, list[SegmentationRequest] | MachineError]]:
         if not asked:
@@ -139,7 +139,7 @@ class ModelRegions:
             )
             for _, image, label in asked
         ]
-        found = attempted(detector.detect_batch, requests, "detector")
+        found = attempt_all(detector.detect_batch, requests, "detector")
         for (place, image, _), things in zip(asked, found):
             if isinstance(things, MachineError):
                 yield place, things
@@ -148,7 +148,7 @@ class ModelRegions:
             boxes = [box for one in best if (box := box_inside(one.box, image.size)) is not None]
             yield place, [SegmentationRequest(image=image, box=box) for box in boxes[: self.finding.max_things]]
 
-    def _pointed(
+    def _pointing_prompts(
         self, asked: Sequence[tuple[int, Image.Image, str]]
     ) -> Iterator[tuple[int, list[SegmentationRequest] | MachineError]]:
         if not asked:
@@ -156,7 +156,7 @@ class ModelRegions:
         if (pointer := self.pointer) is None:
             raise UserError("some tasks need a pointing model, but there is none; give pointer=")
         requests = [PointingRequest(image=image, label=label) for _, image, label in asked]
-        found = attempted(pointer.point_batch, requests, "pointing model")
+        found = attempt_all(pointer.point_batch, requests, "pointing model")
         for (place, image, _), points in zip(asked, found):
             if isinstance(points, MachineError):
                 yield place, points
@@ -180,7 +180,7 @@ def box_inside(box: Box, size: tuple[int, int]) -> Box | None:
     return inside if inside.is_ordered and min(inside.width, inside.height) >= 1 else None
 
 
-def attempted(
+def attempt_all(
     find: Callable[[Sequence[Request]], Sequence[Found | MachineError]], requests: Sequence[Request], what: str
 ) -> Sequence[Found | MachineError]:
     """What ``find`` gives; where it fails, or gives another number of answers, a MachineError for each request."""

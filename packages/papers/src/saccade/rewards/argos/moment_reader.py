@@ -58,12 +58,12 @@ def read_moments(reply: str) -> FoundMoments | None:
         return None
     return FoundMoments(
         frames=tuple(
-            FrameMention(description=_said(one), frame=_whole(one, "frame"), time_s=_number(one, "time"))
+            FrameMention(description=_description_of(one), frame=_whole(one, "frame"), time_s=_number(one, "time"))
             for one in frames
         ),
         segments=tuple(
             SegmentMention(
-                description=_said(one),
+                description=_description_of(one),
                 start_frame=_whole(one, "start_frame"),
                 end_frame=_whole(one, "end_frame"),
                 start_time=_number(one, "start_time"),
@@ -81,7 +81,7 @@ def _rows(value: Json) -> Sequence[Mapping[str, Json]] | None:
     return [one for one in rows if isinstance(one, dict)][:MAX_MOMENTS]
 
 
-def _said(row: Mapping[str, Json]) -> str:
+def _description_of(row: Mapping[str, Json]) -> str:
     said = row.get("description")
     return " ".join(said.split())[:MAX_DESCRIPTION_CHARS] if isinstance(said, str) else ""
 

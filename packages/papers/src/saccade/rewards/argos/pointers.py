@@ -67,9 +67,9 @@ class VisionPointer:
     def point_batch(self, requests: Sequence[PointingRequest]) -> list[Sequence[Point] | MachineError]:
         """The points of each request, asked for ``at_once`` at a time."""
         with ThreadPoolExecutor(self.at_once) as pool:
-            return list(pool.map(self._pointed, requests))
+            return list(pool.map(self._points_for, requests))
 
-    def _pointed(self, request: PointingRequest) -> Sequence[Point] | MachineError:
+    def _points_for(self, request: PointingRequest) -> Sequence[Point] | MachineError:
         size = request.image.size
         # A label is a policy's words: braces in it are no fields of the prompt.
         values = {"{label}": request.label, "{width}": str(size[0]), "{height}": str(size[1])}

@@ -34,7 +34,7 @@ class RegionCounts:
     def as_counts(self) -> dict[str, int]:
         return {"region_requests": self.asked, "regions_sought": self.found, "regions_failed": self.failed}
 
-    def taken(self) -> dict[str, float]:
+    def take(self) -> dict[str, float]:
         """The counts since this was last called, and the share of requests that were known already."""
         before, self._read = self._read, self.as_counts()
         new = {name: float(count - before.get(name, 0)) for name, count in self._read.items()}
@@ -74,7 +74,7 @@ class CachedRegions:
             for key, request in zip(keys, requests):
                 if key in found or key in missing:
                     continue
-                if (known := self._known(key, request)) is None:
+                if (known := self._cached_masks(key, request)) is None:
                     missing[key] = request
                 else:
                     found[key] = known
@@ -92,7 +92,7 @@ class CachedRegions:
         said = json.dumps([FORMAT, self.identity, *request.key])
         return hashlib.sha256(said.encode("ascii")).hexdigest()
 
-    def _known(self, key: str, request: RegionRequest) -> Masks | None:
+    def _cached_masks(self, key: str, request: RegionRequest) -> Masks | None:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]

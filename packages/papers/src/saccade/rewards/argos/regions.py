@@ -64,10 +64,10 @@ class ExactRegions:
     identity: str = "exact"
 
     def find(self, requests: Sequence[RegionRequest], /) -> Sequence[Masks | MachineError]:
-        return [_known(request) for request in requests]
+        return [_exact_masks(request) for request in requests]
 
 
-def _known(request: RegionRequest) -> Masks | MachineError:
+def _exact_masks(request: RegionRequest) -> Masks | MachineError:
     task, index = request.task, request.image_index
     if not task.objects and not task.targets:
         return MachineError(f"task {task.id} has no boxes, which exact regions need; give it boxes")
@@ -94,11 +94,11 @@ class NoisyRegions:
         return f"{self.inner.identity}, {self.share} wrong by seed {self.seed}"
 
     def find(self, requests: Sequence[RegionRequest], /) -> Sequence[Masks | MachineError]:
-        asked = [self._swapped(request) for request in requests]
+        asked = [self._swapped_request(request) for request in requests]
         found = iter(self.inner.find([one for one in asked if one is not None]))
         return [() if one is None else next(found) for one in asked]
 
-    def _swapped(self, request: RegionRequest) -> RegionRequest | None:
+    def _swapped_request(self, request: RegionRequest) -> RegionRequest | None:
         chance = np.random.default_rng(seed_for(self.seed, "regions", *request.key))
         if chance.random() >= self.share:
             return request

@@ -155,12 +155,12 @@ class ArgosReward:
         """What a right answer is paid for beside its accuracy; None for a part that a machine failed on."""
         parts: dict[str, float | None] = {}
         if grounding is not None and grounding.is_part:
-            parts["grounding"] = self._grounded(grounding)
+            parts["grounding"] = self._grounding_value(grounding)
         if self.reasoning_weight and "teacher" in selection.scorers:
             parts["reasoning"] = reasoning
         return parts
 
-    def _grounded(self, found: MeasuredPoints) -> float | None:
+    def _grounding_value(self, found: MeasuredPoints) -> float | None:
         if found.value is None or found.recall is None or not self.recall_weight:
             return found.value
         return (1 - self.recall_weight) * found.value + self.recall_weight * found.recall

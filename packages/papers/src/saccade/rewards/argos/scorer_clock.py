@@ -34,7 +34,7 @@ class ScorerClock:
         with self._lock:
             self._spent[name] = self._spent.get(name, 0.0) + seconds
 
-    def taken(self) -> dict[str, float]:
+    def take_seconds(self) -> dict[str, float]:
         """The seconds by ``<name>_s``; they begin anew."""
         with self._lock:
             spent, self._spent = self._spent, {}

@@ -13,7 +13,7 @@ from saccade.protocols.points import MAX_POINTS, count_points, without_points
 from saccade.rewards.argos.blame import (
     IMPOSSIBLE,
     NOWHERE,
-    answered,
+    answers_with_blame,
     control_of_answer,
     control_of_region,
     telling_failures,
@@ -117,8 +117,8 @@ class Verifier:
 
     def meters(self) -> Mapping[str, float]:
         """Seconds in each back end since the last call, for ``Plan.meters``; with what remembered regions count."""
-        counted = self.regions.counts.taken() if isinstance(self.regions, CachedRegions) else {}
-        return {**self._clock.taken(), **counted}
+        counted = self.regions.counts.take() if isinstance(self.regions, CachedRegions) else {}
+        return {**self._clock.take_seconds(), **counted}
 
     async def groundings(self, task: Task, members: Sequence[Trajectory], selection: Selection) -> list[MeasuredPoints]:
         """The grounding score of each response; UserError where the back end of the selection is missing."""
@@ -136,7 +136,9 @@ class Verifier:
             for place, one in zip(chain.from_iterable(places), chain.from_iterable(said))
             if place is not None and one.point is not None and (label := plain_label(one.label))
         }
-        found = dict(zip(asked, await answered(self._find, [*asked.values()], control_of_region, nothing=NOWHERE)))
+        found = dict(
+            zip(asked, await answers_with_blame(self._find, [*asked.values()], control_of_region, nothing=NOWHERE))
+        )
         pictures = {
             place: known_picture(
                 task.images[place], {label: masks for (at, label), masks in found.items() if at == place}
@@ -145,11 +147,11 @@ class Verifier:
         }
         moments = await asyncio.gather(*(self._moments(task, one) for one in members)) if is_video else []
         return [
-            self._measured(task, one, (mentions, of), pictures, moments[index] if is_video else None)
+            self._measure(task, one, (mentions, of), pictures, moments[index] if is_video else None)
             for index, (one, mentions, of) in enumerate(zip(members, said, places))
         ]
 
-    def _measured(
+    def _measure(
         self,
         task: Task,
         member: Trajectory,
@@ -193,10 +195,10 @@ class Verifier:
         different = list(dict.fromkeys(said))
         if self.forms.distinct:
             different = [one for one in different if says_where(one, len(task.frame_times_s))]
-        found = await asyncio.gather(*(self._judged(task, *one) for one in different))
+        found = await asyncio.gather(*(self._judge_segment(task, *one) for one in different))
         return by_words(different, found) if self.forms.distinct else list(found)
 
-    async def _judged(self, task: Task, first: int | None, last: int | None, description: str) -> float | None:
+    async def _judge_segment(self, task: Task, first: int | None, last: int | None, description: str) -> float | None:
         if first is None or last is None:
             return 0.0
         if self.video is None:
@@ -214,9 +216,9 @@ class Verifier:
         """
         if self._score is None:
             raise UserError("reasoning is weighted, but the verifier has no teacher; give it one, or weight it 0")
-        asked = [self._asked(task, one) for one in members]
+        asked = [self._answer_requests(task, one) for one in members]
         every = [request for requests in asked for request in requests]
-        found = iter(await answered(self._score, every, control_of_answer, nothing=IMPOSSIBLE))
+        found = iter(await answers_with_blame(self._score, every, control_of_answer, nothing=IMPOSSIBLE))
         values: list[float | None] = []
         for requests in asked:
             probabilities = [self._probability(next(found)) for _ in requests]
@@ -235,7 +237,7 @@ class Verifier:
         except MachineError:
             return None
 
-    def _asked(self, task: Task, trajectory: Trajectory) -> list[AnswerRequest]:
+    def _answer_requests(self, task: Task, trajectory: Trajectory) -> list[AnswerRequest]:
         answer = trajectory.answer
         if answer is None or not answer.strip():
             return []

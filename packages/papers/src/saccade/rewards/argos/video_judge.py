@@ -57,7 +57,7 @@ class FramesJudge:
 
     async def _verdict(self, task: Task, first: int, last: int, description: str) -> float | None:
         parts: list[str | ImageRef] = []
-        for index in _shown(first, last):
+        for index in _frames_of_segment(first, last):
             parts += [f"{task.frame_times_s[index]:.2f} s:", task.images[index]]
         words = f"{_INSTRUCTIONS}\n\n{quoted(description, self.max_chars)}\n\n{_CLOSING}"
         message = Message(role="user", parts=(*parts, words))
@@ -79,7 +79,7 @@ class FramesJudge:
         return None
 
 
-def _shown(first: int, last: int) -> Sequence[int]:
+def _frames_of_segment(first: int, last: int) -> Sequence[int]:
     """Frames of a segment, its ends among them."""
     count = min(last - first + 1, MAX_FRAMES_SHOWN)
     if count == 1:

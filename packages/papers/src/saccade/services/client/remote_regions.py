@@ -59,7 +59,7 @@ class RemoteRegions:
                 )
             masks: Masks | MachineError
             try:
-                masks = self._found(request)
+                masks = self._masks_of(request)
             except NoAnswerError as error:
                 return failures.add(error)
             except (ToolError, RefusalError) as error:
@@ -73,17 +73,17 @@ class RemoteRegions:
             found = dict(zip(asked, pool.map(attempt, asked.values())))
         return [found[request.key] for request in requests]
 
-    def _found(self, request: RegionRequest) -> Masks:
+    def _masks_of(self, request: RegionRequest) -> Masks:
         label = asked_label(request.label)
         if not label:
             return ()
         if request.finder == "pointer":
-            prompts = self._pointed(request, label)
+            prompts = self._points_of(request, label)
         else:
             prompts = [{"bbox_2d": list(box.as_tuple())} for box in self._boxes(request.image, label)]
         return tuple(self._mask(request.image, prompt) for prompt in prompts[: self.finding.max_things])
 
-    def _pointed(self, request: RegionRequest, label: str) -> list[dict[str, Json]]:
+    def _points_of(self, request: RegionRequest, label: str) -> list[dict[str, Json]]:
         if self.pointer is None:
             raise UserError("some tasks need a pointing model, but there is none; give pointer=")
         image = self.media.get(request.image).convert("RGB")

@@ -127,12 +127,12 @@ def snapped(scale: Scale, pixels: Pixels, direction: Direction) -> Scale:
             for tick in scale.ticks
             if (at := _nearest(is_line, scale.px(tick.value))) is not None
         ]
-        if len(found) >= max(2, len(scale.ticks) // 2) and (better := _fitted(scale, found)) is not None:
+        if len(found) >= max(2, len(scale.ticks) // 2) and (better := _line_through_most(scale, found)) is not None:
             return better
     return scale
 
 
-def _fitted(scale: Scale, found: list[tuple[float, float]]) -> Scale | None:
+def _line_through_most(scale: Scale, found: list[tuple[float, float]]) -> Scale | None:
     """The line through most of (value or logarithm, pixel)."""
     values, px = np.array(found).T
     misses = px - (values - scale.offset) / scale.factor

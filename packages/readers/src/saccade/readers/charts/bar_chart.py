@@ -13,7 +13,7 @@ from saccade.readers.charts.chart import Axis, Chart, Colour, Series
 from saccade.readers.charts.layout import names_below, names_left, parted_into, parted_names, title_of
 from saccade.readers.charts.legend import Legend
 from saccade.readers.charts.marks import Layer
-from saccade.readers.charts.table import written
+from saccade.readers.charts.table import value_text
 from saccade.readers.text.lines import TextLine
 
 LEAST_BINS = 3
@@ -37,7 +37,7 @@ def histogram_of(layers: tuple[Layer, ...], up: Scale, right: Scale, lines: tupl
     edges = _edges(bins, right)
     if edges is None:
         return None
-    names = tuple(f"{written(low)}-{written(high)}" for low, high in edges)
+    names = tuple(f"{value_text(low)}-{value_text(high)}" for low, high in edges)
     series = Series(
         name="value",
         values=tuple(up.value(box.y1) - up.value(box.y2) for box in bins),

@@ -167,7 +167,7 @@ def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
         start = foot if tops[side] == foot else (near + tops[side]) / 2
         if segments and tops[side] != foot:
             last = segments.pop()
-            segments.append(_moved(last, scale, tops[side], start))
+            segments.append(_segment_between(last, scale, tops[side], start))
         segments.append(
             BarSegment(colour=span.piece.colour, value=scale.value(far) - scale.value(start), box=span.piece.box)
         )
@@ -178,7 +178,7 @@ def _column(group: list[_Span], scale: Scale, foot: float) -> Column | None:
     return Column(center_px=center, segments=tuple(segments))
 
 
-def _moved(segment: BarSegment, scale: Scale, from_px: float, to_px: float) -> BarSegment:
+def _segment_between(segment: BarSegment, scale: Scale, from_px: float, to_px: float) -> BarSegment:
     value = segment.value + scale.value(to_px) - scale.value(from_px)
     return BarSegment(colour=segment.colour, value=value, box=segment.box)
 

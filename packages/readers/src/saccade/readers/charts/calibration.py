@@ -132,7 +132,7 @@ def value_scale(
     lines = _without_unit(lines) if direction == "up" else lines
     numbers = with_powers([(line, number_of(line.text)) for line in lines], pixels)
     best: Scale | None = None
-    for group in _aligned(numbers, direction, least_ticks):
+    for group in _number_groups(numbers, direction, least_ticks):
         scale = _consensus(_ticks(group, pixels, direction), direction, least_ticks)
         if scale is not None and (best is None or _rank(scale, direction) > _rank(best, direction)):
             best = scale
@@ -154,7 +154,7 @@ def _rank(scale: Scale, direction: Direction) -> tuple[int, float]:
     return len(scale.ticks), scale.box.y1 if direction == "right" else -scale.box.x1
 
 
-def _aligned(
+def _number_groups(
     numbers: list[tuple[TextLine, float]], direction: Direction, least: int
 ) -> list[list[tuple[TextLine, float]]]:
     """Numbers in one column (by the right edge, the centre or the left edge) or one row."""
@@ -226,14 +226,14 @@ def _ink(box: Box, pixels: Pixels) -> Box:
 
 def _consensus(ticks: list[Tick], direction: Direction, least_ticks: int) -> Scale | None:
     """The scale that most labels agree on; a logarithmic one only where it fits more of them."""
-    even = _fitted(ticks, direction, least_ticks, is_log=False)
+    even = _scale_through(ticks, direction, least_ticks, is_log=False)
     if len(ticks) < 3 or not all(tick.value > 0 for tick in ticks):
         return even
-    log = _fitted(ticks, direction, max(3, least_ticks), is_log=True)
+    log = _scale_through(ticks, direction, max(3, least_ticks), is_log=True)
     return log if log is not None and (even is None or len(log.ticks) > len(even.ticks)) else even
 
 
-def _fitted(ticks: list[Tick], direction: Direction, least_ticks: int, *, is_log: bool) -> Scale | None:
+def _scale_through(ticks: list[Tick], direction: Direction, least_ticks: int, *, is_log: bool) -> Scale | None:
     """The line through two labels that most labels lie on, then the least squares line through those."""
     values = [math.log10(tick.value) if is_log else tick.value for tick in ticks]
     best: list[int] = []

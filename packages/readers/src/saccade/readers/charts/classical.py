@@ -36,12 +36,12 @@ from saccade.readers.charts.colours import (
 from saccade.readers.charts.doubts import (
     axes_in_doubt,
     boxes_in_doubt,
-    doubted,
     names_in_doubt,
     reading_in_doubt,
     shares_in_doubt,
     steps_in_doubt,
     strokes_in_doubt,
+    with_doubts,
 )
 from saccade.readers.charts.layout import is_word, names_below, parted_names, real_texts, title_of, with_gaps_named
 from saccade.readers.charts.legend import Legend, find_legend, without_legend
@@ -95,17 +95,19 @@ class _Drawing:
         hidden = (self.legend.box,) if self.legend.box else ()
         disc = find_disc(without(coverage, hidden))
         if disc is not None:
-            return self._named(pie_of(disc, slices_of(disc, self.pixels, self.palette), self.legend, self.lines))
+            return self._with_name_doubts(
+                pie_of(disc, slices_of(disc, self.pixels, self.palette), self.legend, self.lines)
+            )
         axes = axes_of(self.lines, self.pixels)
         if axes.up is None and axes.right is None:
             apart = exploded_slices(self.pixels, self.palette, hidden)
             if apart is not None:
-                return self._named(pie_of(*apart, self.legend, self.lines))
+                return self._with_name_doubts(pie_of(*apart, self.legend, self.lines))
         return self._plot(axes)
 
-    def _named(self, chart: Chart) -> Chart:
+    def _with_name_doubts(self, chart: Chart) -> Chart:
         doubts = names_in_doubt(chart, self.legend, self.lines)
-        return doubted(chart, doubts + (shares_in_doubt(chart, self.lines) if chart.kind == "pie" else []))
+        return with_doubts(chart, doubts + (shares_in_doubt(chart, self.lines) if chart.kind == "pie" else []))
 
     def _plot(self, axes: Axes) -> Chart:
         layers = self._layers(axes)
@@ -122,28 +124,28 @@ class _Drawing:
         if axes.up is not None and axes.right is not None:
             found = histogram_of(layers, axes.up, axes.right, self.lines)
             if found is not None:
-                return self._judged(found, layers, axes)
+                return self._with_all_doubts(found, layers, axes)
         if axes.up is not None and are_areas(layers, width):
             names = self._names(layers, axes.up)
-            return self._named(area_chart(layers, axes.up, names, self.legend, self.lines))
+            return self._with_name_doubts(area_chart(layers, axes.up, names, self.legend, self.lines))
         strokes = tuple(layer for layer in layers if is_stroke_layer(layer, width))
         bars = tuple(layer for layer in layers if layer not in strokes)
         if axes.up is not None and strokes and bars and kind_of(bars, width, has_number_axes=False) == "bar":
-            return self._mixed(bars, strokes, axes)
+            return self._bars_with_lines(bars, strokes, axes)
         kind = kind_of(layers, width, has_number_axes=axes.up is not None and axes.right is not None)
         if kind == "bar":
             chart = bar_chart(layers, up, right, lines=self.lines, labels=self.labels, legend=self.legend)
             chart = named_again(chart, without_tick_marks(self.pixels), self.lines, self.text_reader)
-            return self._judged(chart, layers, axes)
+            return self._with_all_doubts(chart, layers, axes)
         if kind == "unknown":
             raise ToolError("the marks of the chart are neither bars nor lines nor points of flat colours")
         if up is None:
             raise ToolError("no vertical axis found: there are no three numbers in a column that lie on a line")
         if kind == "scatter" and right is not None:
-            return self._judged(self._scatter(layers, up, right), layers, axes)
+            return self._with_all_doubts(self._scatter(layers, up, right), layers, axes)
         return self._lines(layers, up, axes)
 
-    def _judged(self, chart: Chart, layers: tuple[Layer, ...], axes: Axes) -> Chart:
+    def _with_all_doubts(self, chart: Chart, layers: tuple[Layer, ...], axes: Axes) -> Chart:
         """The chart with its doubts."""
         doubts = names_in_doubt(chart, self.legend, self.lines)
         edge = max(piece.box.x2 for layer in layers for piece in layer.pieces)
@@ -152,9 +154,9 @@ class _Drawing:
             doubts += strokes_in_doubt(chart, layers, self.legend)
         elif chart.kind != "line":
             doubts += boxes_in_doubt(chart, layers)
-        return doubted(chart, doubts)
+        return with_doubts(chart, doubts)
 
-    def _mixed(self, bars: tuple[Layer, ...], strokes: tuple[Layer, ...], axes: Axes) -> Chart:
+    def _bars_with_lines(self, bars: tuple[Layer, ...], strokes: tuple[Layer, ...], axes: Axes) -> Chart:
         """Bars with lines over them; on a second axis, where there is one, the lines are meant."""
         if axes.up is None:
             raise ToolError("no vertical axis found beside the bars")
@@ -169,7 +171,7 @@ class _Drawing:
         lines = self._line_series(strokes, axes.second or axes.up, places)
         whole = replace(chart, series=(*series, *lines), arrangement="single")
         doubts = ["lines are drawn over bars"]
-        return self._judged(replace(whole, doubts=tuple(doubts)), (*bars, *strokes), axes)
+        return self._with_all_doubts(replace(whole, doubts=tuple(doubts)), (*bars, *strokes), axes)
 
     def _layers(self, axes: Axes) -> tuple[Layer, ...]:
         """The layer of each colour between the axes."""
@@ -239,7 +241,7 @@ class _Drawing:
             confidence=round(up.agreement, 3),
             doubts=tuple(steps_in_doubt(centers) + reading_in_doubt(names)),
         )
-        return self._judged(chart, layers, axes)
+        return self._with_all_doubts(chart, layers, axes)
 
     def _line_series(self, layers: tuple[Layer, ...], up: Scale, places: list[float]) -> tuple[Series, ...]:
         series = []

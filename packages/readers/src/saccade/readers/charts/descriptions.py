@@ -7,7 +7,7 @@ from saccade.errors import ToolError
 from saccade.readers.charts.chart import Chart, Series
 from saccade.readers.charts.colours import colour_name, hex_of
 from saccade.readers.charts.questions import trend_of
-from saccade.readers.charts.table import Cell, cells_of, summary_of, written
+from saccade.readers.charts.table import Cell, cells_of, summary_of, value_text
 from saccade.types import Json
 
 MAX_MARKS = 400
@@ -76,17 +76,19 @@ def caption_of(chart: Chart) -> str:
     kind = f"{chart.name} chart" if chart.kind != "table" else "table"
     article = "An" if kind[0] in "aeiou" else "A"
     title = f' titled "{chart.title}"' if chart.title else ""
-    names = _listed([series.name for series in chart.series])
+    names = _names_text([series.name for series in chart.series])
     if chart.kind == "scatter":
         count = sum(len(series.values) for series in chart.series)
         return f"{article} {kind}{title} with {count} points in {len(chart.series)} series ({names})."
-    over = f"{len(chart.categories)} categories ({_listed(chart.categories)})"
+    over = f"{len(chart.categories)} categories ({_names_text(chart.categories)})"
     series = f" for {len(chart.series)} series ({names})" if len(chart.series) > 1 else ""
     cells = cells_of(chart)
     if not cells:
         return f"{article} {kind}{title} over {over}{series}, none of whose values is known."
     highest, lowest = max(cells, key=_value), min(cells, key=_value)
-    extremes = f"The highest value is {written(highest.value)} ({highest.name}), the lowest {written(lowest.value)} "
+    extremes = (
+        f"The highest value is {value_text(highest.value)} ({highest.name}), the lowest {value_text(lowest.value)} "
+    )
     return f"{article} {kind}{title} over {over}{series}. {extremes}({lowest.name})."
 
 
@@ -139,14 +141,14 @@ def _series_analysis(chart: Chart, series: Series, cells: Sequence[Cell]) -> tup
     }
     mean, total = sum(values) / len(values), sum(values)
     text = (
-        f"{series.name}: {len(values)} values, highest {highest.category} = {written(highest.value)}, "
-        f"lowest {lowest.category} = {written(lowest.value)}, total {written(total)}, mean {written(mean)}"
+        f"{series.name}: {len(values)} values, highest {highest.category} = {value_text(highest.value)}, "
+        f"lowest {lowest.category} = {value_text(lowest.value)}, total {value_text(total)}, mean {value_text(mean)}"
     )
     # The order of slices or goods means nothing; along an axis of time a trend may.
     if chart.kind != "pie":
         text += f", trend {row['trend']}"
     if differences:
-        text += f", differences {', '.join(written(step) for step in differences[:MAX_NAMED])}"
+        text += f", differences {', '.join(value_text(step) for step in differences[:MAX_NAMED])}"
     return text, row
 
 
@@ -158,8 +160,8 @@ def _scatter_analysis(chart: Chart) -> tuple[str, dict[str, Json]]:
         row: dict[str, Json] = {"name": series.name, "x": summary_of(list(series.xs)), "y": summary_of(ys)}
         data.append(row)
         lines.append(
-            f"{series.name}: {len(ys)} points, x from {written(min(series.xs))} to {written(max(series.xs))}, "
-            f"y from {written(min(ys))} to {written(max(ys))}"
+            f"{series.name}: {len(ys)} points, x from {value_text(min(series.xs))} to {value_text(max(series.xs))}, "
+            f"y from {value_text(min(ys))} to {value_text(max(ys))}"
         )
     return "\n".join(lines), {"series": data}
 
@@ -168,7 +170,7 @@ def _colour_row(name: str, colour: tuple[int, int, int]) -> dict[str, Json]:
     return {"name": name, "colour": hex_of(colour), "colour_name": colour_name(colour), "rgb": list(colour)}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more
 

@@ -37,7 +37,7 @@ IN_LINE_PX, MAX_OFF = 5.0, 1.5
 PLACEHOLDER = re.compile(r"(?:category|slice) \d+")
 
 
-def doubted(chart: Chart, doubts: Iterable[str]) -> Chart:
+def with_doubts(chart: Chart, doubts: Iterable[str]) -> Chart:
     """The chart with its doubts, whose confidence is low when there are any."""
     found = tuple(dict.fromkeys((*chart.doubts, *doubts)))
     if not found and chart.confidence < SURE:

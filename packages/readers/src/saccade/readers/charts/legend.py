@@ -67,8 +67,8 @@ def find_legend(lines: tuple[TextLine, ...], pixels: Pixels, palette: Palette) -
     labels = labels_of(pixels, palette)
     swatches = _swatches(labels, palette, height)
     swatches += _loose_swatches(labels, palette, height, texts, swatches)
-    left = _aligned(_nearest(texts, swatches, is_left=True))
-    right = _aligned(_nearest(texts, swatches, is_left=False))
+    left = _largest_group(_nearest(texts, swatches, is_left=True))
+    right = _largest_group(_nearest(texts, swatches, is_left=False))
     # Beside short lying bars stand the names of the categories: swatches on the right are all of one size.
     entries = right if len(right) > len(left) and len(right) >= 2 and _are_alike(right) else left
     # A single letter may be a marker.
@@ -178,7 +178,7 @@ def _nearest(texts: list[TextLine], swatches: list[tuple[Colour, Box]], *, is_le
     return kept
 
 
-def _aligned(entries: list[_Entry]) -> list[_Entry]:
+def _largest_group(entries: list[_Entry]) -> list[_Entry]:
     """The entries of the largest group in rows or columns, each of another colour."""
     groups: list[list[_Entry]] = []
     for entry in entries:

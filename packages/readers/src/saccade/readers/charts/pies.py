@@ -63,14 +63,16 @@ def find_disc(drawn: Coverage) -> Disc | None:
     if area < 0.04 * drawn.size or not 0.94 <= width / height <= 1.06:
         return None
     disc = Disc(center=Point(x + width / 2, y + height / 2), radius=(width + height) / 4)
-    filled = _sampled(labels == largest, disc, (0.8, 0.9, 0.96))
-    beyond = _sampled(labels == largest, disc, (1.06, 1.12))
+    filled = _coverage_on_circles(labels == largest, disc, (0.8, 0.9, 0.96))
+    beyond = _coverage_on_circles(labels == largest, disc, (1.06, 1.12))
     return disc if filled.mean() > LEAST_COVERED and beyond.mean() < 0.1 else None
 
 
 def slices_of(disc: Disc, pixels: Pixels, palette: Palette) -> tuple[Slice, ...]:
     """The slices clockwise. ``ToolError`` when too much of the circle has none of the picture's colours."""
-    votes = np.stack([_sampled(coverage_of(pixels, c, palette), disc, RADII).sum(axis=0) for c in palette.colours])
+    votes = np.stack(
+        [_coverage_on_circles(coverage_of(pixels, c, palette), disc, RADII).sum(axis=0) for c in palette.colours]
+    )
     winner = np.where(votes.max(axis=0) >= 2, votes.argmax(axis=0), -1)
     if (winner >= 0).mean() < LEAST_COVERED:
         raise ToolError("the slices of the pie could not be told apart: too much of it has no flat colour")
@@ -86,7 +88,7 @@ def slices_of(disc: Disc, pixels: Pixels, palette: Palette) -> tuple[Slice, ...]
     )
 
 
-def _sampled(coverage: Coverage, disc: Disc, radii: tuple[float, ...]) -> NDArray[np.bool_]:
+def _coverage_on_circles(coverage: Coverage, disc: Disc, radii: tuple[float, ...]) -> NDArray[np.bool_]:
     """Coverage along circles, (radius, angle); outside the picture nothing is covered."""
     angles = (np.arange(ANGLES) + 0.5) * (2 * np.pi / ANGLES)
     reach = np.array(radii)[:, None] * disc.radius

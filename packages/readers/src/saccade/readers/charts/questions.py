@@ -19,7 +19,7 @@ from saccade.readers.charts.asking.meaning import Found
 from saccade.readers.charts.asking.number_forms import Form
 from saccade.readers.charts.asking.phrases import PHRASES, selections
 from saccade.readers.charts.asking.replies import trend_of
-from saccade.readers.charts.asking.words import HOW, known, tokens_of
+from saccade.readers.charts.asking.words import HOW, known_names_text, tokens_of
 from saccade.readers.charts.chart import Chart
 
 FORMS: tuple[tuple[str, Form], ...] = (
@@ -182,8 +182,8 @@ def answer(chart: Chart, question: str) -> Found:
     if found:
         return found[0]
     if refusals:
-        raise ToolError(f"{refusals[0]}. {known(chart)}")
-    raise ToolError(f"the question is in no form that is understood; {HOW}. {known(chart)}")
+        raise ToolError(f"{refusals[0]}. {known_names_text(chart)}")
+    raise ToolError(f"the question is in no form that is understood; {HOW}. {known_names_text(chart)}")
 
 
 def _orders(tokens: Tokens) -> Iterator[Tokens]:

@@ -33,7 +33,7 @@ def slanted_names(pixels: Pixels, reader: TextReader, strip: Box, places: list[f
     for angle in ANGLES:
         turned = image.rotate(-angle, expand=True, fillcolor=page, resample=Image.Resampling.BICUBIC)
         lines = [line for line in reader.read(turned) if line.confidence >= LEAST_NAME and len(line.text) > 1]
-        names = _placed(_joined(lines), image.size, turned.size, angle, strip, places)
+        names = _names_at(_joined(lines), image.size, turned.size, angle, strip, places)
         if names is not None:
             return names
     return None
@@ -113,7 +113,7 @@ def _joined(lines: list[TextLine]) -> list[TextLine]:
     return joined
 
 
-def _placed(
+def _names_at(
     lines: list[TextLine], size: tuple[int, int], turned: tuple[int, int], angle: int, strip: Box, places: list[float]
 ) -> list[TextLine] | None:
     """The lines that hang below the places, each at its own; by their ends, or by their middles."""

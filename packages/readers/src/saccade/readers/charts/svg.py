@@ -6,7 +6,7 @@ from xml.etree import ElementTree as Xml
 
 from saccade.readers.charts.chart import Chart, Colour, Series
 from saccade.readers.charts.colours import hex_of
-from saccade.readers.charts.table import written
+from saccade.readers.charts.table import value_text
 
 WIDTH, HEIGHT = 640, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 620, 50, 360
@@ -166,9 +166,9 @@ def _axis_numbers(root: Xml.Element, low: float, high: float, *, is_horizontal: 
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         value = low + share * (high - low)
         if is_horizontal:
-            _text(root, LEFT + share * (RIGHT - LEFT), BOTTOM + 34, written(value), size=10)
+            _text(root, LEFT + share * (RIGHT - LEFT), BOTTOM + 34, value_text(value), size=10)
         else:
-            _text(root, LEFT - 6, _y(value, low, high) + 4, written(value), size=10, anchor="end")
+            _text(root, LEFT - 6, _y(value, low, high) + 4, value_text(value), size=10, anchor="end")
 
 
 def _legend(root: Xml.Element, chart: Chart) -> None:

@@ -40,7 +40,7 @@ def table_rows(chart: Chart) -> list[list[str]]:
     if chart.kind == "scatter":
         header = ["series", chart.x_axis.label or "x", chart.y_axis.label or "y"]
         points = [
-            [series.name, written(x), written(y)]
+            [series.name, value_text(x), value_text(y)]
             for series in chart.series
             for x, y in zip(series.xs, series.values, strict=True)
         ]
@@ -48,11 +48,11 @@ def table_rows(chart: Chart) -> list[list[str]]:
     # The axis along which the categories lie has its name in the corner.
     axis = chart.y_axis if chart.is_horizontal else chart.x_axis
     header = [axis.label, *(series.name for series in chart.series)]
-    columns = [[written(value) for value in series.values] for series in chart.series]
+    columns = [[value_text(value) for value in series.values] for series in chart.series]
     return [header, *([category, *row] for category, *row in zip(chart.categories, *columns, strict=True))]
 
 
-def written(value: float | None) -> str:
+def value_text(value: float | None) -> str:
     """A value in at most five significant digits, or more where it is a whole number; empty for None."""
     if value is None:
         return ""
@@ -119,7 +119,7 @@ class Cell:
 
     @property
     def told(self) -> str:
-        return f"{self.name} = {written(self.value)}"
+        return f"{self.name} = {value_text(self.value)}"
 
 
 def cells_of(chart: Chart) -> list[Cell]:

@@ -96,7 +96,7 @@ def _lengths(labels: Sequence[Label], points: Points, reach: float) -> tuple[dic
             turned = (label.at - start) * way.conjugate()
             if 0 < turned.real < long and abs(turned.imag) <= reach:
                 pairs.append((abs(turned.imag) + 0.2 * abs(turned.real - long / 2), number, piece))
-    return _matched(sorted(pairs), labels)
+    return _match_labels(sorted(pairs), labels)
 
 
 def _angles(
@@ -112,10 +112,10 @@ def _angles(
                 aside = abs(turn - sweep / 2) / sweep
                 unmarked = 1.0 if corner in marks.arcs else UNMARKED
                 pairs.append((abs(away) * unmarked * (1 + aside), number, corner))
-    return _matched(sorted(pairs), labels)
+    return _match_labels(sorted(pairs), labels)
 
 
-def _matched(
+def _match_labels(
     pairs: Sequence[tuple[float, int, Place]], labels: Sequence[Label]
 ) -> tuple[dict[Place, str], list[Label]]:
     """The best pairs of labels and places, each used once; and the labels without a place."""

@@ -95,7 +95,7 @@ def in_full(statements: Sequence[Call]) -> list[Call]:
         return list(statements)
 
 
-def ordered(statement: Call, figures: Figures) -> list[Call]:
+def directed_parts(statement: Call, figures: Figures) -> list[Call]:
     """The statement in CDL's directions, in parts where CDL has no word for the whole.
 
     Raises ``AmbiguousDirectionError`` when the figures differ.
@@ -201,7 +201,7 @@ def words_in_cdl(statements: Sequence[Call], words: Words, places: Places) -> Cd
     left_out: list[str] = []
     for statement in every[len(every) - len(statements) :]:
         try:
-            found += ordered(statement, figures) if figures else [statement]
+            found += directed_parts(statement, figures) if figures else [statement]
         except AmbiguousDirectionError:
             left_out.append(f"{written(statement)}, whose direction is left open")
     cdl = cdl_of(found)
@@ -215,12 +215,12 @@ def points_text(places: Places) -> str:
 
 def _filled_in(node: Call, diagram: Diagram, words: Words) -> Call:
     """The node with the circle that ``$`` stands for, and with three points for angles named by their corner."""
-    filled = _replaced(node, diagram, words)
+    filled = _full_form(node, diagram, words)
     assert isinstance(filled, Call)
     return filled
 
 
-def _replaced(node: Node, diagram: Diagram, words: Words) -> Node:
+def _full_form(node: Node, diagram: Diagram, words: Words) -> Node:
     match node:
         case Call("Circle", (Name("$"),)) if len(diagram.circles) == 1:
             return Call("Circle", (Name(diagram.circles[0].centre),), node.at)
@@ -228,9 +228,9 @@ def _replaced(node: Node, diagram: Diagram, words: Words) -> Node:
             arms = _arms(vertex, diagram, words)
             return Call("Angle", (Name(arms[0]), Name(vertex), Name(arms[1])), node.at) if arms else node
         case Call(name, args):
-            return Call(name, tuple(_replaced(arg, diagram, words) for arg in args), node.at)
+            return Call(name, tuple(_full_form(arg, diagram, words) for arg in args), node.at)
         case Operation(sign, args):
-            return Operation(sign, tuple(_replaced(arg, diagram, words) for arg in args), node.at)
+            return Operation(sign, tuple(_full_form(arg, diagram, words) for arg in args), node.at)
     return node
 
 

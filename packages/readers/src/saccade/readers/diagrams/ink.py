@@ -88,7 +88,7 @@ def ink_of(image: Image.Image) -> Ink:
     mask = strength >= INK_SHARE
     if mask.mean() > 0.4:
         raise ToolError("the image is no line drawing: too much of it is covered; crop the diagram first")
-    return _parted(strength, mask, scale)
+    return _ink_in_parts(strength, mask, scale)
 
 
 def _grey(image: Image.Image) -> tuple[Grey, float]:
@@ -102,7 +102,7 @@ def _grey(image: Image.Image) -> tuple[Grey, float]:
     return np.asarray(picture, np.float32), scale
 
 
-def _parted(strength: Grey, mask: Mask, scale: float) -> Ink:
+def _ink_in_parts(strength: Grey, mask: Mask, scale: float) -> Ink:
     count, names, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
     if count - 1 > MAX_PARTS:
         raise ToolError(f"the image has {count - 1} separate pieces of ink; a diagram has at most {MAX_PARTS}")
@@ -244,7 +244,7 @@ def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
         assert isinstance(default, ImageFont.FreeTypeFont)  # always, when a size is given
         for name in CHARACTERS:
             names.append(name)
-            pictures.append(square(printed(name, default, size, enlarged)).ravel())
+            pictures.append(square(printed_character(name, default, size, enlarged)).ravel())
     with np.load(TYPEFACES) as kept:
         names += [str(name) for name in kept["names"]]
         rows = kept["pictures"].reshape(len(kept["names"]), -1).astype(np.float32)
@@ -252,7 +252,7 @@ def _templates() -> tuple[tuple[str, ...], Grey, npt.NDArray[np.bool_]]:
     return tuple(names), np.stack(pictures), np.array([name in LOWER for name in names])
 
 
-def printed(name: str, font: ImageFont.FreeTypeFont, size: int, enlarged: float) -> Grey:
+def printed_character(name: str, font: ImageFont.FreeTypeFont, size: int, enlarged: float) -> Grey:
     """A character in a font of a size, perhaps enlarged, cut out."""
     canvas = Image.new("L", (3 * size, 3 * size))
     ImageDraw.Draw(canvas).text((size, size), name, fill=255, font=font)

@@ -67,7 +67,7 @@ def print_of(ink: Ink, reader: TextReader | None = None, sure: float = SURE) -> 
     """The labels of a picture; with a ``reader`` also in type that is not known here, where less than ``sure``."""
     dots = [glyph for glyph in ink.glyphs if is_dot(glyph) and not _is_in_label(glyph, ink.glyphs)]
     glyphs = [glyph for glyph in ink.glyphs if glyph not in dots and max(glyph.width, glyph.height) >= 2]
-    labels = [_label(group, _usual_height(glyphs), ink, reader, sure) for group in _grouped(glyphs)]
+    labels = [_label(group, _usual_height(glyphs), ink, reader, sure) for group in _glyph_lines(glyphs)]
     middles = tuple(complex((dot.left + dot.right) / 2, (dot.top + dot.bottom) / 2) for dot in dots)
     # A unit that stands apart from its number says nothing of its own.
     said = [label for label in labels if label is not None and not _UNIT_ALONE.fullmatch(label.text)]
@@ -119,7 +119,7 @@ def _is_in_label(dot: Glyph, glyphs: Sequence[Glyph]) -> bool:
     return False
 
 
-def _grouped(glyphs: Sequence[Glyph]) -> list[list[Glyph]]:
+def _glyph_lines(glyphs: Sequence[Glyph]) -> list[list[Glyph]]:
     """Glyphs that stand in one line close to each other, from left to right."""
     usual = _usual_height(glyphs)
     groups: list[list[Glyph]] = []

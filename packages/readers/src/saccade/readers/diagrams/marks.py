@@ -96,7 +96,7 @@ class _Finder:
         for size in SQUARES_PX * self._scale:
             shares = np.arange(3.0, size + 0.1, 0.5)
             way = np.concatenate([vertex + size * along + shares * across, vertex + size * across + shares * along])
-            best = max(best, self._drawn(way))
+            best = max(best, self._inked_share(way))
         return best
 
     def arcs(self, vertex: complex, start: float, sweep: float) -> tuple[float, int]:
@@ -108,7 +108,7 @@ class _Finder:
                 drawn.append(0.0)
                 continue
             turns = np.arange(start + margin, start + sweep - margin, math.degrees(0.6 / radius))
-            drawn.append(self._drawn(vertex + radius * _unit(turns), reach=0.35))
+            drawn.append(self._inked_share(vertex + radius * _unit(turns), reach=0.35))
         good = np.array(drawn) >= DRAWN
         count = int((np.diff(good.astype(np.int8), prepend=0) == 1).sum())
         return max(drawn), max(1, count)
@@ -145,7 +145,7 @@ class _Finder:
             if last - first <= 14 and strength[first:last].max() >= 0.4
         ]
 
-    def _drawn(self, way: Way, reach: float = 0.5) -> float:
+    def _inked_share(self, way: Way, reach: float = 0.5) -> float:
         return float(is_ink(self._rest, way, reach).mean()) if len(way) else 0.0
 
 

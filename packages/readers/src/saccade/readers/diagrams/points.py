@@ -79,7 +79,9 @@ class _Spot:
 def points_of(strokes: Strokes, print_: Print, side_px: int) -> Points:
     """The points with their letters; those that a line needs and that have none get a name."""
     spots = _spots(strokes, print_)
-    places, homeless = _lettered(spots, [label for label in print_.labels if label.kind == "point"], REACH * side_px)
+    places, homeless = _place_letters(
+        spots, [label for label in print_.labels if label.kind == "point"], REACH * side_px
+    )
     invented: list[str] = []
     centres = [_centre(one, places, invented) for one in strokes.circles]
     for segment in strokes.segments:
@@ -152,7 +154,9 @@ def _entries(segment: LineSegment, circle: FittedCircle) -> list[complex]:
     ]
 
 
-def _lettered(spots: Sequence[_Spot], letters: Sequence[Label], reach: float) -> tuple[dict[str, complex], list[Label]]:
+def _place_letters(
+    spots: Sequence[_Spot], letters: Sequence[Label], reach: float
+) -> tuple[dict[str, complex], list[Label]]:
     """Each letter at the nearest place that no other letter is nearer to."""
     pairs = sorted(
         (gap, number, index)

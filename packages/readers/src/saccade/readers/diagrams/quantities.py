@@ -107,11 +107,11 @@ def _atom(words: str) -> str:
         if times in ("twice", "double")
         else times.removesuffix("times").strip(" *")
     )
-    measured = _measured(scaled["atom"])
+    measured = _measure_form(scaled["atom"])
     return f"{factor}*{measured}" if factor else measured
 
 
-def _measured(words: str) -> str:
+def _measure_form(words: str) -> str:
     of_shape = re.fullmatch(
         r"(?:the )?(?P<what>\w+) of (?:the )?"
         rf"(?:circle (?P<circle>[A-Z])|(?:(?P<noun>{NOUN}) ?)?(?P<names>[A-Z]{{3,8}})?)",

@@ -32,11 +32,11 @@ def construction_cdl_of(diagram: Diagram) -> tuple[str, ...]:
 def image_cdl_of(diagram: Diagram) -> tuple[str, ...]:
     """Printed values and marks, in CDL."""
     places = diagram.places
-    angles = {corner: f"MeasureOfAngle({turned(''.join(corner), places)})" for corner in _corners(diagram)}
+    angles = {corner: f"MeasureOfAngle({ccw_corners(''.join(corner), places)})" for corner in _corners(diagram)}
     found = [f"Equal(LengthOfLine({''.join(piece)}),{text})" for piece, text in diagram.lengths.items()]
     found += [f"Equal({angles[corner]},{text})" for corner, text in diagram.angles.items()]
     for corner in diagram.right_angles:
-        a, b, c = tuple(turned("".join(corner), places))
+        a, b, c = tuple(ccw_corners("".join(corner), places))
         found.append(f"PerpendicularBetweenLine({a}{b},{c}{b})")
     for group in diagram.equal_lengths:
         found += [f"Equal(LengthOfLine({a}{b}),LengthOfLine({c}{d}))" for (a, b), (c, d) in pairwise(group)]
@@ -47,7 +47,7 @@ def image_cdl_of(diagram: Diagram) -> tuple[str, ...]:
     return tuple(found)
 
 
-def turned(corners: str, places: Places) -> str:
+def ccw_corners(corners: str, places: Places) -> str:
     """The corners in the order in which they go round counterclockwise, as CDL writes angles and shapes."""
     return corners if _area([places[name] for name in corners]) >= 0 else corners[::-1]
 

@@ -92,7 +92,7 @@ def _lines(places: Places, left: Mask, ink: Ink) -> list[LineSegment]:
             hough.exclude_last()
             continue
         segments.append(found)
-        explained = left & _covered(places, found)
+        explained = left & _places_on(places, found)
         hough.remove(places[explained])
         left &= ~explained
     raise ToolError("the image has too many lines and curves that cannot be told apart; crop the diagram first")
@@ -115,7 +115,7 @@ def _circle(places: Places, ink: Ink) -> FittedCircle | None:
     gaps = np.hypot(sample[:, None, 0] - centres[None, :, 0], sample[:, None, 1] - centres[None, :, 1])
     votes = (np.abs(gaps - radii[None]) < 1.5).sum(axis=0) / radii
     for number in np.argsort(-votes, kind="stable")[:12]:
-        circle = _fitted(places, centres[number], float(radii[number]))
+        circle = _fit_circle(places, centres[number], float(radii[number]))
         if circle is not None and least < circle.radius < most and _drawn_share(circle, ink.figure) >= ROUND:
             return circle
     return None
@@ -132,7 +132,7 @@ def _through(a: Places, b: Places, c: Places) -> Places:
     return np.asarray(a + np.stack([x, y], axis=1))
 
 
-def _fitted(places: Places, centre: Places, radius: float) -> FittedCircle | None:
+def _fit_circle(places: Places, centre: Places, radius: float) -> FittedCircle | None:
     """The circle through the ink near it, by least squares."""
     for reach in (3.0, 2.0, 1.6):
         near = places[np.abs(np.hypot(*(places - centre).T) - radius) < reach]
@@ -233,7 +233,7 @@ def _is_drawn(start: complex, end: complex, ink: Ink) -> bool:
     return bool(is_ink(ink.figure, way, 0.7).mean() > 0.9)
 
 
-def _covered(places: Places, line: LineSegment) -> Mask:
+def _places_on(places: Places, line: LineSegment) -> Mask:
     turned = (places[:, 0] + 1j * places[:, 1] - line.start) * line.way.conjugate()
     return np.asarray((np.abs(turned.imag) < NEAR_PX) & (turned.real > -2.5) & (turned.real < line.length + 2.5))
 

@@ -59,7 +59,7 @@ def _on_circle(match: re.Match[str]) -> list[str]:
     return [f"PointLiesOnCircle({point},{_circle(match)})" for point in points_in(match["points"])]
 
 
-def _related(word: str) -> Meaning:
+def _relation_meaning(word: str) -> Meaning:
     def meaning(match: re.Match[str]) -> list[str]:
         one, other = segments_in(match["one"])[0], segments_in(match["other"])[0]
         said = [f"{word}({line(one)},{line(other)})"]
@@ -163,11 +163,14 @@ _RELATIONS: tuple[tuple[str, Meaning], ...] = (
     (rf"(?:the )?mid-?point (?P<points>[A-Z]) of (?P<segments>{SEGMENT})", _midpoints),
     (rf"(?:the )?mid-?point of (?P<segments>{SEGMENT}) is (?P<points>[A-Z])(?![A-Za-z])", _midpoints),
     (rf"{_SEGMENT} (?:{BE} (?:the |an? )?(?:angle )?bisector of|bisects|bisecting) (?P<angle>{ANGLE})", _bisects),
-    (rf"{_ONE} {BE} (?:the |a )?perpendicular bisector of {_OTHER}", _related("IsPerpendicularBisectorOf")),
-    (rf"{_ONE} (?:{BE} )?parallel(?: to| with)? {_OTHER}", _related("Parallel")),
-    (rf"{_ONE} and {_OTHER} {BE} parallel(?: to each other)?", _related("Parallel")),
-    (rf"{_ONE} (?:{BE} )?perpendicular(?: to| with)? {_OTHER}(?: {_TO_POINT})?", _related("Perpendicular")),
-    (rf"{_ONE} and {_OTHER} {BE} perpendicular(?: to each other)?(?: {_TO_POINT})?", _related("Perpendicular")),
+    (rf"{_ONE} {BE} (?:the |a )?perpendicular bisector of {_OTHER}", _relation_meaning("IsPerpendicularBisectorOf")),
+    (rf"{_ONE} (?:{BE} )?parallel(?: to| with)? {_OTHER}", _relation_meaning("Parallel")),
+    (rf"{_ONE} and {_OTHER} {BE} parallel(?: to each other)?", _relation_meaning("Parallel")),
+    (rf"{_ONE} (?:{BE} )?perpendicular(?: to| with)? {_OTHER}(?: {_TO_POINT})?", _relation_meaning("Perpendicular")),
+    (
+        rf"{_ONE} and {_OTHER} {BE} perpendicular(?: to each other)?(?: {_TO_POINT})?",
+        _relation_meaning("Perpendicular"),
+    ),
     (
         rf"{_SEGMENTS} (?:{BE} )?(?:both )?(?:an? |the )?tangents? (?:to|of) {_CIRCLE}"
         rf"(?: at (?P<contacts>{POINTS}))?{IN_LINE}",

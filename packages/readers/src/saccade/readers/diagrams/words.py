@@ -142,12 +142,12 @@ def read_words(question: str) -> Words:
     text = _EMPTY.sub(_MARK, in_one_spelling(question))
     goals: list[Call] = []
     for pattern in _GOALS:
-        text = pattern.sub(lambda match: _asked(match["goals"], match[0], goals), text)
+        text = pattern.sub(lambda match: _take_goals(match["goals"], match[0], goals), text)
     said: list[Call] = []
-    text = _related(text, MEASURES, said)
-    text = _related(text, RELATIONS, said)
+    text = _take_patterns(text, MEASURES, said)
+    text = _take_patterns(text, RELATIONS, said)
     text = _EQUATION.sub(lambda match: _equal(match, said), text)
-    text = _related(text, SHAPES, said)
+    text = _take_patterns(text, SHAPES, said)
     whole = in_one_spelling(question)
     parts = [part for found in _LEFT.findall(text) if (part := _worth_telling(found))]
     left_out = tuple(dict.fromkeys([*parts, *_roles_left_out(whole, said)]))
@@ -159,9 +159,9 @@ def read_words(question: str) -> Words:
     return Words(said=tuple(dict.fromkeys(said)), goals=tuple(dict.fromkeys(goals)), left_out=left_out)
 
 
-def _related(text: str, patterns: Sequence[tuple[re.Pattern[str], Meaning]], said: list[Call]) -> str:
+def _take_patterns(text: str, patterns: Sequence[tuple[re.Pattern[str], Meaning]], said: list[Call]) -> str:
     for pattern, meaning in patterns:
-        text = pattern.sub(lambda match, meaning=meaning: _meant(match, meaning, said), text)  # type: ignore[misc]
+        text = pattern.sub(lambda match, meaning=meaning: _take_match(match, meaning, said), text)  # type: ignore[misc]
     return text
 
 
@@ -172,7 +172,7 @@ def _is_torn_out(match: re.Match[str]) -> bool:
     )
 
 
-def _meant(match: re.Match[str], meaning: Meaning, said: list[Call]) -> str:
+def _take_match(match: re.Match[str], meaning: Meaning, said: list[Call]) -> str:
     if _is_torn_out(match):
         return match[0]
     try:
@@ -182,7 +182,7 @@ def _meant(match: re.Match[str], meaning: Meaning, said: list[Call]) -> str:
     return _take(match[0], forms, said)
 
 
-def _asked(words: str, whole: str, goals: list[Call]) -> str:
+def _take_goals(words: str, whole: str, goals: list[Call]) -> str:
     try:
         forms = [f"Find({in_logic_form(part)})" for part in _GOAL_SPLIT.split(words)]
     except ToolError:

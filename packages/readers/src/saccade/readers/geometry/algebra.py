@@ -45,14 +45,14 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def answered(task: str, text: str, unknowns: list[str]) -> dict[str, object]:
+def reply_to(task: str, text: str, unknowns: list[str]) -> dict[str, object]:
     """The reply to a request: ``text`` for people and ``values``, or ``error``."""
     nodes = parse_equations(text)
     if sum(1 for node in nodes for _ in walk(node)) > MAX_NODES:
         raise TooMuchError(f"the expressions have more than {MAX_NODES} terms")
     if task == "solve":
-        return _solved([_gap(node) for node in nodes], unknowns)
-    forms = [_transformed(task, to_expression(node)) for node in nodes]
+        return _solution([_gap(node) for node in nodes], unknowns)
+    forms = [_task_result(task, to_expression(node)) for node in nodes]
     return {"text": "\n".join(forms), "values": forms}
 
 
@@ -108,7 +108,7 @@ def _gap(node: Node) -> sympy.Expr:
     return to_expression(node)
 
 
-def _solved(gaps: list[sympy.Expr], unknowns: list[str]) -> dict[str, object]:
+def _solution(gaps: list[sympy.Expr], unknowns: list[str]) -> dict[str, object]:
     symbols = sorted({symbol for gap in gaps for symbol in gap.free_symbols}, key=str)
     wanted = [sympy.Symbol(name, real=True) for name in unknowns] or symbols
     found = sympy.solve(gaps, wanted, dict=True)
@@ -121,14 +121,14 @@ def _solved(gaps: list[sympy.Expr], unknowns: list[str]) -> dict[str, object]:
     return {"text": "\n".join(lines) + more, "values": rows}
 
 
-def _transformed(task: str, expression: sympy.Expr) -> str:
+def _task_result(task: str, expression: sympy.Expr) -> str:
     tasks = {"simplify": sympy.simplify, "expand": sympy.expand, "factor": sympy.factor}
     return _form(tasks[task](expression) if task in tasks else expression)
 
 
 def _form(value: sympy.Expr) -> str:
     """The value as text that our parser reads again, with a decimal where it is a number that is not whole."""
-    text = _spelled(value)
+    text = _text_of(value)
     if value.is_number and not value.is_Integer:
         decimal = value.evalf(15)
         if decimal.is_real and not decimal.has(sympy.nan, sympy.zoo, sympy.oo):
@@ -136,7 +136,7 @@ def _form(value: sympy.Expr) -> str:
     return text
 
 
-def _spelled(value: sympy.Expr) -> str:
+def _text_of(value: sympy.Expr) -> str:
     text = str(value).replace("**", "^")
     if len(text) > MAX_CHARS:
         raise TooMuchError(f"the result has {len(text)} characters")
@@ -149,7 +149,7 @@ def _in_a_child(line: str) -> bytes:
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _limited()
+        _limit_resources()
         os.write(writing, json.dumps(_reply(line)).encode()[: 1 << 16])
         os._exit(0)
     os.close(writing)
@@ -165,7 +165,7 @@ def _in_a_child(line: str) -> bytes:
     return reply or json.dumps({"error": f"this needs more than {CPU_S} s or too much memory; simplify it"}).encode()
 
 
-def _limited() -> None:
+def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -174,7 +174,7 @@ def _limited() -> None:
 def _reply(line: str) -> Mapping[str, object]:
     try:
         request = json.loads(line)
-        return answered(request["task"], request["text"], request["unknowns"])
+        return reply_to(request["task"], request["text"], request["unknowns"])
     except (TooMuchError, LanguageError) as error:
         return {"error": str(error)}
     except (NotImplementedError, RecursionError, MemoryError, ArithmeticError, ValueError, TypeError, AttributeError):
@@ -208,7 +208,7 @@ class _Worker:
         with self._lock:
             for _ in range(2):
                 with suppress(OSError):
-                    reply = self._asked(line)
+                    reply = self._exchange(line)
                     if reply.endswith(b"\n"):
                         return reply
                 self._stop()
@@ -219,7 +219,7 @@ class _Worker:
         with self._lock:
             self._stop()
 
-    def _asked(self, line: bytes) -> bytes:
+    def _exchange(self, line: bytes) -> bytes:
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from saccade.errors import nearest
-from saccade.readers.geometry.cdl_patterns import ARITHMETIC, PAIRS, PATTERNS, POINTS, Binding, bound, filled, matches
+from saccade.readers.geometry.cdl_patterns import (
+    ARITHMETIC,
+    PAIRS,
+    PATTERNS,
+    POINTS,
+    Binding,
+    binding_of,
+    matches,
+    with_points,
+)
 from saccade.readers.geometry.language import parse_statements
 from saccade.readers.geometry.terms import (
     Call,
@@ -57,7 +66,7 @@ def _statements(node: Call, what: str) -> Iterator[Call]:
     elif node.name in _CONSTRUCTIONS:
         yield from _construction(node, what)
     else:
-        yield from (Call(said.name, said.args, node.at) for said in _translated(node, what))
+        yield from (Call(said.name, said.args, node.at) for said in _translations(node, what))
         if node.name == "ParallelBetweenLine":
             yield from _same_direction(node)
 
@@ -95,18 +104,18 @@ def _expression(node: Node, what: str) -> Node:
         case Call(name, args) if name in ARITHMETIC or name in FUNCTIONS:
             return Call(ARITHMETIC.get(name, name), tuple(_expression(arg, what) for arg in args), node.at)
         case Call():
-            (found, *_) = _translated(node, what)
+            (found, *_) = _translations(node, what)
             return Call(found.name, found.args, node.at)
         case _:
             return node
 
 
-def _translated(node: Call, what: str) -> list[Call]:
+def _translations(node: Call, what: str) -> list[Call]:
     for word, *said in PATTERNS:
         if word.name == node.name:
-            binding = bound(word, node)
+            binding = binding_of(word, node)
             if binding is not None:
-                return [filled(pattern, binding) for pattern in said]
+                return [with_points(pattern, binding) for pattern in said]
     spelling = next((pair[0] for pair in PAIRS if pair[0].startswith(f"{node.name}(")), None)
     if spelling:
         raise LanguageError(f"{what}, character {node.at + 1}: found {_cut(written(node))}, expected {spelling}")
@@ -244,8 +253,8 @@ def _word(node: Call, said: set[str]) -> Call | None:
     for word, head, *besides in PATTERNS:
         for turned in _rotations(node):
             binding: Binding = {}
-            if matches(head, turned, binding) and all(_canonical(filled(one, binding)) in said for one in besides):
-                return Call(word.name, tuple(Name(_spelt(arg, binding)) for arg in word.args))
+            if matches(head, turned, binding) and all(_canonical(with_points(one, binding)) in said for one in besides):
+                return Call(word.name, tuple(Name(_bound_name(arg, binding)) for arg in word.args))
     return None
 
 
@@ -265,7 +274,7 @@ def _rotations(node: Call) -> Iterator[Call]:
             yield turned
 
 
-def _spelt(arg: Node, binding: Binding) -> str:
+def _bound_name(arg: Node, binding: Binding) -> str:
     assert isinstance(arg, Name)
     return "".join(binding[letter] for letter in arg.text)
 

@@ -127,7 +127,7 @@ PATTERNS = tuple(tuple(parse_statements(text)[0] for text in pair) for pair in P
 """A word of CDL, its counterpart, and what it says besides."""
 
 
-def bound(pattern: Call, node: Call) -> Binding | None:
+def binding_of(pattern: Call, node: Call) -> Binding | None:
     """The points that the letters of a CDL pattern stand for; None when the words are not of its lengths."""
     if len(pattern.args) != len(node.args):
         return None
@@ -143,9 +143,9 @@ def bound(pattern: Call, node: Call) -> Binding | None:
     return binding
 
 
-def filled(pattern: Call, binding: Binding) -> Call:
+def with_points(pattern: Call, binding: Binding) -> Call:
     """The pattern with points for its letters."""
-    args = [filled(arg, binding) if isinstance(arg, Call) else arg for arg in pattern.args]
+    args = [with_points(arg, binding) if isinstance(arg, Call) else arg for arg in pattern.args]
     return Call(
         pattern.name, tuple(Name(binding.get(arg.text, arg.text)) if isinstance(arg, Name) else arg for arg in args)
     )

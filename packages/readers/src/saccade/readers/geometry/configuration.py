@@ -143,7 +143,7 @@ def contradictions(places: Mapping[str, Place], state: FigureBatch) -> Array:
     turned = np.where(is_turned, plain, 0).sum(axis=0)
     straight = np.where(is_turned, 0, plain).sum(axis=0)
     is_flat = (np.abs(shown) < FLAT) & (np.abs(seen) < FLAT)
-    shuffled = np.where(is_flat, _shuffled(drawn, found, triples), 0).sum(axis=0)
+    shuffled = np.where(is_flat, _order_errors(drawn, found, triples), 0).sum(axis=0)
     total: Array = np.minimum(turned, straight) + shuffled
     return total
 
@@ -171,7 +171,7 @@ def _heights(spots: Array, triples: Ints) -> Array:
     return heights
 
 
-def _shuffled(drawn: Array, found: Array, triples: Ints) -> Array:
+def _order_errors(drawn: Array, found: Array, triples: Ints) -> Array:
     """How plainly another of three points is between the two others than in the drawing."""
     one, other = _distances(drawn, triples), _distances(found, triples)
     is_other = one.argmax(axis=0) != other.argmax(axis=0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.readers.geometry.exact import linear_findings, pair_findings, solved
+from saccade.readers.geometry.exact import linear_findings, pair_findings, solve_for
 from saccade.readers.geometry.facts import Equation, facts_of
 from saccade.readers.geometry.figure import Figure
 from saccade.readers.geometry.given import given_equations
@@ -158,7 +158,7 @@ class _Chain:
 
     def _solve_one(self, index: int, unknown: Node, values: Mapping[Node, sympy.Expr]) -> bool:
         equation, near = self._equations[index], self._numeric(unknown)
-        value = None if near is None else solved(equation.left, equation.right, unknown, values, near)
+        value = None if near is None else solve_for(equation.left, equation.right, unknown, values, near)
         uses = tuple(name for name in self._unknowns[index] if name != unknown)
         return value is not None and self._find(unknown, value, (equation,), uses)
 
@@ -202,7 +202,7 @@ class _Chain:
             near = self._numeric(letter)
             spelled = {one.left: one.right for one in used}
             sides = [_replaced(side, spelled) for side in (equation.left, equation.right)]
-            value = None if near is None else solved(sides[0], sides[1], letter, values, near)
+            value = None if near is None else solve_for(sides[0], sides[1], letter, values, near)
             together = (*used, equation)
             if value is not None and self._find(letter, value, together, self._others(together, letter)):
                 return True

@@ -60,7 +60,9 @@ def to_sympy(node: Node, values: Mapping[Node, sympy.Expr]) -> sympy.Expr:
     raise NotExactError
 
 
-def solved(left: Node, right: Node, unknown: Node, values: Mapping[Node, sympy.Expr], near: float) -> sympy.Expr | None:
+def solve_for(
+    left: Node, right: Node, unknown: Node, values: Mapping[Node, sympy.Expr], near: float
+) -> sympy.Expr | None:
     """The unknown's value that is ``near`` the numeric one, out of ``left = right``; None when it has none there."""
     symbol = sympy.Dummy("unknown")
     try:
@@ -199,14 +201,14 @@ def linear_findings(
         if row and any(key is not None for key in row):
             rows.append((row, equation))
     rows = rows[:MAX_ROWS]
-    found = _fixed([row for row, _ in rows])
+    found = _fixed_unknowns([row for row, _ in rows])
     for unknown, value, share in sorted(found, key=lambda one: (len(one[2]), not isinstance(one[0], Name))):
         sources = sorted(share)
-        needed = _thinned([rows[index][0] for index in sources], unknown)
+        needed = _minimal_rows([rows[index][0] for index in sources], unknown)
         yield unknown, value, tuple(rows[sources[index]][1] for index in needed)
 
 
-def _fixed(rows: Sequence[Row]) -> list[tuple[Node, Fraction, Share]]:
+def _fixed_unknowns(rows: Sequence[Row]) -> list[tuple[Node, Fraction, Share]]:
     """Gauss-Jordan elimination that keeps the sources of each row."""
     basis: dict[Node, tuple[Row, Share]] = {}
     for index, source in enumerate(rows):
@@ -242,12 +244,12 @@ def _subtract(row: Row, share: Share, other: Row, parts: Share, times: Fraction)
             del share[index]
 
 
-def _thinned(rows: Sequence[Row], unknown: Node) -> list[int]:
+def _minimal_rows(rows: Sequence[Row], unknown: Node) -> list[int]:
     """A minimal set of rows that fix the unknown."""
     kept = list(range(len(rows)))
     for index in reversed(range(len(rows))):
         trial = [other for other in kept if other != index]
-        if any(found == unknown for found, _, _ in _fixed([rows[other] for other in trial])):
+        if any(found == unknown for found, _, _ in _fixed_unknowns([rows[other] for other in trial])):
             kept = trial
     return kept
 
@@ -268,12 +270,12 @@ def pair_findings(
         for linear, rest in ((one, other), (other, one)):
             for hidden in sorted(first, key=str):
                 (wanted,) = first - {hidden}
-                value = _substituted(linear, rest, hidden, wanted, values, near[wanted])
+                value = _value_by_substitution(linear, rest, hidden, wanted, values, near[wanted])
                 if value is not None:
                     yield wanted, value, (one, other)
 
 
-def _substituted(
+def _value_by_substitution(
     linear: Equation, rest: Equation, hidden: Node, wanted: Node, values: Mapping[Node, sympy.Expr], near: float
 ) -> sympy.Expr | None:
     symbol, other = sympy.Dummy("hidden"), sympy.Dummy("wanted")

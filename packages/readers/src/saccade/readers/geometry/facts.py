@@ -186,15 +186,15 @@ def facts_of(figure: Figure, state: FigureBatch) -> Facts:
 
 def _triangles(facts: Facts) -> tuple[Corners, ...]:
     named = [names_of(node) for node in nodes_of(facts.figure) if node.name == "Triangle"]
-    found = dict.fromkeys(_sorted(names) for names in named)
+    found = dict.fromkeys(_sorted_corners(names) for names in named)
     for triple in combinations(facts.figure.points, 3):
         if all(facts.is_joined(a, b) for a, b in combinations(triple, 2)):
-            found[_sorted(triple)] = None
+            found[_sorted_corners(triple)] = None
     flat = {(a, b, c) for a, b, c in found if c in facts.line_through(a, b)}
     return tuple(triple for triple in found if triple not in flat)[:MAX_TRIANGLES]
 
 
-def _sorted(names: Sequence[str]) -> Corners:
+def _sorted_corners(names: Sequence[str]) -> Corners:
     a, b, c = sorted(names)
     return a, b, c
 

@@ -143,7 +143,7 @@ def figure_of(statements: Sequence[Call], what: str = "the text") -> Figure:
     resolved = named_in_full(plain, what)
     members = _members(resolved)
     on_circles = [call("PointLiesOnCircle", name, call("Circle", o)) for o, names in members.items() for name in names]
-    given = list(dict.fromkeys([*(shape for node in resolved for shape in _said(node)), *on_circles]))
+    given = list(dict.fromkeys([*(shape for node in resolved for shape in _statements_in(node)), *on_circles]))
     goals = tuple(node.args[0] for node in resolved if node.name == "Find")
     points = _points(resolved)
     if len(points) > MAX_POINTS:
@@ -184,7 +184,7 @@ def _value(node: Node) -> Node:
     return node
 
 
-def _said(node: Call) -> Iterator[Call]:
+def _statements_in(node: Call) -> Iterator[Call]:
     """The statement, and that the shapes in it are what they are called."""
     for below in walk(node):
         if isinstance(below, Call) and (below.name in CORNERS or below.name in ADJECTIVES):

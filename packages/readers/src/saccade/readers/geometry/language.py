@@ -156,12 +156,12 @@ class _StatementReader:
     def _product(self, depth: int) -> Node:
         """Factors above and below one line of a fraction, so that no chain of divisions makes a deep term."""
         at = self.token.at
-        above, below = [self._signed(depth)], list[Node]()
+        above, below = [self._read_signed(depth)], list[Node]()
         while True:
             if self.token.kind in ("*", "/"):
                 side = above if self.token.kind == "*" else below
                 self.advance()
-                side.append(self._signed(depth))
+                side.append(self._read_signed(depth))
             elif self.token.kind in ("name", "number", "(", "root", "{") and not self._begins_statement():
                 above.append(self._power(depth))
             else:
@@ -176,7 +176,7 @@ class _StatementReader:
         word = self.token.text
         return self.token.kind == "name" and len(word) > 1 and word[0].isupper() and self._text[self._next :][:1] == "("
 
-    def _signed(self, depth: int) -> Node:
+    def _read_signed(self, depth: int) -> Node:
         at, is_minus = self.token.at, False
         while self.token.kind in ("+", "-"):
             is_minus ^= self.token.kind == "-"
@@ -214,7 +214,7 @@ class _StatementReader:
             self.advance()
             return Number(self._value(token), token.at)
         if token.kind in ("(", "{"):
-            return self._bracketed(depth)
+            return self._read_bracketed(depth)
         if token.kind == "$":
             self.advance()
             if self.token.kind == "number":
@@ -227,16 +227,16 @@ class _StatementReader:
             return Call("sqrt", (self._atom(depth + 1),), token.at)
         if token.kind == "name":
             self.advance()
-            return self._named(token, depth)
+            return self._read_named(token, depth)
         raise self.unexpected("a number, a name or (")
 
-    def _named(self, token: _Token, depth: int) -> Node:
+    def _read_named(self, token: _Token, depth: int) -> Node:
         word = token.text
         if word == "\\frac":
-            above, below = self._bracketed(depth), self._bracketed(depth)
+            above, below = self._read_bracketed(depth), self._read_bracketed(depth)
             return Operation("/", (above, below), token.at)
         if word == "\\sqrt":
-            return Call("sqrt", (self._bracketed(depth),), token.at)
+            return Call("sqrt", (self._read_bracketed(depth),), token.at)
         word = word.removeprefix("\\")
         if word in ("pi", "π"):
             return Name("pi", token.at)
@@ -254,7 +254,7 @@ class _StatementReader:
         self.advance()
         return Call(word, tuple(args), token.at)
 
-    def _bracketed(self, depth: int) -> Node:
+    def _read_bracketed(self, depth: int) -> Node:
         opening = self.token
         if opening.kind not in _CLOSES:
             raise self.unexpected('"{" or "("')

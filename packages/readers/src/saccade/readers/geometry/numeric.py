@@ -88,36 +88,36 @@ class _Search:
         system = self._system
         if not len(system.free):
             alone = Ends(whole=np.zeros((len(system.scales), 1)), choices=np.zeros(1, np.int64), errors=np.zeros(1))
-            return self._judged(alone, SAME)
-        ends = self._gathered()
+            return self._solutions_of(alone, SAME)
+        ends = self._all_ends()
         for all_distinct in (True, False):
             if (fits := self._fits(ends, all_distinct=all_distinct)).any():
-                return self._judged(self._with_flexed(ends.where(fits), EXACT, all_distinct=all_distinct), SAME)
+                return self._solutions_of(self._with_flexed(ends.where(fits), EXACT, all_distinct=all_distinct), SAME)
         sound = system.nondegenerate(ends, all_distinct=False)
         nearest = ends.where(np.argsort(np.where(sound, ends.errors, ends.errors + 1e3))[:NEAREST])
-        nearest = system.ended(nearest.whole, nearest.choices, FIRM)
+        nearest = system.descend(nearest.whole, nearest.choices, FIRM)
         most = min(ROUNDED, 2 * float(nearest.errors.min()))
         near = (nearest.errors < most) & system.nondegenerate(nearest, all_distinct=False, coarseness=ROUND)
         if near.any():
-            return self._judged(self._with_flexed(nearest.where(near), most, all_distinct=False), SAME_ROUNDED)
+            return self._solutions_of(self._with_flexed(nearest.where(near), most, all_distinct=False), SAME_ROUNDED)
         return self._inconsistent(nearest.where(np.array([nearest.errors.argmin()])))
 
     def _fits(self, ends: Ends, *, all_distinct: bool) -> Mask:
         fits: Mask = (ends.errors < EXACT) & self._system.nondegenerate(ends, all_distinct=all_distinct)
         return fits
 
-    def _gathered(self) -> Ends:
+    def _all_ends(self) -> Ends:
         """The ends of all starts."""
-        ends = self._system.ended(*self._starts.drawn(0))
+        ends = self._system.descend(*self._starts.draw(0))
         for number in range(1, ROUNDS):
             if self._fits(ends, all_distinct=True).sum() >= ENOUGH:
                 break
-            ends += self._system.ended(*self._starts.drawn(number))
+            ends += self._system.descend(*self._starts.draw(number))
         fits = self._fits(ends, all_distinct=True)
         if fits.any():
             chosen = self._generator.choice(np.flatnonzero(fits), NEIGHBOURS)
             noise = 0.1 * self._system.scales[:, None] * self._starts.normal(NEIGHBOURS)
-            ends += self._system.ended(ends.whole[:, chosen] + noise, ends.choices[chosen])
+            ends += self._system.descend(ends.whole[:, chosen] + noise, ends.choices[chosen])
         return ends
 
     def _with_flexed(self, found: Ends, most: float, *, all_distinct: bool) -> Ends:
@@ -135,7 +135,7 @@ class _Search:
             return np.ones(ends.errors.shape, np.bool_)
         return least_contradicting(self._places, self._system.state(ends.whole, ends.choices))
 
-    def _judged(self, ends: Ends, tolerance: float) -> Solutions:
+    def _solutions_of(self, ends: Ends, tolerance: float) -> Solutions:
         state = self._system.state(ends.whole, ends.choices)
         values = tuple(_different(value_of(goal, state), tolerance, self._unit(goal)) for goal in self._figure.goals)
         is_determined = all(len(found) == 1 and np.isfinite(found[0]) for found in values)
@@ -159,7 +159,7 @@ class _Search:
             verdict="inconsistent",
             state=self._system.state(nearest.whole, nearest.choices),
             values=(),
-            broken=tuple(self._system.broken(nearest)[:MAX_VALUES_SHOWN]),
+            broken=tuple(self._system.broken_statements(nearest)[:MAX_VALUES_SHOWN]),
         )
 
 

@@ -20,7 +20,7 @@ from saccade.readers.geometry.values import names_of
 
 def contradiction_text(parts: Mapping[str, str], broken: Sequence[str]) -> str:
     """The reason why a problem in CDL has no figure, in CDL; ``broken`` are logic forms that the nearest one breaks."""
-    said = _said(parts)
+    said = _forms_and_statements(parts)
     for (one, first), (other, second) in combinations(said, 2):
         if why := _why_not_both(first, second):
             return f"the problem contradicts itself: {one} and {other} cannot both hold, because {why}"
@@ -37,7 +37,7 @@ def contradiction_text(parts: Mapping[str, str], broken: Sequence[str]) -> str:
     )
 
 
-def _said(parts: Mapping[str, str]) -> list[tuple[str, Call]]:
+def _forms_and_statements(parts: Mapping[str, str]) -> list[tuple[str, Call]]:
     """Every logic form with the statement in CDL that says it."""
     return [
         (written(node), statement)
@@ -143,10 +143,10 @@ def solve(
     solutions = find_figures(figure, places)
     if solutions.verdict == "inconsistent":
         return [_answer(goal, (), solutions) for goal in figure.goals]
-    return [_explained(figure, solutions, goal, found) for goal, found in zip(figure.goals, solutions.values)]
+    return [_answer_with_proof(figure, solutions, goal, found) for goal, found in zip(figure.goals, solutions.values)]
 
 
-def _explained(figure: Figure, solutions: Solutions, goal: Node, values: tuple[float, ...]) -> SolverAnswer:
+def _answer_with_proof(figure: Figure, solutions: Solutions, goal: Node, values: tuple[float, ...]) -> SolverAnswer:
     derivation = derive(figure, solutions, goal) if _is_one(values) else None
     if derivation is None:
         return _answer(goal, values, solutions)

@@ -62,7 +62,7 @@ class Starts:
         self._places = places
         self._generator = generator
 
-    def drawn(self, number: int) -> tuple[Array, Ints]:
+    def draw(self, number: int) -> tuple[Array, Ints]:
         """The starts of a round: unknowns (unknown, batch) and choices (batch,)."""
         system = self._system
         one = self.normal(1) * system.scales[:, None]
@@ -158,7 +158,7 @@ def flexed(system: System, figures: Ends, generator: np.random.Generator, firmne
                     moved[system.free, 0] += sign * reach * way * system.scales[system.free]
                     starts.append(moved)
                     choices.append(one.choices)
-    return system.ended(np.concatenate(starts, axis=1), np.concatenate(choices), firmness)
+    return system.descend(np.concatenate(starts, axis=1), np.concatenate(choices), firmness)
 
 
 def _directions(system: System, one: Ends, generator: np.random.Generator, firmness: float) -> list[Array]:

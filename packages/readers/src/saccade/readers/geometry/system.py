@@ -174,7 +174,7 @@ class System:
             rows.extend(factor * row for row in rule.residuals(state))
         return np.stack(rows)
 
-    def ended(self, starts: Array, choices: Ints, firmness: float = 1.0) -> Ends:
+    def descend(self, starts: Array, choices: Ints, firmness: float = 1.0) -> Ends:
         """The results of descending from the starts."""
         fixed = starts.copy()
         fixed[np.setdiff1d(np.arange(len(fixed)), self.free)] = 0
@@ -194,7 +194,7 @@ class System:
         state = self.state(ends.whole, ends.choices)
         return is_nondegenerate(state, self.figure, all_distinct=all_distinct, coarseness=coarseness)
 
-    def broken(self, ends: Ends) -> list[str]:
+    def broken_statements(self, ends: Ends) -> list[str]:
         """Statements that a single figure does not fulfil, the worst first."""
         state = self.state(ends.whole, ends.choices)
         worst: list[tuple[float, str]] = []

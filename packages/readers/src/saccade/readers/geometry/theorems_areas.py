@@ -15,7 +15,7 @@ _SIDED = ("Parallelogram", "Rhombus", "Rectangle", "Square")
 
 def area_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
     """Perimeters, and areas by height, by two sides, by three sides, by diagonals."""
-    for names in _measured(facts, "PerimeterOf"):
+    for names in _shapes_with(facts, "PerimeterOf"):
         total: Node = length(names[0], names[1])
         for a, b in zip(names[1:], (*names[2:], names[0])):
             total = total + length(a, b)
@@ -28,7 +28,7 @@ def area_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
         because = f"circle {centre} touches all sides of triangle {''.join(names)}"
         left, right = 2 * polygon("AreaOf", names), radius_of(centre) * total
         yield Equation(theorem="area of a triangle by its incircle", because=because, left=left, right=right, cost=3)
-    for names in [*_measured(facts, "AreaOf"), *(names for _, names in incircles)]:
+    for names in [*_shapes_with(facts, "AreaOf"), *(names for _, names in incircles)]:
         if len(names) == 3:
             yield from _triangle(facts, known, names)
         elif len(names) == 4:
@@ -36,7 +36,7 @@ def area_theorems(facts: Facts, known: Knowledge) -> Iterator[Equation]:
     yield from _heights(facts)
 
 
-def _measured(facts: Facts, quantity: str) -> list[tuple[str, ...]]:
+def _shapes_with(facts: Facts, quantity: str) -> list[tuple[str, ...]]:
     found: dict[tuple[str, ...], None] = {}
     for root in (*facts.figure.given, *facts.figure.goals):
         for node in walk(root):

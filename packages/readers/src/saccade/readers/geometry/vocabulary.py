@@ -161,7 +161,7 @@ def _check_kind(arg: Node, kind: str, what: str) -> None:
     if not isinstance(arg, Call) or not isinstance(inner := unwrapped(arg), Call) or inner.name not in _ALLOWED[kind]:
         if isinstance(arg, Call) and arg.name not in WORDS:
             raise _unknown(arg, what)
-        raise _error(arg, f"found {_shown(arg)}, expected {_EXAMPLES[kind]}", what)
+        raise _error(arg, f"found {_short_text(arg)}, expected {_EXAMPLES[kind]}", what)
     _check_shape(arg, _ALLOWED[kind], what)
 
 
@@ -203,7 +203,7 @@ def _bare_point(arg: Node) -> Node:
 def _check_point(arg: Node, what: str) -> None:
     bare = _bare_point(arg)
     if not isinstance(bare, Name) or bare.text == "pi":
-        raise _error(arg, f"found {_shown(arg)}, expected {_EXAMPLES['point']}", what)
+        raise _error(arg, f"found {_short_text(arg)}, expected {_EXAMPLES['point']}", what)
 
 
 def _check_value(node: Node, what: str) -> None:
@@ -241,7 +241,7 @@ def _check_arithmetic(sign: str, last: Node, what: str) -> None:
         raise _error(last, "found a power in an exponent, expected a number", what)
 
 
-def _shown(node: Node) -> str:
+def _short_text(node: Node) -> str:
     text = written(node)
     return text if len(text) <= 40 else f"{text[:40]}…"
 
@@ -254,4 +254,4 @@ def _unknown(node: Call, what: str) -> LanguageError:
     suggestion = nearest(node.name, [word.lower() for word in WORDS])
     meant = next((word for word in WORDS if word.lower() == suggestion), None)
     hint = f"; did you mean {meant}?" if meant else "; statements are for example Equals, Perpendicular and Find"
-    return _error(node, f"there is no word {_shown(Name(node.name))}{hint}", what)
+    return _error(node, f"there is no word {_short_text(Name(node.name))}{hint}", what)

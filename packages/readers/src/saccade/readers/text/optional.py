@@ -22,7 +22,7 @@ class TesseractReader:
 
     def __init__(self, *, language: str = "eng", min_confidence: float = 0.3, enlarge: float = 2.0) -> None:
         self._language, self._min_confidence, self._enlarge = language, min_confidence, enlarge
-        self._tesseract = cast(_Tesseract, _imported("pytesseract", "pip install pytesseract"))
+        self._tesseract = cast(_Tesseract, _import_or_refuse("pytesseract", "pip install pytesseract"))
         try:
             self._tesseract.get_tesseract_version()
         # Its own error, whose class is not known without the package, says that the program is not in the path.
@@ -50,7 +50,7 @@ class EasyReader:
 
     def __init__(self, *, languages: tuple[str, ...] = ("en",), folder: str = "", min_confidence: float = 0.3) -> None:
         self._languages, self._folder, self._min_confidence = languages, folder, min_confidence
-        self._easyocr = cast(_EasyModule, _imported("easyocr", "pip install easyocr (it brings torchvision)"))
+        self._easyocr = cast(_EasyModule, _import_or_refuse("easyocr", "pip install easyocr (it brings torchvision)"))
         self._lock = threading.Lock()
 
     @cached_property
@@ -106,7 +106,7 @@ class _EasyModule(Protocol):
     ) -> _EasyEngine: ...
 
 
-def _imported(module: str, how: str) -> object:
+def _import_or_refuse(module: str, how: str) -> object:
     try:
         return importlib.import_module(module)
     except ImportError as error:

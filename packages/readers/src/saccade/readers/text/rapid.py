@@ -81,7 +81,7 @@ class RapidReader:
         pixels = _not_too_thin(np.ascontiguousarray(np.asarray(shown.convert("RGB"))[:, :, ::-1]))
         with _LOCK:
             engine = _engine()
-            quads = _detected(engine, pixels)
+            quads = _detect_quads(engine, pixels)
             page = page_angle(quads)
             quads = [quad_of(quad.corners.tolist(), page) for quad in quads]
             whole = Image.fromarray(np.ascontiguousarray(pixels[:, :, ::-1]))
@@ -130,7 +130,7 @@ def _not_too_thin(pixels: Pixels) -> Pixels:
     return np.concatenate([pixels, np.broadcast_to(paper, shape)], axis=0 if pixels.shape[0] == short else 1)
 
 
-def _detected(engine: "RapidOCR", pixels: Pixels) -> list[Quad]:
+def _detect_quads(engine: "RapidOCR", pixels: Pixels) -> list[Quad]:
     # Which of four results comes back depends on the steps that were wanted; none has boxes when nothing is found.
     found = getattr(engine(pixels, use_det=True, use_cls=False, use_rec=False), "boxes", None)
     if found is None:
@@ -144,21 +144,23 @@ def _detected(engine: "RapidOCR", pixels: Pixels) -> list[Quad]:
 def _strips(pixels: Pixels, whole: Image.Image, quad: Quad) -> list[_Strip]:
     """The line, cut where no ink is over a width that no space between words has."""
     if abs(quad.angle) < 45 and not quad.is_slanted:
-        boxes = _parted(pixels, quad.hull)
+        boxes = _parts_of_line(pixels, quad.hull)
         return [_Strip(_quad_around(box), _cut(pixels, box)) for box in boxes]
     if quad.is_slanted:
         crop = np.asarray(pixels_of(whole, quad))[:, :, ::-1]
     else:
         crop = np.rot90(_cut(pixels, quad.hull), k=round(quad.angle / 90))
     box = Box(0, 0, crop.shape[1], crop.shape[0])
-    return [_Strip(quad.part(part.x1 / box.x2, part.x2 / box.x2), _cut(crop, part)) for part in _parted(crop, box)]
+    return [
+        _Strip(quad.part(part.x1 / box.x2, part.x2 / box.x2), _cut(crop, part)) for part in _parts_of_line(crop, box)
+    ]
 
 
 def _quad_around(box: Box) -> Quad:
     return Quad(np.array([[box.x1, box.y1], [box.x2, box.y1], [box.x2, box.y2], [box.x1, box.y2]]))
 
 
-def _parted(pixels: Pixels, box: Box) -> list[Box]:
+def _parts_of_line(pixels: Pixels, box: Box) -> list[Box]:
     """The box of a level line, cut where no ink is over a width that no space between words has."""
     if box.width < 1.5 * box.height:
         return [box]
@@ -192,7 +194,7 @@ _Read = tuple[str, float]
 """A text, empty where there is none, and how sure the engine is of it."""
 
 
-def _recognised(engine: "RapidOCR", strip: _Strip) -> _Read:
+def _read_strip(engine: "RapidOCR", strip: _Strip) -> _Read:
     found = engine(np.ascontiguousarray(strip.crop), use_det=False, use_cls=False, use_rec=True)
     texts, scores = getattr(found, "txts", None), getattr(found, "scores", None)
     if not texts or not scores or not texts[0].strip():
@@ -204,13 +206,13 @@ def _read_either_way(
     engine: "RapidOCR", strips: Sequence[_Strip], page: float
 ) -> tuple[list[tuple[_Strip, _Read]], bool]:
     """The text of each strip, read the way round that reads best, and whether the page is upside down."""
-    read = {place: (strip, _recognised(engine, strip)) for place, strip in enumerate(strips)}
+    read = {place: (strip, _read_strip(engine, strip)) for place, strip in enumerate(strips)}
     along = [place for place, strip in enumerate(strips) if abs(strip.quad.angle - page) < MAX_STRAY_DEGREES]
     telling = [place for place in along if len(read[place][1][0]) >= MIN_LETTERS]
     doubtful = sorted(
         (place for place in telling if read[place][1][1] < DOUBT), key=lambda place: -strips[place].quad.length
     )
-    tried = {place: _recognised(engine, strips[place].flipped()) for place in doubtful[:MAX_TRIED]}
+    tried = {place: _read_strip(engine, strips[place].flipped()) for place in doubtful[:MAX_TRIED]}
     gain = sum(confidence * len(text) for text, confidence in tried.values())
     gain -= sum(confidence * len(text) for place in tried for text, confidence in [read[place][1]])
     is_reversed = gain > 0 and 2 * len(doubtful) > len(telling)
@@ -218,7 +220,7 @@ def _read_either_way(
     for place in [*along, *across] if is_reversed else [*tried, *across]:
         if not is_reversed and place in along and not _is_of_words(read[place][1][0]):
             continue
-        other = tried.get(place) or _recognised(engine, strips[place].flipped())
+        other = tried.get(place) or _read_strip(engine, strips[place].flipped())
         ahead = -LEAD if is_reversed and place in along else LEAD
         if other[1] > read[place][1][1] + ahead:
             read[place] = (strips[place].flipped(), other)

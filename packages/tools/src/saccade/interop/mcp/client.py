@@ -111,7 +111,7 @@ class McpTools:
         with self._lock:
             if self._tools is None:
                 listed = self._open().list_tools()
-                self._tools = tuple(self._tool(tool) for tool in self._chosen(listed))
+                self._tools = tuple(self._tool(tool) for tool in self._wanted_tools(listed))
             return self._tools
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class McpTools:
     def _headers(self) -> dict[str, str]:
         return {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
 
-    def _chosen(self, listed: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
+    def _wanted_tools(self, listed: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
         names = [tool.name for tool in listed]
         for name in (*(self._only or ()), *self._image_arguments):
             if name not in names:

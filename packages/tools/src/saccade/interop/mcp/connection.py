@@ -67,18 +67,18 @@ class McpConnection:
     def list_tools(self) -> list[mcp_types.Tool]:
         """All tools, over all pages."""
 
-        async def listed(client: "Client[ClientTransport]") -> list[mcp_types.Tool]:
+        async def list_with(client: "Client[ClientTransport]") -> list[mcp_types.Tool]:
             return await client.list_tools()
 
-        return self._repeated(listed, deadline_s=self._start_s)
+        return self._with_retries(list_with, deadline_s=self._start_s)
 
     def call(self, name: str, arguments: Mapping[str, Json], *, deadline_s: float) -> mcp_types.CallToolResult:
         """``MachineError`` when no answer came in time, ``ToolError`` when the server does not understand the call."""
 
-        async def called(client: "Client[ClientTransport]") -> mcp_types.CallToolResult:
+        async def call_with(client: "Client[ClientTransport]") -> mcp_types.CallToolResult:
             return await client.call_tool_mcp(name, dict(arguments))
 
-        return self._repeated(called, deadline_s=deadline_s)
+        return self._with_retries(call_with, deadline_s=deadline_s)
 
     def close(self) -> None:
         with self._closing:
@@ -91,7 +91,7 @@ class McpConnection:
         self._thread.join()
         self._loop.close()
 
-    def _repeated(
+    def _with_retries(
         self, operation: Callable[["Client[ClientTransport]"], Coroutine[None, None, Result]], *, deadline_s: float
     ) -> Result:
         if self._is_closed:
@@ -116,7 +116,7 @@ class McpConnection:
         client: Client[ClientTransport] | None = None
         try:
             async with asyncio.timeout(until - time.monotonic()):
-                client = await self._connected()
+                client = await self._shared_client()
                 result = await operation(client)
                 self._silences = 0
                 return result
@@ -140,14 +140,14 @@ class McpConnection:
             self._drop(client)
             raise MachineError(f"{self.describe}: {type(error).__name__}: {error}") from error
 
-    async def _connected(self) -> "Client[ClientTransport]":
+    async def _shared_client(self) -> "Client[ClientTransport]":
         """The client that all share. Starting a server may take longer than one call has: it goes on without it."""
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
-            opening = self._opening = asyncio.create_task(self._opened())
+            opening = self._opening = asyncio.create_task(self._open_client())
         return await asyncio.shield(opening)
 
-    async def _opened(self) -> "Client[ClientTransport]":
+    async def _open_client(self) -> "Client[ClientTransport]":
         client = Client(self._transport(), init_timeout=self._start_s)
         try:
             async with asyncio.timeout(self._start_s):
@@ -164,7 +164,7 @@ class McpConnection:
         self._opening = None
         self._silences = 0
         # Ending a process that does not listen takes seconds, for which no call waits.
-        closing = asyncio.create_task(_closed(client))
+        closing = asyncio.create_task(_close_client(client))
         self._closings.add(closing)
         closing.add_done_callback(self._closings.discard)
 
@@ -182,7 +182,7 @@ class McpConnection:
         return asyncio.run_coroutine_threadsafe(operation, self._loop)
 
 
-async def _closed(client: "Client[ClientTransport]") -> None:
+async def _close_client(client: "Client[ClientTransport]") -> None:
     with contextlib.suppress(Exception):
         await client.close()  # type: ignore[no-untyped-call]
 

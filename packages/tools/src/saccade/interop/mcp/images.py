@@ -64,7 +64,7 @@ class ReceivedImages:
         """The picture that an argument names, put into the store of a call; ``ToolError`` when there is none."""
         if not isinstance(value, str):
             raise ToolError(f"the argument image is {json_excerpt(value)}, but it must be {self.forms}")
-        return self.add_encoded(media, self._encoded(value))
+        return self.add_encoded(media, self._picture_bytes(value))
 
     def add_encoded(self, media: MediaStore, raw: bytes) -> ImageRef:
         """A picture by its bytes, known by its hash from now on."""
@@ -85,7 +85,7 @@ class ReceivedImages:
         """An empty store with this server's limits, for one call."""
         return MediaStore(limits=self._limits)
 
-    def _encoded(self, text: str) -> bytes:
+    def _picture_bytes(self, text: str) -> bytes:
         header = _DATA_URL.match(text)
         if header:
             return self._from_base64(text[header.end() :])

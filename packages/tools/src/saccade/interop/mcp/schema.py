@@ -106,7 +106,7 @@ class ArgumentChecks:
         # A name that there is not says more than the one that is missing for it.
         error = best_match([one for one in errors if one.validator == "additionalProperties"] or errors)
         if error is not None:
-            raise ToolError(_told(error))
+            raise ToolError(_refusal(error))
 
 
 def shown_name(name: str) -> str:
@@ -114,7 +114,7 @@ def shown_name(name: str) -> str:
     return name if name.isidentifier() and len(name) <= 60 else json_excerpt(name)
 
 
-def _told(error: ValidationError) -> str:
+def _refusal(error: ValidationError) -> str:
     where = _where(error)
     value = error.validator_value
     match error.validator:

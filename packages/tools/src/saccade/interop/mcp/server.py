@@ -72,7 +72,7 @@ def mcp_server(tools: Sequence[Tool], *, images: ReceivedImages | None = None, n
     server = FastMCP(name, instructions=_instructions(received), version=__version__)
     places = asyncio.Semaphore(MAX_RUNNING)
     for tool in tools:
-        server.add_tool(_served(tool, received, places))
+        server.add_tool(_served_tool(tool, received, places))
 
     @server.custom_route("/images", methods=["POST"])
     async def take_image(request: Request) -> JSONResponse:
@@ -88,7 +88,7 @@ def mcp_server(tools: Sequence[Tool], *, images: ReceivedImages | None = None, n
                 image = await asyncio.to_thread(received.add_encoded, received.store(), bytes(raw))
         except ToolError as error:
             return JSONResponse({"error": str(error)}, status_code=422)
-        return JSONResponse(_described(image))
+        return JSONResponse(_image_fields(image))
 
     return server
 
@@ -105,13 +105,13 @@ class _Served(McpTool):
             async with asyncio.timeout(self._tool.deadline_s):
                 return await _in_thread(lambda: self._answer(arguments), self._places)
         except UnknownImageError as refusal:
-            return _failed(str(refusal), "unknown_image")
+            return _failure_result(str(refusal), "unknown_image")
         except ToolError as refusal:
-            return _failed(str(refusal), "refused")
+            return _failure_result(str(refusal), "refused")
         except TimeoutError:
-            return _failed(f"tool {self.name} took longer than {self._tool.deadline_s:g} s", "machine")
+            return _failure_result(f"tool {self.name} took longer than {self._tool.deadline_s:g} s", "machine")
         except MachineError as failure:
-            return _failed(str(failure), "machine")
+            return _failure_result(str(failure), "machine")
 
     def _answer(self, arguments: Mapping[str, object]) -> McpResult:
         media = self._images.store()
@@ -141,12 +141,12 @@ class _Served(McpTool):
         structured = {
             "text": result.text,
             "data": dict(result.data),
-            "images": [_described(image) for image in result.images],
+            "images": [_image_fields(image) for image in result.images],
         }
         return McpResult(content=content, structured_content=structured)
 
 
-def _served(tool: Tool, images: ReceivedImages, places: asyncio.Semaphore) -> _Served:
+def _served_tool(tool: Tool, images: ReceivedImages, places: asyncio.Semaphore) -> _Served:
     served = _Served(
         name=tool.name,
         description=tool.spec.description,
@@ -182,11 +182,11 @@ def _instructions(images: ReceivedImages) -> str:
     )
 
 
-def _described(image: ImageRef) -> dict[str, object]:
+def _image_fields(image: ImageRef) -> dict[str, object]:
     return {"hash": image.hash, "width": image.width, "height": image.height}
 
 
-def _failed(message: str, kind: str) -> McpResult:
+def _failure_result(message: str, kind: str) -> McpResult:
     text = mcp_types.TextContent(type="text", text=message)
     return McpResult(content=[text], is_error=True, meta={MARK: {"failure": kind}})
 

@@ -116,14 +116,14 @@ def _add_errors(app: FastAPI) -> None:
         return Response(body, error.status_code, headers=error.headers, media_type=JSON)
 
 
-def _sent(message: object, status: int = 200) -> Response:
+def _json_response(message: object, status: int = 200) -> Response:
     return Response(PLAIN_CODEC.text(message), status, media_type=JSON)
 
 
 def _add_states(app: FastAPI, service: Callable[[], ToolService]) -> None:
     @app.get("/health", summary="Whether the server is up", responses={200: in_json(HealthBody)})
     async def health() -> Response:
-        return _sent(HealthBody(status="ok"))
+        return _json_response(HealthBody(status="ok"))
 
     @app.get(
         "/ready",
@@ -132,7 +132,9 @@ def _add_states(app: FastAPI, service: Callable[[], ToolService]) -> None:
     )
     async def ready() -> Response:
         waiting = tuple(service().not_ready)
-        return _sent(ReadyBody(status="starting" if waiting else "ready", waiting_for=waiting), 503 if waiting else 200)
+        return _json_response(
+            ReadyBody(status="starting" if waiting else "ready", waiting_for=waiting), 503 if waiting else 200
+        )
 
     @app.get(
         "/metrics",
@@ -150,7 +152,7 @@ def _add_states(app: FastAPI, service: Callable[[], ToolService]) -> None:
         found = service().tools()
         if len(found) < len(service().tool_names):
             raise HTTPException(503, "the workers are starting; see /ready", headers={"Retry-After": "1"})
-        return _sent(ToolsBody(tools=found))
+        return _json_response(ToolsBody(tools=found))
 
 
 def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
@@ -171,7 +173,7 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
             return Response(error_bytes("hash", str(error)), 409, media_type=JSON)
         except MediaError as error:
             return Response(error_bytes("image", str(error)), 422, media_type=JSON)
-        return _sent(StoredBody(hash=key, width=width, height=height), 200 if was_here else 201)
+        return _json_response(StoredBody(hash=key, width=width, height=height), 200 if was_here else 201)
 
     @app.post(
         "/images",
@@ -185,7 +187,7 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
             key, width, height = await service().add_image(await request.body())
         except MediaError as error:
             return Response(error_bytes("image", str(error)), 422, media_type=JSON)
-        return _sent(StoredBody(hash=key, width=width, height=height), 201)
+        return _json_response(StoredBody(hash=key, width=width, height=height), 201)
 
     @app.get(
         "/images/{image_hash}",
@@ -206,11 +208,11 @@ def _add_images(app: FastAPI, service: Callable[[], ToolService]) -> None:
 async def _unless_left(request: Request, calling: Coroutine[None, None, Reply]) -> Reply | None:
     """What the call gives; None when its client has left meanwhile, and waits no more."""
 
-    async def left() -> None:
+    async def wait_until_left() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    call, leaving = asyncio.ensure_future(calling), asyncio.ensure_future(left())
+    call, leaving = asyncio.ensure_future(calling), asyncio.ensure_future(wait_until_left())
     try:
         await asyncio.wait((call, leaving), return_when=asyncio.FIRST_COMPLETED)
         return call.result() if call.done() else None

@@ -84,7 +84,9 @@ class ToolService:
         """The answer to a call; a call of the same id that is out or done is not run again."""
         loop = asyncio.get_running_loop()
         started_s = loop.time()
-        reply = await self._answered(name, CallRequest(arguments=arguments, images=tuple(images)), call_id, deadline_s)
+        reply = await self._answer_call(
+            name, CallRequest(arguments=arguments, images=tuple(images)), call_id, deadline_s
+        )
         took_s = loop.time() - started_s
         status = reply.outcome.status
         tool = name if name in self._crews else "unknown"
@@ -95,7 +97,7 @@ class ToolService:
             logger.log(logging.WARNING if status >= 500 else logging.INFO, "call", extra={"fields": fields})
         return reply
 
-    async def _answered(self, name: str, request: CallRequest, call_id: str, deadline_s: float | None) -> Reply:
+    async def _answer_call(self, name: str, request: CallRequest, call_id: str, deadline_s: float | None) -> Reply:
         crew = self._crews.get(name)
         if crew is None:
             known = ", ".join(self._crews)
@@ -118,7 +120,7 @@ class ToolService:
         ends_s = asyncio.get_running_loop().time() + within_s
         if known_call is not None:
             known_call.deadline_s = max(known_call.deadline_s, ends_s)
-            return await self._awaited(known_call, ends_s, within_s)
+            return await self._await_outcome(known_call, ends_s, within_s)
         missing = self.shelf.hold(request.images)
         if missing:
             return Reply(outcome=failure(409, "missing_images", "send these images first", missing=tuple(missing)))
@@ -138,9 +140,9 @@ class ToolService:
         except QueueFullError as error:
             call.finish(failure(429, "queue_full", str(error), retry_after_s=error.retry_after_s))
             return Reply(outcome=await call.outcome, retry_after_s=error.retry_after_s)
-        return await self._awaited(call, ends_s, within_s)
+        return await self._await_outcome(call, ends_s, within_s)
 
-    async def _awaited(self, call: QueuedCall, ends_s: float, within_s: float) -> Reply:
+    async def _await_outcome(self, call: QueuedCall, ends_s: float, within_s: float) -> Reply:
         call.waiters += 1
         try:
             async with asyncio.timeout_at(ends_s):

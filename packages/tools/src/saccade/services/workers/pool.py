@@ -192,7 +192,7 @@ class Pool:
 
     async def _next_calls(self, worker: ToolWorker) -> list[QueuedCall]:
         """The calls of the next job; none when the worker has died meanwhile."""
-        while not (calls := self._taken()):
+        while not (calls := self._take_calls()):
             if worker.has_ended:
                 return []
             self._something.clear()
@@ -200,7 +200,7 @@ class Pool:
         self._count_waiting()
         return calls
 
-    def _taken(self) -> list[QueuedCall]:
+    def _take_calls(self) -> list[QueuedCall]:
         while self._alone:
             call = self._alone.popleft()
             if _is_wanted(call):

@@ -121,7 +121,7 @@ class ToolRunner:
         outcomes: dict[int, CallReply] = {}
         bound: dict[int, tuple[BoundCall, JobMedia]] = {}
         for index, request in enumerate(requests):
-            prepared = self._prepared(tool, request)
+            prepared = self._prepare_call(tool, request)
             if isinstance(prepared, CallReply):
                 outcomes[index] = prepared
             else:
@@ -136,7 +136,7 @@ class ToolRunner:
                 outcomes[index] = _outcome(call, media)
         return [outcomes[index] for index in range(len(requests))]
 
-    def _prepared(self, tool: Tool, request: CallRequest) -> tuple[BoundCall, JobMedia] | CallReply:
+    def _prepare_call(self, tool: Tool, request: CallRequest) -> tuple[BoundCall, JobMedia] | CallReply:
         # Sizes are not known before an image is read, and binding a call needs none.
         images = [ImageRef(hash=key, width=1, height=1) for key in request.images]
         try:

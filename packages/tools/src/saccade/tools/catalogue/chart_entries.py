@@ -70,7 +70,7 @@ def _words_at_server(options: Options) -> Make:
     def make() -> Tool:
         from saccade.tools.experts import VisionChartTeller
 
-        return _told(options.name, VisionChartTeller(model()), deadline_s)
+        return _teller_tool(options.name, VisionChartTeller(model()), deadline_s)
 
     return make
 
@@ -97,7 +97,7 @@ def _words_here(options: Options) -> Make:
 
             return VisionChartTeller(seen())
 
-    return lambda: _told(options.name, tell(), deadline_s)
+    return lambda: _teller_tool(options.name, tell(), deadline_s)
 
 
 def _over(name: str, reader: "ChartReader", deadline_s: float) -> Tool:
@@ -106,7 +106,7 @@ def _over(name: str, reader: "ChartReader", deadline_s: float) -> Tool:
     return find_tool(name, chart_tools(reader, deadline_s))
 
 
-def _told(name: str, teller: "ChartTeller", deadline_s: float) -> Tool:
+def _teller_tool(name: str, teller: "ChartTeller", deadline_s: float) -> Tool:
     from saccade.tools.experts import answer_tool, caption_tool
 
     make = caption_tool if name == "chart_caption" else answer_tool

@@ -77,20 +77,20 @@ class Unconfigured:
         return frozenset()
 
     def detect_batch(self, requests: object) -> NoReturn:
-        raise _unconfigured()
+        raise _not_configured_error()
 
     def segment_batch(self, requests: object) -> NoReturn:
-        raise _unconfigured()
+        raise _not_configured_error()
 
     def answer(self, image: object, prompt: str) -> NoReturn:
-        raise _unconfigured()
+        raise _not_configured_error()
 
     def read(self, image: object) -> NoReturn:
-        raise _unconfigured()
+        raise _not_configured_error()
 
     def search(self, query: object, k: object, document: object = None) -> NoReturn:
-        raise _unconfigured()
+        raise _not_configured_error()
 
 
-def _unconfigured() -> UserError:
+def _not_configured_error() -> UserError:
     return UserError("this tool has no model; build it from a configuration (saccade.tools.catalogue.catalogue)")

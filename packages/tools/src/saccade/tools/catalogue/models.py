@@ -28,7 +28,7 @@ _LOADED: WeakValueDictionary[Hashable, object] = WeakValueDictionary()
 _LOADING = threading.RLock()
 
 
-def shared(key: Hashable, load: Callable[[], Model]) -> Model:
+def shared_model(key: Hashable, load: Callable[[], Model]) -> Model:
     """The model from ``load``, or an earlier one of the same key that is still in use."""
     with _LOADING:
         held = _LOADED.get(key)
@@ -52,7 +52,7 @@ def detector(options: Options) -> Callable[[], Detector]:
 
         return load_detector(path, LoadSettings(**placement))
 
-    return lambda: shared(("detector", path, *placement.values()), load)
+    return lambda: shared_model(("detector", path, *placement.values()), load)
 
 
 def segmenter(options: Options) -> Callable[[], Segmenter]:
@@ -65,7 +65,7 @@ def segmenter(options: Options) -> Callable[[], Segmenter]:
 
         return load_segmenter(path, LoadSettings(**placement))
 
-    return lambda: shared(("segmenter", path, *placement.values()), load)
+    return lambda: shared_model(("segmenter", path, *placement.values()), load)
 
 
 def chart_model(options: Options) -> Callable[[], ChartModel]:
@@ -78,7 +78,7 @@ def chart_model(options: Options) -> Callable[[], ChartModel]:
 
         return load_chart_model(path, LoadSettings(**placement), max_tokens=max_tokens, font=font)
 
-    return lambda: shared(("chart model", path, *placement.values(), max_tokens, font), load)
+    return lambda: shared_model(("chart model", path, *placement.values(), max_tokens, font), load)
 
 
 def local_vision_model(options: Options) -> Callable[[], VisionModel]:
@@ -96,7 +96,7 @@ def local_vision_model(options: Options) -> Callable[[], VisionModel]:
         # Not left: it goes with the last tool that asks it.
         return VisionChat(checkpoint, images).__enter__()
 
-    return lambda: shared(("vision model", path, *placement.values(), max_tokens, max_pixels), load)
+    return lambda: shared_model(("vision model", path, *placement.values(), max_tokens, max_pixels), load)
 
 
 def server_vision_model(options: Options, *, example: str) -> Callable[[], VisionModel]:
@@ -123,7 +123,7 @@ def server_vision_model(options: Options, *, example: str) -> Callable[[], Visio
         return VisionChat(server, images).__enter__()
 
     key = ("server", url, model, api_key, timeout_s, max_tokens, retries, at_once, repr(extra_body))
-    return lambda: shared(key, load)
+    return lambda: shared_model(key, load)
 
 
 def patience_s(options: Options) -> float:

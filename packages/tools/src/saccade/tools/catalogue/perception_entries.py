@@ -182,9 +182,9 @@ def _python(options: Options) -> Make:
     def make() -> Tool:
         from saccade.sandbox.sandbox import Sandbox
         from saccade.tools.catalogue.fresh_python import fresh_python_tool
-        from saccade.tools.catalogue.models import shared
+        from saccade.tools.catalogue.models import shared_model
 
-        sandbox = shared(("sandbox", runs), lambda: Sandbox(concurrent_runs=runs))
+        sandbox = shared_model(("sandbox", runs), lambda: Sandbox(concurrent_runs=runs))
         sandbox.start()
         return fresh_python_tool(sandbox, timeout_s=timeout_s)
 

@@ -4,7 +4,7 @@ from saccade.errors import UserError
 from saccade.retrieval.layout import IndexPaths, read_header
 from saccade.retrieval.retriever import PageRetriever
 from saccade.tools.catalogue.entries import Entry, Make, Unconfigured
-from saccade.tools.catalogue.models import shared
+from saccade.tools.catalogue.models import shared_model
 from saccade.tools.catalogue.settings import Options
 from saccade.tools.page_search import DEADLINE_S, MAX_PAGES, finding_tool, search_tool
 from saccade.tools.tool import MAX_RESULT_IMAGES, Tool
@@ -36,7 +36,7 @@ def _search_pages(options: Options) -> Make:
     def make() -> Tool:
         key = ("pages", folder, where, stage, threads, *placement.values())
         try:
-            return search_tool(shared(key, load), corpus=corpus, max_pages=max_pages, deadline_s=deadline_s)
+            return search_tool(shared_model(key, load), corpus=corpus, max_pages=max_pages, deadline_s=deadline_s)
         except UserError as error:
             raise options.error(str(error)) from error
 

@@ -85,13 +85,13 @@ def agreement(run: Run, items: Sequence[Annotation]) -> list[Json]:
             if (said := says(row)) is not None
         ]
         if pairs:
-            told.append(_agreed(name, pairs))
+            told.append(_agreement(name, pairs))
 
     right = view.columns["right"]
     against("rules", lambda row: None if right[row] < 0 else bool(right[row]))
     for name, column in view.columns.items():
         if name.startswith("term.") and _is_yes_or_no([float(column[row]) for row in placed]):
-            against(f"reward, {name.removeprefix('term.')}", partial(_said, column))
+            against(f"reward, {name.removeprefix('term.')}", partial(_sign_at, column))
     people = sorted({name for name, _ in verdicts})
     for left, other in itertools.combinations(people[:8], 2):
         shared = [
@@ -100,11 +100,11 @@ def agreement(run: Run, items: Sequence[Annotation]) -> list[Json]:
             if name == left and (other, trajectory) in verdicts
         ]
         if shared:
-            told.append(_agreed(f"{visible(left, 80)} and {visible(other, 80)}", shared))
+            told.append(_agreement(f"{visible(left, 80)} and {visible(other, 80)}", shared))
     return told
 
 
-def _said(column: Array, row: int) -> bool | None:
+def _sign_at(column: Array, row: int) -> bool | None:
     value = float(column[row])
     return None if math.isnan(value) else value > 0
 
@@ -114,12 +114,12 @@ def _is_yes_or_no(values: Sequence[float]) -> bool:
     return len({value for value in values if value == value} - {0.0}) == 1
 
 
-def _agreed(name: str, pairs: Sequence[tuple[str, str]]) -> Json:
+def _agreement(name: str, pairs: Sequence[tuple[str, str]]) -> Json:
     agree = sum(left == right for left, right in pairs)
     return {"against": name, "kappa": cohens_kappa(pairs), "agree": agree / len(pairs), "n": len(pairs)}
 
 
-def exported(run: Run, kind: str) -> Download:
+def export_download(run: Run, kind: str) -> Download:
     """UserError for a kind that is none."""
     makers: Mapping[str, Callable[[Run, Sequence[Annotation]], Download]] = {
         "jsonl": _as_lines,
@@ -133,13 +133,13 @@ def exported(run: Run, kind: str) -> Download:
     return makers[kind](run, run.annotations.read().standing)
 
 
-def _named(run: Run, ending: str) -> str:
+def _file_name(run: Run, ending: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', run.source.name)[:60] or 'run'}-annotations{ending}"
 
 
 def _as_lines(run: Run, items: Sequence[Annotation]) -> Download:
     content = "".join(strict_json(item.as_json()) + "\n" for item in items)
-    return Download(name=_named(run, ".jsonl"), media_type="application/jsonl", content=content.encode("ascii"))
+    return Download(name=_file_name(run, ".jsonl"), media_type="application/jsonl", content=content.encode("ascii"))
 
 
 def _as_table(run: Run, items: Sequence[Annotation]) -> Download:
@@ -153,7 +153,7 @@ def _as_table(run: Run, items: Sequence[Annotation]) -> Download:
         told = item.as_json()
         writer.writerow([*(_cell(told[name]) for name in columns), *corners])
     content = out.getvalue().encode("utf-8", "replace")
-    return Download(name=_named(run, ".csv"), media_type="text/csv; charset=utf-8", content=content)
+    return Download(name=_file_name(run, ".csv"), media_type="text/csv; charset=utf-8", content=content)
 
 
 def _cell(value: Json) -> str:
@@ -162,7 +162,7 @@ def _cell(value: Json) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _boxed(run: Run, items: Sequence[Annotation]) -> Iterator[tuple[Annotation, ImageRef, str]]:
+def _boxes_on_pictures(run: Run, items: Sequence[Annotation]) -> Iterator[tuple[Annotation, ImageRef, str]]:
     """Boxes with the picture that they are on, and the question's words."""
     for item in items:
         if item.box is None:
@@ -186,7 +186,7 @@ def _as_coco(run: Run, items: Sequence[Annotation]) -> Download:
     images: dict[str, dict[str, Json]] = {}
     boxes: list[Json] = []
     categories: dict[str, int] = {}
-    for item, image, _ in _boxed(run, items):
+    for item, image, _ in _boxes_on_pictures(run, items):
         assert item.box is not None
         entry = images.setdefault(
             image.hash,
@@ -216,13 +216,13 @@ def _as_coco(run: Run, items: Sequence[Annotation]) -> Download:
         "categories": [{"id": place, "name": name} for name, place in categories.items()],
     }
     content = strict_json(told, indent=1).encode("ascii")
-    return Download(name=_named(run, "-coco.json"), media_type="application/json", content=content)
+    return Download(name=_file_name(run, "-coco.json"), media_type="application/json", content=content)
 
 
 def _as_label_studio(run: Run, items: Sequence[Annotation]) -> Download:
     """Tasks with results for ``<Image name="image"/>``, ``<RectangleLabels name="box">``; sizes in per cent."""
     tasks: list[Json] = []
-    for item, image, question in _boxed(run, items):
+    for item, image, question in _boxes_on_pictures(run, items):
         assert item.box is not None
         value: dict[str, Json] = {
             "x": 100 * item.box.x1 / image.width,
@@ -255,7 +255,7 @@ def _as_label_studio(run: Run, items: Sequence[Annotation]) -> Download:
             }
         )
     content = strict_json(tasks, indent=1).encode("ascii")
-    return Download(name=_named(run, "-label-studio.json"), media_type="application/json", content=content)
+    return Download(name=_file_name(run, "-label-studio.json"), media_type="application/json", content=content)
 
 
 def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
@@ -286,7 +286,7 @@ def _as_examples(run: Run, items: Sequence[Annotation]) -> Download:
         packed.writestr("examples.jsonl", "".join(lines), zipfile.ZIP_DEFLATED)
         for name, content in images.items():
             packed.writestr(name, content)
-    return Download(name=_named(run, "-examples.zip"), media_type="application/zip", content=out.getvalue())
+    return Download(name=_file_name(run, "-examples.zip"), media_type="application/zip", content=out.getvalue())
 
 
 def _example(attempt: Attempt) -> Example | None:

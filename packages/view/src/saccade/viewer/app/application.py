@@ -97,14 +97,14 @@ def _pages(viewer: RunsViewer) -> list[Route]:
     def page(_: Request) -> Response:
         from saccade.viewer.app.first_answers import first_answers
 
-        return _sent(shell(csrf=viewer.csrf, has_chat=viewer.has_chat, first=strict_json(first_answers(viewer))))
+        return _response(shell(csrf=viewer.csrf, has_chat=viewer.has_chat, first=strict_json(first_answers(viewer))))
 
     async def part(request: Request) -> Response:
         name = request.path_params["name"]
         answer = asset_answer(name, request.url.query, request.headers.get("if-none-match"))
         if answer is None:
             raise GoneError(f"there is no page part {name[:80]!r}")
-        return _sent(answer)
+        return _response(answer)
 
     def picture(request: Request) -> Response:
         from saccade.viewer.app.media import WIDTHS, png_of, seen_png
@@ -134,5 +134,5 @@ def _pages(viewer: RunsViewer) -> list[Route]:
     ]
 
 
-def _sent(answer: PageAnswer) -> Response:
+def _response(answer: PageAnswer) -> Response:
     return Response(answer.content, answer.status, headers=answer.headers)

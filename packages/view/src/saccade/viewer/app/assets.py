@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from saccade.viewer.scripts import APP, bundled, in_script
+from saccade.viewer.scripts import APP, bundle, in_script
 
 FOLDER = "/app/"
 _SCRIPT = "viewer.js"
@@ -86,7 +86,7 @@ def asset_answer(name: str, query: str, known_tag: str | None) -> PageAnswer | N
 @cache
 def _asset(name: str) -> Asset:
     if name == _SCRIPT:
-        return Asset(name=name, content=bundled().encode("utf-8"))
+        return Asset(name=name, content=bundle().encode("utf-8"))
     look = (APP.parent / "look.css").read_bytes() if name == _PARTS["style"] else b""
     return Asset(name=name, content=look + (APP / name).read_bytes())
 

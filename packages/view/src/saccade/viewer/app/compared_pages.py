@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from saccade.evaluation.statistics import Accuracy, ClusteredMean
 from saccade.types import Json
-from saccade.viewer.drawn import counted, draw, number, numbers_cell, numbers_head, share_line, table
+from saccade.viewer.drawn import count_text, draw, number, numbers_cell, numbers_head, share_line, table
 from saccade.viewer.words import readable
 
 FIELDS = {
@@ -46,7 +46,7 @@ def compared_fields(fields: Mapping[str, int], p_exact: float, difference: Clust
         ),
         draw(
             "p",
-            f"{counted(sum(fields.values()), 'question')} in both: {fields['wr']} gained, {fields['rw']} lost; ",
+            f"{count_text(sum(fields.values()), 'question')} in both: {fields['wr']} gained, {fields['rw']} lost; ",
             draw("b", f"exact McNemar p {number(p_exact)}"),
             f"{told}.",
         ),
@@ -116,7 +116,7 @@ def accuracy_beside(
 
     def cell(name: str, at: int, share: Accuracy | None) -> Json:
         found = [(one, p_exact) for place, one, p_exact in differences[name] if place == at]
-        words = [f"{_interval(one)}, p {number(p_exact)}, {counted(one.n, 'question')}" for one, p_exact in found]
+        words = [f"{_interval(one)}, p {number(p_exact)}, {count_text(one.n, 'question')}" for one, p_exact in found]
         is_apart = at and share is not None and rows[name][0] is not None and not words
         told = "no question in common" if is_apart else "".join(words)
         shown = draw("span.small", "–") if share is None else share_line(share)

@@ -41,7 +41,7 @@ class Answered:
     clusters: Mapping[str, str]
 
 
-def answered(run: Run, name: str) -> Answered:
+def answers_of(run: Run, name: str) -> Answered:
     """GoneError where the run has no such evaluation."""
     view = run.table.view()
     if name not in view.words["stage"]:
@@ -64,7 +64,7 @@ def answered(run: Run, name: str) -> Answered:
 
 def evaluations_compared(before: Answered, after: Answered) -> list[Json]:
     """The four fields, McNemar's exact test, families, and every question that changed sides, lost ones first."""
-    shared = _shared(before, after)
+    shared = _shared_questions(before, after)
     families: dict[str, list[str]] = {}
     for question in shared:
         families.setdefault(_family(before, question), []).append(question)
@@ -93,11 +93,11 @@ def evaluations_chosen(runs: Sequence[Run], a: str, b: str) -> dict[str, Json]:
         run, _, name = named.partition("/")
         if run not in by_id:
             raise GoneError(f"there is no run {run[:40]!r}")
-        sides.append(answered(by_id[run], name))
+        sides.append(answers_of(by_id[run], name))
     return {"page": evaluations_page(options, a, b, evaluations_compared(*sides) if sides else ())}
 
 
-def _shared(before: Answered, after: Answered) -> list[str]:
+def _shared_questions(before: Answered, after: Answered) -> list[str]:
     return [question for question in before.right if question in after.right]
 
 
@@ -119,7 +119,7 @@ def _family(one: Answered, question: str) -> str:
 
 def _difference(before: Answered, after: Answered) -> ClusteredMean | None:
     """Of the shares of both; None without a question in common."""
-    shared = _shared(before, after)
+    shared = _shared_questions(before, after)
     changes = [after.right[one] - before.right[one] for one in shared]
     return clustered_mean(changes, [before.clusters[one] for one in shared], is_share=False) if shared else None
 
@@ -164,7 +164,7 @@ def _from_the_first(
     """Of each run that shares questions with the first: its place, its difference from it, and the exact test."""
     found = []
     for at in [at for at, cell in enumerate(cells) if at and cell and cells[0]]:
-        first, other = answered(runs[0], name), answered(runs[at], name)
+        first, other = answers_of(runs[0], name), answers_of(runs[at], name)
         if (told := _difference(first, other)) is not None:
-            found.append((at, told, _exact(_fields(first, other, _shared(first, other)))))
+            found.append((at, told, _exact(_fields(first, other, _shared_questions(first, other)))))
     return found

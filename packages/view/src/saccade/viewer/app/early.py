@@ -137,7 +137,7 @@ class _EarlyPage:
 def answer_to(head: bytes, app: "ASGIApp") -> bytes | None:
     """What the application answers to the lines of a request; None where it leaves it, or it is no plain GET."""
     scope = _scope(head)
-    sent = [] if scope is None else _sent(app, scope)
+    sent = [] if scope is None else _messages_of(app, scope)
     if not sent:
         return None
     start, body = sent
@@ -168,7 +168,7 @@ def _scope(head: bytes) -> "Scope | None":
     }
 
 
-def _sent(app: "ASGIApp", scope: "Scope") -> list["Message"]:
+def _messages_of(app: "ASGIApp", scope: "Scope") -> list["Message"]:
     """Messages of an application that never waits, which therefore needs no event loop."""
     messages: list[Message] = []
 

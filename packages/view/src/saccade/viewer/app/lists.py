@@ -26,7 +26,7 @@ def page(
     run: Run, filter_: Filter, searches: Searches, *, offset: int, limit: int, with_facets: bool
 ) -> dict[str, Json]:
     """Rows of a filter from ``offset`` on. GoneError where a group is named that is not there."""
-    view, selection, search = selected(run, filter_, searches, with_facets=with_facets)
+    view, selection, search = select_rows(run, filter_, searches, with_facets=with_facets)
     ordered = sorted_rows(selection.rows, view, filter_.sort, until=offset + limit)[offset : offset + limit]
     return {
         "run_name": visible(run.source.name, 120),
@@ -48,7 +48,7 @@ def wait_for_rows(run: Run) -> None:
         time.sleep(0.002)
 
 
-def selected(
+def select_rows(
     run: Run, filter_: Filter, searches: Searches, *, with_facets: bool
 ) -> tuple[RowsView, SelectedRows, Search | None]:
     view = run.table.view()
@@ -145,7 +145,7 @@ def search_json(search: Search) -> dict[str, Json]:
 
 def neighbours(run: Run, identity: str, filter_: Filter, searches: Searches) -> dict[str, Json]:
     """Ids before and after a trajectory in a list, and in its group. GoneError where it is not there."""
-    view, selection, _ = selected(run, filter_, searches, with_facets=False)
+    view, selection, _ = select_rows(run, filter_, searches, with_facets=False)
     row = row_of(run, view, identity)
     ordered = sorted_rows(selection.rows, view, filter_.sort)
     places = np.flatnonzero(ordered == row)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from saccade.types import Json
-from saccade.viewer.drawn import counted, draw, number, table
+from saccade.viewer.drawn import count_text, draw, number, table
 from saccade.viewer.store.annotations import Annotation
 from saccade.viewer.words import percent_text, readable, visible
 
@@ -66,7 +66,7 @@ def marks_page(run: str, items: Sequence[Annotation], counts: Mapping[str, Json]
                 draw("li", draw("a", "open", href=f"#/run/{run}/t/{item.trajectory}"), " ", *mark_words(item))
                 for item in items
             ),
-            aria_label=counted(len(items), "mark"),
+            aria_label=count_text(len(items), "mark"),
         ),
     )
 

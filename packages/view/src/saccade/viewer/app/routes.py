@@ -166,9 +166,9 @@ def _annotations(viewer: RunsViewer) -> list[Route]:
         return reply({**item.as_json(), "is_retracted": True})
 
     def export(request: Request) -> Response:
-        from saccade.viewer.app.annotating import exported
+        from saccade.viewer.app.annotating import export_download
 
-        made = exported(_run_of(viewer, request), text_of(request, "format", "jsonl", longest=_ID))
+        made = export_download(_run_of(viewer, request), text_of(request, "format", "jsonl", longest=_ID))
         headers = {"content-disposition": f'attachment; filename="{made.name}"'}
         return Response(made.content, media_type=made.media_type, headers=headers)
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from saccade.runs.segments import REASONS
 from saccade.types import Json
-from saccade.viewer.drawn import counted, draw, share_line, table
+from saccade.viewer.drawn import count_text, draw, share_line, table
 from saccade.viewer.store.accuracies import EvaluationAccuracy
 from saccade.viewer.words import readable
 
@@ -55,7 +55,7 @@ def what_is_there(trajectories: int, stages: Mapping[str, int], indexing: Json) 
     """How many trajectories, of which stages."""
     of = ", ".join(f"{readable(name)} ({count:,})" for name, count in stages.items()) or "no stage yet"
     more = f"; indexing, {indexing['done']} of {indexing['of']} files" if isinstance(indexing, Mapping) else ""
-    return f"{counted(trajectories, 'trajectory', 'trajectories')} in {of}{more}"
+    return f"{count_text(trajectories, 'trajectory', 'trajectories')} in {of}{more}"
 
 
 def run_links(run: str, evaluations: Sequence[EvaluationAccuracy]) -> list[Json]:
@@ -111,7 +111,7 @@ def settings_card(command: str, settings: Mapping[str, str]) -> Json:
     listed = chain.from_iterable((draw("dt", name), draw("dd", value)) for name, value in settings.items())
     return draw(
         "details.card",
-        draw("summary", f"Command and {counted(len(settings), 'setting')}"),
+        draw("summary", f"Command and {count_text(len(settings), 'setting')}"),
         draw("pre.code", command) if command else None,
         draw("dl.notes", *listed),
     )

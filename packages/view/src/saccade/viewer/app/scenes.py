@@ -29,7 +29,7 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
             signals=_signals(opened),
             policy=run.policy,
             has_verdict=int(view.columns["right"][row]) >= 0,
-            offered=_offered(run, stage, opened.attempt.trajectory.stream),
+            offered=_offered_tools(run, stage, opened.attempt.trajectory.stream),
         )
     except (ValueError, OverflowError) as error:
         # Numbers that are none, in places that only a page looks at.
@@ -47,7 +47,7 @@ def trajectory_json(run: Run, identity: str) -> dict[str, Json]:
     }
 
 
-def _offered(run: Run, stage: str, stream: str) -> tuple[str, ...] | None:
+def _offered_tools(run: Run, stage: str, stream: str) -> tuple[str, ...] | None:
     """Names of the tools that the model was told of; None where the run has no record of it."""
     try:
         asked = read_asked(run.paths.asked)

@@ -112,7 +112,7 @@ def run_json(run: Run) -> dict[str, Json]:
         **summary,
         "story": visible(story, 2000) if isinstance(story := report.get("story"), str) else "",
         "notes": [visible(note, 500) for note in notes][:50],
-        "words": what_is_there(view.count, _named(run, view), summary["indexing"]),
+        "words": what_is_there(view.count, _trajectories_by_stage(run, view), summary["indexing"]),
         "progress": _progress(run) if summary["status"] == "running" else "",
         "drawn": {
             "status": status_words(str(summary["status"]), _age_s(run)),
@@ -201,7 +201,7 @@ def _trajectories(view: RowsView) -> dict[str, int]:
     return dict(zip(view.words["stage"], map(int, counts)))
 
 
-def _named(run: Run, view: RowsView) -> dict[str, int]:
+def _trajectories_by_stage(run: Run, view: RowsView) -> dict[str, int]:
     """Trajectories by stage, those of the plan first."""
     rows = _trajectories(view)
     return {visible(name, 120): rows.get(name, 0) for name in dict.fromkeys([*run.stages, *rows])}

@@ -29,14 +29,14 @@ def whole_group_json(run: Run, identity: str) -> dict[str, Json]:
 
 def reference_json(run: Run, view: RowsView, members: NDArray[np.intp]) -> Json:
     """None for a group that no judge of two streams has seen."""
-    opened = list(_opened(run, view, members[:MAX_OPENED]))
+    opened = list(_open_attempts(run, view, members[:MAX_OPENED]))
     judged = [(one, score) for one, attempt in opened if (score := attempt.trajectory.score) and _is_judged(score)]
     if not judged:
         return None
     verdicts: list[Json] = [{"id": one, "words": verdict_words(score)} for one, score in judged]
     has_one = any(score.notes.get("reference") for _, score in judged)
     is_kept = any(score.notes.get("from_archive") for _, score in judged)
-    found = _best(_opened(run, view, _earlier(view, members)) if is_kept else opened) if has_one else None
+    found = _best(_open_attempts(run, view, _earlier(view, members)) if is_kept else opened) if has_one else None
     told: dict[str, Json] = {"is_from_archive": is_kept, "verdicts": verdicts, "text": None, "id": None}
     if not has_one:
         return {**told, "words": "No grounded trajectory of this or an earlier step can serve as the reference."}
@@ -94,7 +94,7 @@ def _earlier(view: RowsView, members: NDArray[np.intp]) -> NDArray[np.intp]:
     return rows[np.argsort(columns["step"][rows], kind="stable")][-MAX_OPENED:]
 
 
-def _opened(run: Run, view: RowsView, rows: NDArray[np.intp]) -> Iterator[tuple[str, Attempt]]:
+def _open_attempts(run: Run, view: RowsView, rows: NDArray[np.intp]) -> Iterator[tuple[str, Attempt]]:
     for row in rows:
         identity = run.id_of(int(view.columns["file"][row]), int(view.columns["ordinal"][row]))
         try:

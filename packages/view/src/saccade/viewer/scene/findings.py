@@ -38,7 +38,7 @@ def findings_of(
         *_looking(attempt, regions, offered),
         *_sizes(attempt, regions, pictures),
         *turns,
-        *_lost(attempt),
+        *_subtractions(attempt),
     ]
     return tuple(found[:MAX_FINDINGS])
 
@@ -126,7 +126,7 @@ def _turns(turns: Sequence[Turn], *, is_foreign: bool) -> Iterator[str]:
         elif isinstance(turn.action, ToolCall) and turn.result is None and is_foreign:
             yield f"The file does not say what the call in turn {number} gave."
         elif isinstance(turn.action, ToolCall) and turn.result is None:
-            yield f"The call in turn {number} was refused before it ran{_told(turn)}."
+            yield f"The call in turn {number} was refused before it ran{_reason(turn)}."
         elif turn.result is not None and not turn.result.is_ok:
             kind = turn.result.data.get("error_name") or turn.result.data.get("error_kind") or "an error"
             yield f"The call in turn {number} failed: {visible(str(kind), 80)}."
@@ -134,7 +134,7 @@ def _turns(turns: Sequence[Turn], *, is_foreign: bool) -> Iterator[str]:
             yield f"Turn {number} does not follow the format, but its action could be parsed."
 
 
-def _told(turn: Turn) -> str:
+def _reason(turn: Turn) -> str:
     """Why, as the model was told; its arguments where it was told no more than that there was an error."""
     text = turn.observation.text.strip() if turn.observation else ""
     why = text.partition("\n")[0].removeprefix("Error: ").rstrip(".")
@@ -144,7 +144,7 @@ def _told(turn: Turn) -> str:
     return f"; its arguments were {visible(json.dumps(dict(arguments), default=str), 200)}" if arguments else ""
 
 
-def _lost(attempt: Attempt) -> Iterator[str]:
+def _subtractions(attempt: Attempt) -> Iterator[str]:
     score = attempt.trajectory.score
     for term in score.terms if score else ():
         if term.contribution < 0:

@@ -64,7 +64,7 @@ def places_of(attempt: Attempt, pictures: Sequence[SeenPicture]) -> Places:
     _named_boxes(attempt, places)
     _named_points(attempt, places)
     for turn in attempt.trajectory.turns:
-        _asked(turn, pictures, places)
+        _add_call_regions(turn, pictures, places)
     return places
 
 
@@ -153,7 +153,7 @@ def _named_points(attempt: Attempt, places: Places) -> None:
         )
 
 
-def _asked(turn: Turn, pictures: Sequence[SeenPicture], places: Places) -> None:
+def _add_call_regions(turn: Turn, pictures: Sequence[SeenPicture], places: Places) -> None:
     """What a call asked for, with the pictures that came of it."""
     call = turn.action
     if not isinstance(call, ToolCall):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from saccade.types import Attempt, Json, Segment, Term, ToolCall, Turn
-from saccade.viewer.outcomes import code_of, noted, page_words, turn_outcome, verdict, went_well
+from saccade.viewer.outcomes import code_of, note_pairs, page_words, turn_outcome, verdict, went_well
 from saccade.viewer.scene.cards import cut_words, headline, pixel_words, places_card, reward_card, time_card
 from saccade.viewer.scene.findings import findings_of
 from saccade.viewer.scene.parts import (
@@ -217,7 +217,9 @@ def _reward(attempt: Attempt) -> Reward | None:
     if score is None:
         return None
     return Reward(
-        total=finite(score.total), terms=tuple(_term(term) for term in score.terms), notes=tuple(noted(score.notes))
+        total=finite(score.total),
+        terms=tuple(_term(term) for term in score.terms),
+        notes=tuple(note_pairs(score.notes)),
     )
 
 

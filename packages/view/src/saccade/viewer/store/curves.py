@@ -118,14 +118,14 @@ def curves_json(
 
 
 def _stage_json(stage: StageCurves, samples: dict[int, int]) -> Json:
-    kept = _kept(stage)
+    kept = _records_to_send(stage)
     tokens = stage.metrics.get(metric.FORWARDED_TOKENS) or stage.metrics.get(metric.ACTION_TOKENS) or []
     hours = [None if wall is None else wall / 3600 for wall in stage.metrics.get(metric.WALL_S, [])]
     played = [samples.get(step) for step in stage.steps] if samples else []
     columns: dict[str, Sequence[Json]] = {
         "step": stage.steps,
-        "samples": _summed(played),
-        "tokens": _summed(tokens),
+        "samples": _running_sums(played),
+        "tokens": _running_sums(tokens),
         "hours": hours,
     }
     return {
@@ -153,7 +153,7 @@ def _rank(name: str) -> tuple[int, str]:
     return next((at for at, one in enumerate(_TELLING) if one.search(name)), len(_TELLING)), name
 
 
-def _summed(values: Sequence[float | None]) -> list[Json]:
+def _running_sums(values: Sequence[float | None]) -> list[Json]:
     total, sums = 0.0, list[Json]()
     for value in values:
         total += value or 0.0
@@ -161,7 +161,7 @@ def _summed(values: Sequence[float | None]) -> list[Json]:
     return sums
 
 
-def _kept(stage: StageCurves) -> list[int]:
+def _records_to_send(stage: StageCurves) -> list[int]:
     """Records that are sent: all of few, else of each bin the first and the extremes of the main metric."""
     count = len(stage.steps)
     if count <= MAX_POINTS:

@@ -48,7 +48,7 @@ def select(filter_: Filter, view: RowsView, extras: Extras = Extras(), *, with_f
     for name in CHOICES:
         others = {part: mask for part, mask in parts.items() if part != name}
         mask = _all_of(others, view.count) if name in parts else everything
-        facets[name] = _counted(name, mask, view, extras)
+        facets[name] = _facet_counts(name, mask, view, extras)
     terms = [name for name in view.columns if name.startswith(TERM)]
     ranges = {name: found for name in (*_SHOWN_RANGES, *terms) if (found := _range(view.columns[name], rows, view))}
     return SelectedRows(rows=rows, facets=facets, ranges=ranges)
@@ -62,7 +62,7 @@ def _all_of(parts: Mapping[str, Mask], count: int) -> Mask | None:
     return result
 
 
-def _counted(name: str, mask: Mask | None, view: RowsView, extras: Extras) -> Counts:
+def _facet_counts(name: str, mask: Mask | None, view: RowsView, extras: Extras) -> Counts:
     total = view.count if mask is None else int(np.count_nonzero(mask))
     if name == "right":
         codes = view.columns["right"] if mask is None else view.columns["right"][mask]
@@ -77,7 +77,7 @@ def _counted(name: str, mask: Mask | None, view: RowsView, extras: Extras) -> Co
     counts = np.bincount(codes, minlength=len(view.words[column]))
     if name in ("tool", "error"):
         by_word: dict[str, int] = {}
-        for words, count in zip(view.listed(column), counts):
+        for words, count in zip(view.words_by_code(column), counts):
             for word in words or (NONE,):
                 by_word[word] = by_word.get(word, 0) + int(count)
         found = [(word, count) for word, count in by_word.items() if count]

@@ -142,7 +142,9 @@ def choice_mask(name: str, values: frozenset[str], view: RowsView, extras: Extra
         return (rows & ("1" in values)) | (~rows & ("0" in values))
     if name in _LISTS:
         column = _LISTS[name]
-        wanted = [bool(values.intersection(words)) or (not words and NONE in values) for words in view.listed(column)]
+        wanted = [
+            bool(values.intersection(words)) or (not words and NONE in values) for words in view.words_by_code(column)
+        ]
         return np.asarray(np.array(wanted or [False], bool)[view.columns[column]], bool)
     wanted = [word in values for word in view.words[name]]
     return np.asarray(np.array(wanted or [False], bool)[view.columns[name]], bool)

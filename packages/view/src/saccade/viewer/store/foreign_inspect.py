@@ -125,7 +125,7 @@ def _open(path: Path, place: RecordPlace, pictures: Path) -> Attempt:
 
 def _attempt(sample: Fields, shelf: Shelf) -> Attempt:
     attachments = sample.get("attachments")
-    messages = messages_from(_attached(sample.get("messages"), attachments, 0), shelf)
+    messages = messages_from(_with_attachments(sample.get("messages"), attachments, 0), shelf)
     if not messages:
         messages = messages_from(sample.get("input"), shelf)
     scores = sample.get("scores")
@@ -164,16 +164,16 @@ def _is_right(value: Json) -> bool | None:
     return None if number not in (0.0, 1.0) else number == 1.0
 
 
-def _attached(value: Json, attachments: Json, depth: int) -> Json:
+def _with_attachments(value: Json, attachments: Json, depth: int) -> Json:
     """The value with what stands in the attachments in its place."""
     if depth > 40:
         return value
     if isinstance(value, str) and value.startswith(_ATTACHMENT) and isinstance(attachments, Mapping):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     if isinstance(value, Mapping):
-        return {name: _attached(one, attachments, depth + 1) for name, one in value.items()}
+        return {name: _with_attachments(one, attachments, depth + 1) for name, one in value.items()}
     if isinstance(value, list):
-        return [_attached(one, attachments, depth + 1) for one in value]
+        return [_with_attachments(one, attachments, depth + 1) for one in value]
     return value
 
 

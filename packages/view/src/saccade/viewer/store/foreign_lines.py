@@ -39,7 +39,7 @@ def foreign_row(attempt: Attempt) -> IndexRow:
     return replace(index_row(attempt, _NO_TOKENS), is_right=None if score is None else score.is_right)
 
 
-def _numbered(path: Path) -> Iterator[tuple[int, int, Fields | str]]:
+def _numbered_lines(path: Path) -> Iterator[tuple[int, int, Fields | str]]:
     """Offset, length and object of each line, or why it is none."""
     with open_plain(path) as file:
         offset = 0
@@ -61,7 +61,7 @@ def _object(line: bytes) -> Fields | str:
 
 
 def index_records(
-    to_attempt: ToAttempt, stage: str, path: Path, pictures: Path, *, records: Records = _numbered
+    to_attempt: ToAttempt, stage: str, path: Path, pictures: Path, *, records: Records = _numbered_lines
 ) -> Indexed:
     """The rows of a file whose records ``records`` finds."""
     shelf = Shelf(folder=pictures, root=path.parent)

@@ -23,7 +23,7 @@ _STEP = re.compile(r"_(\d{1,8})\.parquet$")
 MAX_FILE_BYTES, MAX_ROWS = 1 << 30, 1_000_000
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _open_table(path: Path) -> pq.ParquetFile:
     """UserError for a file that is none."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
@@ -38,7 +38,7 @@ def _opened(path: Path) -> pq.ParquetFile:
 
 def _rows(path: Path) -> Iterator[Mapping[str, Json]]:
     try:
-        for batch in _opened(path).iter_batches(batch_size=256):
+        for batch in _open_table(path).iter_batches(batch_size=256):
             yield from batch.to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{path.name} is damaged: {str(error)[:200]}") from error

@@ -114,7 +114,7 @@ def _beside(
             except BrokenProcessPool:
                 problems = ["the process that read it was killed (out of memory?)"] * len(piece)
             for file, problem in zip(piece, problems):
-                _taken(run, file, problem)
+                _take_or_give_up(run, file, problem)
                 yield file
     pool.shutdown(wait=False, cancel_futures=True)
 
@@ -140,12 +140,12 @@ def _problem(kind: RecordFormat, path: Path, segment: Path, pictures: Path, eval
 
 
 def _here(run: Run, file: RecordFile) -> None:
-    _taken(
+    _take_or_give_up(
         run, file, _problem(file.format, file.path, run.beside(file, run.cache), run.pictures, is_evaluation(run, file))
     )
 
 
-def _taken(run: Run, file: RecordFile, problem: str) -> None:
+def _take_or_give_up(run: Run, file: RecordFile, problem: str) -> None:
     if problem:
         run.give_up(file, problem)
         return

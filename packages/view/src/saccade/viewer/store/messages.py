@@ -147,7 +147,7 @@ def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) 
     is_seen = bool(words or images)
     return Turn(
         index=index,
-        text=text or "\n".join(_spelled(call) for call in calls),
+        text=text or "\n".join(_call_text(call) for call in calls),
         thought=thought[1].strip() if thought else "",
         action=action,
         is_well_formed=True,
@@ -156,7 +156,7 @@ def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) 
     )
 
 
-def _spelled(call: ToolCall) -> str:
+def _call_text(call: ToolCall) -> str:
     return json.dumps({"name": call.name, "arguments": dict(call.arguments)}, ensure_ascii=False, default=str)
 
 
@@ -193,7 +193,7 @@ def messages_from(value: Json, shelf: Shelf) -> list[ForeignMessage]:
         reasoning = item.get("reasoning_content") or item.get("reasoning")
         if isinstance(reasoning, str) and reasoning:
             text = f"<think>{reasoning}</think>\n{text}"
-        calls = tuple(_call(call) for call in _listed(item.get("tool_calls")) if isinstance(call, Mapping))
+        calls = tuple(_call(call) for call in _list_or_empty(item.get("tool_calls")) if isinstance(call, Mapping))
         found.append(ForeignMessage(role=_ROLES.get(role, role), text=text, images=images, calls=calls))
         if len(found) > 4 * MAX_TURNS:
             break
@@ -220,7 +220,7 @@ def _content(value: Json, shelf: Shelf) -> tuple[str, tuple[ImageRef, ...]]:
         return value[:MAX_TEXT], ()
     texts: list[str] = []
     images: list[ImageRef] = []
-    for part in _listed(value):
+    for part in _list_or_empty(value):
         if isinstance(part, str):
             texts.append(part)
         if not isinstance(part, Mapping):
@@ -246,5 +246,5 @@ def _call(value: Mapping[str, Json]) -> ToolCall:
     return ToolCall(name=str(function), arguments=_arguments(value.get("arguments")))
 
 
-def _listed(value: Json) -> Sequence[Json]:
+def _list_or_empty(value: Json) -> Sequence[Json]:
     return value if isinstance(value, list | tuple) else ()

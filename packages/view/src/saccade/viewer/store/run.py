@@ -214,7 +214,7 @@ class Run:
             ),
         )
         if segment.info.notes:
-            self.notes[file.path.name] = _shortened(segment.info.notes)
+            self.notes[file.path.name] = _notes_text(segment.info.notes)
         self._rows[file.number] = (segment.count, path)
 
     def give_up(self, file: RecordFile, why: str) -> None:
@@ -280,6 +280,6 @@ def _stages(source: Source) -> Mapping[str, Json]:
     return stages if isinstance(stages, Mapping) else {}
 
 
-def _shortened(notes: Sequence[str]) -> str:
+def _notes_text(notes: Sequence[str]) -> str:
     more = f" (and {len(notes) - 3} more)" if len(notes) > 3 else ""
     return "; ".join(notes[:3]) + more

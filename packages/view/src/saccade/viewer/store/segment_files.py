@@ -60,7 +60,7 @@ def load_segment(path: Path) -> LoadedSegment:
     """Raises BadSegmentError, and OSError where there is none."""
     try:
         with pa.memory_map(str(check_plain(path))) as source:
-            table, info = _opened(source)
+            table, info = _open_segment(source)
             numbers = {name: _numbers(table.column(name)) for name in _NUMBERS}
             terms = {
                 f"term.{name.removeprefix(TERM_PREFIX)}": _numbers(table.column(name))
@@ -81,7 +81,7 @@ class SegmentTexts:
         """Raises BadSegmentError and OSError."""
         try:
             with pa.memory_map(str(check_plain(path))) as source:
-                self._table, _ = _opened(source)
+                self._table, _ = _open_segment(source)
         except (pa.ArrowException, KeyError, ValueError, BrokenRecordError, RecursionError) as error:
             raise BadSegmentError(f"{path.name} is no index: {str(error)[:200]}") from error
 
@@ -103,7 +103,7 @@ class SegmentTexts:
         ]
 
 
-def _opened(source: pa.NativeFile) -> tuple[pa.Table, SegmentInfo]:
+def _open_segment(source: pa.NativeFile) -> tuple[pa.Table, SegmentInfo]:
     if source.size() > _MAX_SEGMENT_BYTES:
         raise ValueError(f"{source.size()} bytes are too many")
     whole = source.read_buffer()
@@ -134,7 +134,7 @@ def _opened(source: pa.NativeFile) -> tuple[pa.Table, SegmentInfo]:
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.number]:
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise ValueError(f"a column of {column.type} with {column.null_count} gaps is not one of numbers")
-    return _copied(column)
+    return _copy_numbers(column)
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.number]]:
@@ -144,10 +144,10 @@ def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.number]
     words = [str(word) for word in coded.dictionary.to_pylist()]
     if len(words) > MAX_WORDS:
         raise ValueError(f"{len(words)} words in a column are too many")
-    return tuple(words), _copied(pa.chunked_array([coded.indices])).astype(np.int32)
+    return tuple(words), _copy_numbers(pa.chunked_array([coded.indices])).astype(np.int32)
 
 
-def _copied(column: pa.ChunkedArray) -> NDArray[np.number]:
+def _copy_numbers(column: pa.ChunkedArray) -> NDArray[np.number]:
     """The numbers of a column without gaps, by its memory: ``to_numpy`` loads pandas, where there is one."""
     kind = column.type.to_pandas_dtype()
     pieces = [

@@ -57,7 +57,7 @@ def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tupl
         others: list[Path] = []
         sources = list(_below(path.absolute(), foreign, notes, others))
         if not sources:
-            holds = f", which holds {_named(others)}" if others else ""
+            holds = f", which holds {_file_names(others)}" if others else ""
             notes.append(
                 f"nothing was found in {path}{holds}: looked for runs of Saccade (run.json), for *.jsonl with "
                 "trajectories, and for files of TRL (completions/*.parquet), verl (rollout_data_dir/*.jsonl), EasyR1 "
@@ -65,12 +65,12 @@ def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tupl
                 f"(results.jsonl) and inspect (*.eval), {MAX_DEPTH} folders deep"
             )
         elif others := [other for other in others if other.suffix in (".jsonl", ".parquet", ".eval")]:
-            notes.append(f"not shown of {path}, as of no kind that is known: {_named(others)}")
+            notes.append(f"not shown of {path}, as of no kind that is known: {_file_names(others)}")
         found |= {source.id: source for source in sources}
     return list(found.values()), notes
 
 
-def _named(files: Sequence[Path]) -> str:
+def _file_names(files: Sequence[Path]) -> str:
     """The first few by their names."""
     more = f" and {len(files) - 5} more" if len(files) > 5 else ""
     return ", ".join(visible(str(file), 80) for file in files[:5]) + more

@@ -69,7 +69,7 @@ class RowsView:
     """Place of each row in the run, from the oldest."""
     version: int
 
-    def listed(self, name: str) -> list[tuple[str, ...]]:
+    def words_by_code(self, name: str) -> list[tuple[str, ...]]:
         """For each code of a listed column its words."""
         return [tuple(word.split(SEPARATOR)) if word else () for word in self.words[name]]
 
@@ -113,7 +113,7 @@ class RowTable:
                 elif target.dtype.kind == "f":
                     target[start:end] = np.nan
             self._count = end
-            self._changed()
+            self._mark_changed()
 
     def drop(self, files: Sequence[int]) -> None:
         """Take out the rows of files that have changed or are gone."""
@@ -122,7 +122,7 @@ class RowTable:
             for name, array in self._arrays.items():
                 self._arrays[name] = array[: self._count][kept].copy()
             self._count = int(kept.sum())
-            self._changed()
+            self._mark_changed()
 
     def view(self) -> RowsView:
         with self._lock:
@@ -138,7 +138,7 @@ class RowTable:
                 )
             return self._view
 
-    def _changed(self) -> None:
+    def _mark_changed(self) -> None:
         self._version += 1
         self._view = None
 

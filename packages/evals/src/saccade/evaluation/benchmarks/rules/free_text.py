@@ -12,7 +12,7 @@ MAX_RELATIVE_CHANGE = 0.05
 ANLS_THRESHOLD = 0.5
 
 
-def relaxed(said: str, gold: str) -> bool:
+def is_relaxed_match(said: str, gold: str) -> bool:
     """ChartQA: floats within 5 %, ``%`` divides by 100, a gold of 0 and all else equal in small letters."""
     value, wanted = _float(said), _float(gold)
     if value is not None and wanted:
@@ -34,12 +34,12 @@ def golds(row: BenchmarkRow) -> list[str]:
 
 def vlmevalkit_relaxed(row: BenchmarkRow, reply: str) -> Extracted:
     said = reply.strip()
-    return Extracted(said, float(any(relaxed(said, gold) for gold in golds(row))))
+    return Extracted(said, float(any(is_relaxed_match(said, gold) for gold in golds(row))))
 
 
 def lmms_relaxed(row: BenchmarkRow, reply: str) -> Extracted:
     """lmms-eval takes no white space off, which float() forgives and words do not."""
-    return Extracted(reply, float(relaxed(reply, row.answer)))
+    return Extracted(reply, float(is_relaxed_match(reply, row.answer)))
 
 
 def anls_distance(said: str, gold: str) -> float:

@@ -34,7 +34,7 @@ def mmmu_option(reply: str, options: dict[str, str]) -> str:
     return ""
 
 
-def normalised(text: str) -> list[str | float]:
+def comparable_values(text: str) -> list[str | float]:
     """A number at two decimals, else small letters; a single letter with a space beside it."""
     text = text.strip()
     try:
@@ -57,7 +57,7 @@ def open_parts(reply: str) -> list[str | float]:
             parts.append(shortest)
     parts = parts or [whole]
     numbers = [number for part in parts for form in _NUMBERS for number in re.findall(form, part)]
-    return [value for part in (*parts, *numbers) for value in normalised(part)]
+    return [value for part in (*parts, *numbers) for value in comparable_values(part)]
 
 
 def _shortest(ends: list[str]) -> str:
@@ -71,7 +71,7 @@ def _shortest(ends: list[str]) -> str:
 
 def open_is_right(reply: str, golds: list[str]) -> bool:
     """A gold number among the parts, or a gold text inside one of them."""
-    wanted = [value for gold in golds for value in normalised(gold)]
+    wanted = [value for gold in golds for value in comparable_values(gold)]
     for part in open_parts(reply):
         if isinstance(part, float) and part in wanted:
             return True

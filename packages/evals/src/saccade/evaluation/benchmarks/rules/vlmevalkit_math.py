@@ -26,7 +26,7 @@ def listed_options(row: BenchmarkRow) -> dict[str, str]:
     return {letter: str(text) for letter, text in zip(LETTERS, found)} if isinstance(found, list) else {}
 
 
-def _extracted(row: BenchmarkRow, reply: str) -> Generator[str, str, str | None]:
+def _extraction(row: BenchmarkRow, reply: str) -> Generator[str, str, str | None]:
     """What the judge takes out of the reply; None where its machine failed every time."""
     for _ in range(JUDGE_ATTEMPTS):
         said = yield extract_prompt(row, reply)
@@ -101,7 +101,7 @@ def _reading(
         read = rule(row, reply)
         if read is not NO_VERDICT:
             return read
-        said = yield from _extracted(row, reply)
+        said = yield from _extraction(row, reply)
         return NO_VERDICT if said is None else credit(row, said, infer)
 
     return Reading(name=name, rule=rule, judging=judging, in_form=is_extract, needs_judge=True, differs=differs)
@@ -114,7 +114,7 @@ def always_judged(row: BenchmarkRow, reply: str) -> Extracted:
 
 def mathverse_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
     """Right where the extract is the answer to the letter, or a second prompt is answered by 1; 0 is wrong."""
-    said = yield from _extracted(row, reply)
+    said = yield from _extraction(row, reply)
     if said is None:
         return NO_VERDICT
     if said.strip() == row.answer.strip():

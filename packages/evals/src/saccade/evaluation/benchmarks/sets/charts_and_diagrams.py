@@ -3,7 +3,7 @@
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import told, with_choices
+from saccade.evaluation.benchmarks.hub_rows import column_text, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt, short_answer_prompt
 from saccade.evaluation.benchmarks.rules.free_text import LMMS_RELAXED, VLMEVALKIT_RELAXED
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_CHART, VLMEVALKIT_CHART
@@ -22,7 +22,7 @@ def _chartqa_from_hub(row: Row) -> Row:
 def _ai2d_from_hub(row: Row) -> Row:
     """``answer`` is the option's number, counted from 0."""
     options, number = listed(row["options"], "options"), row.get("answer")
-    return with_choices(row, options, answer=told(number) and letter_of(number, options, "answer"))
+    return with_choices(row, options, answer=column_text(number) and letter_of(number, options, "answer"))
 
 
 def _charxiv_from_hub(row: Row) -> Row:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_cycles, mean_of_groups, with_box_recall
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Aggregate, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import lettered, list_of, told, with_choices
+from saccade.evaluation.benchmarks.hub_rows import column_text, lettered_row, list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import (
     letter_prompt,
     options_prompt,
@@ -22,11 +22,11 @@ TWO_OPTIONS = ("index", "question", "answer", "A", "B")
 
 def _vstar_from_hub(row: Row) -> Row:
     """``text`` holds question and options, ``label`` the letter."""
-    return lettered(str(row["text"]), row, index=row.get("question_id"), answer=row["label"])
+    return lettered_row(str(row["text"]), row, index=row.get("question_id"), answer=row["label"])
 
 
 def _question_with_options(row: Row) -> Row:
-    return lettered(str(row["question"]), row)
+    return lettered_row(str(row["question"]), row)
 
 
 def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
@@ -36,7 +36,7 @@ def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _cv_bench_from_hub(row: Row) -> Row:
-    answer, groups = told(row.get("answer")).strip("()"), {"split": row.get("type"), "category": row["task"]}
+    answer, groups = column_text(row.get("answer")).strip("()"), {"split": row.get("type"), "category": row["task"]}
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, **groups)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_column, same_pictures
-from saccade.evaluation.benchmarks.hub_rows import list_of, told, with_choices
+from saccade.evaluation.benchmarks.hub_rows import column_text, list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import options_prompt, question_prompt
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_MATHVERSE
 from saccade.evaluation.benchmarks.rules.lmms_math import LMMS_MATHVISION, LMMS_MATHVISTA
@@ -38,7 +38,7 @@ def _with_letter(row: Row) -> Row:
     """MathVista's hub has the option's text; its letter stands in ``answer_option`` of VLMEvalKit's file."""
     choices = row.get("choices")
     listed = [str(one) for one in choices] if isinstance(choices, list) else []
-    answer = told(row.get("answer"))
+    answer = column_text(row.get("answer"))
     letter = LETTERS[listed.index(answer)] if answer in listed else ""
     question = row.get("query") or row["question"]
     data = row.get("metadata")

@@ -22,7 +22,7 @@ _QUESTION = "Which of the following captions best describes the image?"
 _PAIR = ("captions", "neg_captions", "images", "neg_images")
 
 
-def _asked(index: str, category: str, image: str, right: str, wrong: str) -> Mapping[str, str]:
+def _pair_row(index: str, category: str, image: str, right: str, wrong: str) -> Mapping[str, str]:
     is_first = seed_for(0, "caption order", index) % 2 == 0
     return {
         "index": index,
@@ -53,7 +53,7 @@ def sugar_crepe_rows(folder: Path) -> Iterator[Mapping[str, str]]:
             if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in keys):
                 raise UserError(f"{path}, question {name!r}: must have {', '.join(keys)}, each text")
             image, right, wrong = (item[key] for key in keys)
-            yield _asked(f"{path.stem}/{name}", path.stem, f"val2017/{image}", right, wrong)
+            yield _pair_row(f"{path.stem}/{name}", path.stem, f"val2017/{image}", right, wrong)
 
 
 def counter_curate_rows(folder: Path) -> Iterator[Mapping[str, str]]:
@@ -67,8 +67,8 @@ def counter_curate_rows(folder: Path) -> Iterator[Mapping[str, str]]:
                     f"{path}, line {one.number}: must have the columns {', '.join(_PAIR)}, none of them empty"
                 )
             right, wrong, image, other = map(str, cells)
-            yield _asked(f"{kind}/{number}", kind, image, right, wrong)
-            yield _asked(f"{kind}/{number}/negative", kind, other, wrong, right)
+            yield _pair_row(f"{kind}/{number}", kind, image, right, wrong)
+            yield _pair_row(f"{kind}/{number}/negative", kind, other, wrong, right)
     counts = folder / "vg_dict.json"
     for name, items in _json_object(counts).items() if counts.is_file() else ():
         for place, item in enumerate(items if isinstance(items, list) else []):
@@ -76,7 +76,7 @@ def counter_curate_rows(folder: Path) -> Iterator[Mapping[str, str]]:
                 raise UserError(f"{counts}, picture {name!r}: each item must have a name and a whole number ans")
             count, thing = int(item["ans"]), item["name"]
             right, wrong = f"There are {count} {thing}.", f"There are {count + 1} {thing}."
-            yield _asked(f"counting/{name}_{place}", "counting", f"visual_genome/{name}.jpg", right, wrong)
+            yield _pair_row(f"counting/{name}_{place}", "counting", f"visual_genome/{name}.jpg", right, wrong)
 
 
 SUGARCREPE = Benchmark(

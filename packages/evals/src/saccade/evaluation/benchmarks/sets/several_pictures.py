@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import told, with_choices
+from saccade.evaluation.benchmarks.hub_rows import column_text, with_choices
 from saccade.evaluation.benchmarks.prompts import count_prompt, options_prompt, own_input_prompt, question_prompt
 from saccade.evaluation.benchmarks.rules.free_text import ANSWER_INSIDE, FIRST_NUMBER, WHOLE_COUNT
 from saccade.evaluation.benchmarks.rules.lmms_options import BLINK as LMMS_BLINK
@@ -17,7 +17,7 @@ from saccade.tasks.rows.fields import Row
 
 
 def _blink_from_hub(row: Row) -> Row:
-    answer = told(row.get("answer")).strip("()")
+    answer = column_text(row.get("answer")).strip("()")
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, category=row.get("sub_task"))
 
 
@@ -33,7 +33,7 @@ def _with_question(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {**fields, "question": fields.get("question") or fields.get("input_prompt", "")}
 
 
-def _counted(row: Row) -> Row:
+def _count_row(row: Row) -> Row:
     return {**row, "answer": row.get("number", row.get("answer"))}
 
 
@@ -85,7 +85,7 @@ COUNTBENCH = Benchmark(
     layout=FileLayout(
         releases=(Release(file="CountBenchQA.tsv", md5="fc73c8d4ffa665431448753f094d56ff"),),
         hub="vikhyatk/CountBenchQA",
-        from_hub=_counted,
+        from_hub=_count_row,
     ),
     size=491,
     prompt=count_prompt,
@@ -100,7 +100,7 @@ COUNTBENCH = Benchmark(
 PIXMO_COUNT = Benchmark(
     name="pixmo-count",
     title="PixMo-Count",
-    layout=FileLayout(hub="kcz358/pixmo-count", from_hub=_counted),
+    layout=FileLayout(hub="kcz358/pixmo-count", from_hub=_count_row),
     size=540,
     prompt=question_prompt,
     cluster=same_pictures,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from saccade.evaluation.benchmarks.aggregates import accuracy, hallusion_accuracies, yes_no_f1
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, FileLayout, Release
 from saccade.evaluation.benchmarks.clusters import same_pictures
-from saccade.evaluation.benchmarks.hub_rows import told
+from saccade.evaluation.benchmarks.hub_rows import column_text
 from saccade.evaluation.benchmarks.prompts import question_prompt
 from saccade.evaluation.benchmarks.rules.judged_verdicts import LMMS_HALLUSION
 from saccade.evaluation.benchmarks.rules.strict import STRICT
@@ -14,14 +14,18 @@ from saccade.tasks.rows.fields import Row
 
 
 def _pope_from_hub(row: Row) -> Row:
-    return {**row, "index": row.get("id", row.get("question_id")), "answer": told(row.get("answer")).capitalize()}
+    return {
+        **row,
+        "index": row.get("id", row.get("question_id")),
+        "answer": column_text(row.get("answer")).capitalize(),
+    }
 
 
 def _hallusion_from_hub(row: Row) -> Row:
     """The parts of VLMEvalKit's index: set, figure and question are its fourth, fifth and sixth."""
     names = ("category", "subcategory", "set_id", "figure_id", "question_id")
     index = "_".join(["hub", *(str(row[name]) for name in names)])
-    answer = {"1": "Yes", "0": "No"}.get(told(row.get("gt_answer")), "")
+    answer = {"1": "Yes", "0": "No"}.get(column_text(row.get("gt_answer")), "")
     return {**row, "index": index, "answer": answer, "l2-category": row["subcategory"]}
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from saccade.errors import ToolError
 from saccade.readers.charts.chart import Chart, Series
-from saccade.readers.charts.table import Cell, cells_of, written
+from saccade.readers.charts.table import Cell, cells_of, value_text
 
 READING_ERROR = 0.004
 """Share of the largest value; values read from pixels that are nearer than this are not told apart."""
@@ -119,10 +119,10 @@ def number(chart: Chart, asked: Number) -> Known:
     """The value; ``ToolError`` where the names do not make it one."""
     match asked:
         case Constant(value):
-            return Known(value, written(value), written(value))
+            return Known(value, value_text(value), value_text(value))
         case Scaled(factor, of):
             inner = number(chart, of)
-            return Known(factor * inner.value, f"{written(factor)} times {inner.name}", inner.told)
+            return Known(factor * inner.value, f"{value_text(factor)} times {inner.name}", inner.told)
         case Sum(one, other):
             first, second = pair(chart, one, other)
             return Known(first.value + second.value, "the sum", f"{first.told}; {second.told}")
@@ -134,14 +134,16 @@ def number(chart: Chart, asked: Number) -> Known:
         case Aggregate(name, selection):
             values = [cell.value for cell in selection.cells(chart)]
             value = AGGREGATES[name](values)
-            told = f"{name} of {', '.join(map(written, values))} = {written(value)}"
+            told = f"{name} of {', '.join(map(value_text, values))} = {value_text(value)}"
             return Known(value, f"the {name}", told)
         case Extreme(is_highest, selection, place):
-            cell = ranked(chart, selection, is_highest=is_highest, place=place, is_name=False)[place]
+            cell = ranked_cells(chart, selection, is_highest=is_highest, place=place, is_name=False)[place]
             return Known(cell.value, cell.name, f"{'highest' if is_highest else 'lowest'}: {cell.told}")
 
 
-def ranked(chart: Chart, selection: NamedParts, *, is_highest: bool, place: int, is_name: bool = True) -> list[Cell]:
+def ranked_cells(
+    chart: Chart, selection: NamedParts, *, is_highest: bool, place: int, is_name: bool = True
+) -> list[Cell]:
     """The cells from the extreme on; ``ToolError`` where the cell at the place is not told from its neighbours."""
     cells = sorted(selection.cells(chart), key=lambda cell: cell.value, reverse=is_highest)
     if len(cells) <= place:
@@ -208,7 +210,7 @@ def holds(chart: Chart, value: float, relation: Relation, limit: float) -> bool:
     apart_by = value - limit
     if abs(apart_by) <= reach(chart) and (apart_by != 0 or relation != "equal"):
         how = "is" if apart_by == 0 else "is too near to"
-        raise ToolError(f"{written(value)} {how} {written(limit)}, which cannot be read so exactly from a chart")
+        raise ToolError(f"{value_text(value)} {how} {value_text(limit)}, which cannot be read so exactly from a chart")
     answers: dict[Relation, bool] = {
         "above": apart_by > 0,
         "below": apart_by < 0,
@@ -221,4 +223,4 @@ def holds(chart: Chart, value: float, relation: Relation, limit: float) -> bool:
 
 def number_found(value: float, *steps: str) -> Found:
     """A number as an answer."""
-    return Found(answer=written(value), value=value, steps=steps)
+    return Found(answer=value_text(value), value=value, steps=steps)

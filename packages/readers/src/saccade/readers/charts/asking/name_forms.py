@@ -73,7 +73,7 @@ def extreme_difference(bound: Bound, chart: Chart) -> Reply:
 
 def greater(is_highest: bool) -> Form:
     def form(bound: Bound, chart: Chart) -> Reply:
-        return rankings.greater_reply(narrowed(bound), is_highest=is_highest)
+        return rankings.greater_reply(listed_numbers(bound), is_highest=is_highest)
 
     return form
 
@@ -81,10 +81,10 @@ def greater(is_highest: bool) -> Form:
 def greatest(bound: Bound, chart: Chart) -> Reply:
     if bound.place:
         raise ToolError("only the first of several is told; ask for an order")
-    return rankings.greater_reply(narrowed(bound), is_highest=bound.is_highest is True)
+    return rankings.greater_reply(listed_numbers(bound), is_highest=bound.is_highest is True)
 
 
-def narrowed(bound: Bound) -> list[tuple[str, Number]]:
+def listed_numbers(bound: Bound) -> list[tuple[str, Number]]:
     """The listed numbers within what is named beside them; totals of names where these are asked for."""
     said = bound.selection or NamedParts()
     found: list[tuple[str, Number]] = []

@@ -208,7 +208,7 @@ def _choices(tokens: Tokens, place: int) -> Iterator[tuple[Bound, int]]:
     if _at(tokens, place, "BETWEEN|OF"):
         place += 1
     for first, end in numbers(tokens, place):
-        yield from _more_choices(tokens, end, ((_said(tokens, place, end, first), first),))
+        yield from _more_choices(tokens, end, ((_label_of(tokens, place, end, first), first),))
 
 
 def _more_choices(tokens: Tokens, place: int, chosen: tuple[tuple[str, Number], ...]) -> Iterator[tuple[Bound, int]]:
@@ -220,14 +220,14 @@ def _more_choices(tokens: Tokens, place: int, chosen: tuple[tuple[str, Number], 
     elif not is_last:
         return
     for number, end in numbers(tokens, start):
-        more = (*chosen, (_said(tokens, start, end, number), number))
+        more = (*chosen, (_label_of(tokens, start, end, number), number))
         if is_last:
             yield Bound(listed=more), end
         else:
             yield from _more_choices(tokens, end, more)
 
 
-def _said(tokens: Tokens, start: int, end: int, number: Number) -> str:
+def _label_of(tokens: Tokens, start: int, end: int, number: Number) -> str:
     """The name of a cell without the words around it; the whole phrase of anything else."""
     names = [token.said for token in tokens[start:end] if token.category is not None or token.series is not None]
     return names[0] if isinstance(number, Value) and names else " ".join(token.said for token in tokens[start:end])

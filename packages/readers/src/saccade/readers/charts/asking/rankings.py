@@ -18,17 +18,17 @@ from saccade.readers.charts.asking.meaning import (
     number,
     number_found,
     pair,
-    ranked,
+    ranked_cells,
 )
 from saccade.readers.charts.chart import Chart, Series
-from saccade.readers.charts.table import Cell, written
+from saccade.readers.charts.table import Cell, value_text
 
 
 def extreme_cell_reply(selection: NamedParts, *, is_highest: bool, place: int) -> Reply:
     """The name of the cell that is highest or lowest."""
 
     def reply(chart: Chart) -> Found:
-        cell = ranked(chart, selection, is_highest=is_highest, place=place)[place]
+        cell = ranked_cells(chart, selection, is_highest=is_highest, place=place)[place]
         order = ("", "second ", "third ", "fourth ", "fifth ")[place]
         told = f"{order}{'highest' if is_highest else 'lowest'}: {cell.told}"
         return Found(answer=_which(cell, selection, chart), value=cell.value, steps=(told,))
@@ -42,12 +42,14 @@ def extreme_of_reply(
     """The category or series whose total, mean, ... is extreme."""
 
     def reply(chart: Chart) -> Found:
-        rows = sorted(_measured(chart, dimension, selection, measure), key=lambda row: row[1], reverse=is_highest)
+        rows = sorted(
+            _measure_by_name(chart, dimension, selection, measure), key=lambda row: row[1], reverse=is_highest
+        )
         if len(rows) <= place:
             raise ToolError("there are too few values")
         for one, other in pairwise(rows[max(0, place - 1) : place + 2]):
             apart(chart, one[1], other[1], one[0], other[0])
-        told = ", ".join(f"{name} = {written(value)}" for name, value in rows)
+        told = ", ".join(f"{name} = {value_text(value)}" for name, value in rows)
         return Found(answer=rows[place][0], value=rows[place][1], steps=(f"{measure}: {told}",))
 
     return reply
@@ -74,7 +76,7 @@ def extreme_truth_reply(one: Number, *, is_highest: bool) -> Reply:
 
     def reply(chart: Chart) -> Found:
         known = number(chart, one)
-        cells = ranked(chart, NamedParts(), is_highest=is_highest, place=0)
+        cells = ranked_cells(chart, NamedParts(), is_highest=is_highest, place=0)
         return Found(answer="yes" if cells[0].name == known.name else "no", value=None, steps=(cells[0].told,))
 
     return reply
@@ -97,7 +99,7 @@ def count_reply(selection: NamedParts, relation: Relation, limits: Sequence[Numb
             own = {cell.name for limit in limits if isinstance(limit, Value) for cell in limit.selection.cells(chart)}
             cells = [cell for cell in selection.cells(chart) if cell.name not in own]
             kept = [cell for cell in cells if holds(chart, cell.value, relation, bounds[0])]
-        limit = " and ".join(map(written, bounds))
+        limit = " and ".join(map(value_text, bounds))
         told = f"{relation} {limit}: {', '.join(cell.told for cell in kept) or 'none'}"
         if lists:
             names = ", ".join(_which(cell, selection, chart) for cell in kept) or "none"
@@ -172,7 +174,9 @@ def order_reply(selection: NamedParts, *, is_highest: bool, count: int | None = 
     return reply
 
 
-def _measured(chart: Chart, dimension: Dimension, selection: NamedParts, measure: str) -> list[tuple[str, float]]:
+def _measure_by_name(
+    chart: Chart, dimension: Dimension, selection: NamedParts, measure: str
+) -> list[tuple[str, float]]:
     rows: dict[str, list[float]] = {}
     for cell in selection.cells(chart):
         rows.setdefault(cell.category if dimension == "category" else cell.series.name, []).append(cell.value)

@@ -18,7 +18,7 @@ from saccade.readers.charts.asking.meaning import (
 )
 from saccade.readers.charts.chart import Chart, Series
 from saccade.readers.charts.colours import colour_name
-from saccade.readers.charts.table import written
+from saccade.readers.charts.table import value_text
 
 
 def number_reply(asked: Number) -> Reply:
@@ -49,7 +49,7 @@ def difference_reply(one: Number, other: Number, *, is_more: bool | None = None)
         value = first.value - second.value
         if is_more is not None and (value > 0) != is_more:
             raise ToolError(f"{first.told}, {second.told}: the first is not {'more' if is_more else 'less'}")
-        told = f"|{written(first.value)} - {written(second.value)}| = {written(abs(value))}"
+        told = f"|{value_text(first.value)} - {value_text(second.value)}| = {value_text(abs(value))}"
         return number_found(abs(value), first.told, second.told, told)
 
     return reply
@@ -60,7 +60,7 @@ def ratio_reply(one: Number, other: Number, *, percent: bool = False) -> Reply:
         first, second = pair(chart, one, other)
         value = _divided(first, second) * (100 if percent else 1)
         unit = " * 100" if percent else ""
-        told = f"{written(first.value)} / {written(second.value)}{unit} = {written(value)}"
+        told = f"{value_text(first.value)} / {value_text(second.value)}{unit} = {value_text(value)}"
         return number_found(value, first.told, second.told, told)
 
     return reply
@@ -75,7 +75,7 @@ def change_reply(one: Number, other: Number, *, is_growth: bool | None = None) -
         if is_growth is not None and (value > 0) != is_growth:
             raise ToolError(f"{first.told}, {second.told}: there is no {'growth' if is_growth else 'decline'}")
         value = value if is_growth is None else abs(value)
-        return number_found(value, first.told, second.told, f"change = {written(value)} %")
+        return number_found(value, first.told, second.told, f"change = {value_text(value)} %")
 
     return reply
 
@@ -88,7 +88,9 @@ def share_reply(part: NamedParts, whole: NamedParts) -> Reply:
             raise ToolError("shares are told of values that are not negative and do not add up to zero")
         total = sum(cell.value for cell in cells)
         value = 100 * one / total
-        return number_found(value, f"part = {written(one)}", f"total = {written(total)}", f"share = {written(value)} %")
+        return number_found(
+            value, f"part = {value_text(one)}", f"total = {value_text(total)}", f"share = {value_text(value)} %"
+        )
 
     return reply
 
@@ -109,7 +111,7 @@ def trend_reply(selection: NamedParts) -> Reply:
             raise ToolError("name the series whose trend is asked for")
         values = [cell.value for cell in cells]
         word = trend_of(values)
-        told = f"from {written(values[0])} to {written(values[-1])}: {word}"
+        told = f"from {value_text(values[0])} to {value_text(values[-1])}: {word}"
         return Found(answer=word, value=None, steps=(told,))
 
     return reply

@@ -187,7 +187,7 @@ def tokens_of(chart: Chart, question: str) -> tuple[QuestionToken, ...]:
             tokens.append(meant.pop())
             place += length
             continue
-        token, length = _known(pieces, place, chart)
+        token, length = _token_at(pieces, place, chart)
         if token is not None:
             tokens.append(token)
         place += length
@@ -217,7 +217,7 @@ def _names(chart: Chart) -> Iterator[_Name]:
     for category in dict.fromkeys(chart.categories):
         yield _Name(_split(category), QuestionToken(category, category=category))
     taken = {_split(name) for name in (*chart.categories, *(series.name for series in named))}
-    for colour, token in _coloured(chart).items():
+    for colour, token in _things_by_colour(chart).items():
         if (colour,) not in taken:
             for noun in ("", "bar", "bars", "line", "slice", "segment", "one", "sector", "series"):
                 yield _Name(_split(f"{colour} {noun}"), token)
@@ -230,7 +230,7 @@ def _names(chart: Chart) -> Iterator[_Name]:
 _SINGLE = {words[0] for words in PHRASES if len(words) == 1}
 
 
-def _coloured(chart: Chart) -> dict[str, QuestionToken]:
+def _things_by_colour(chart: Chart) -> dict[str, QuestionToken]:
     """Things by the name of their colour, where no other has it."""
     found: dict[str, list[QuestionToken]] = {}
     for series in chart.series:
@@ -248,7 +248,7 @@ def _coloured(chart: Chart) -> dict[str, QuestionToken]:
     return single
 
 
-def _known(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken | None, int]:
+def _token_at(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken | None, int]:
     """The longest phrase of the vocabulary at a place, None for noise, and its length."""
     for length in range(min(LONGEST, len(pieces) - place), 0, -1):
         words = tuple(pieces[place : place + length])
@@ -266,10 +266,10 @@ def _known(pieces: list[str], place: int, chart: Chart) -> tuple[QuestionToken |
         return QuestionToken(said, number=float(said.replace(",", ""))), 1 + (pieces[place + 1 : place + 2] == ["%"])
     if said == "%":
         return QuestionToken(said, symbols=frozenset({"SHARE"})), 1
-    raise ToolError(f"{said!r} is neither a known word nor in the chart; {HOW}. {known(chart, said)}")
+    raise ToolError(f"{said!r} is neither a known word nor in the chart; {HOW}. {known_names_text(chart, said)}")
 
 
-def known(chart: Chart, meant: str = "") -> str:
+def known_names_text(chart: Chart, meant: str = "") -> str:
     """The names that a question on a chart may use, and the one nearest to a name that was not found."""
     categories = f"The categories are {', '.join(chart.categories[:24])}"
     series = f"; the series are {', '.join(one.name for one in chart.series[:12])}" if len(chart.series) > 1 else ""
