@@ -3,10 +3,21 @@
 import re
 from collections.abc import Mapping
 
-from saccade.types import Answer, Malformed, Task, ToolCall, ToolResult, Turn
 from saccade.envs import EnvironmentContext
 from saccade.seeding import generator_for
-from saccade.types import Action, Example, ExpertTurn, Message, Observation
+from saccade.types import (
+    Action,
+    Answer,
+    Example,
+    ExpertTurn,
+    Malformed,
+    Message,
+    Observation,
+    Task,
+    ToolCall,
+    ToolResult,
+    Turn,
+)
 
 GOODS = ("tea", "rice", "salt", "oil", "corn", "wool", "iron", "silk", "wax", "hemp", "figs", "rye", "tin", "oats")
 TOWNS = ("Ulm", "Bern", "Cork", "Oslo", "Riga", "Lyon", "Graz", "Rome", "Porto", "Bath", "Jena", "Kiel", "Pisa", "York")
