@@ -18,7 +18,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(folder) for folder in Path(__file__).parents[:2]]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from loaders import LOADERS
 from watching import Watch
