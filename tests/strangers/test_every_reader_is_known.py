@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 from loaders import LOADERS
+from readers import NATIVE, OTHERS, READ_BY
 
 from places import source_files
-from readers import NATIVE, OTHERS, READ_BY
 
 _CALLS = frozenset(
     [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from loaders import LOADERS
 from material import STRANGERS, make_material
-
 from readers import NATIVE, READ_BY
+
 from strangers import SECRET
 from warm import run_warm
 
