@@ -72,7 +72,7 @@ def test_the_next_step_is_on_other_tokens(spec: BenchSpec) -> None:
 def test_without_trl_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     # None is how Python itself is told that a module cannot be imported.
     monkeypatch.setitem(sys.modules, "trl", None)
-    with pytest.raises(UserError, match=r'pip install -e "\.\[trl\]"'):
+    with pytest.raises(UserError, match=r'pip install -e "\.\[interop\]"'):
         race(SMALL, ("saccade", "trl"), size=SMALL_SIZE, steps=1)
 
 
