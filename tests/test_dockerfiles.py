@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
-ROOT = Path(__file__).parents[1]
+from places import ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FILES = sorted((ROOT / "docker").glob("*.Dockerfile"))
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from PIL import Image
 
+from places import ROOT
 from saccade.config.context import RecipeContext
 from saccade.rewards import score_question
 from saccade.train.plan import RLStage
 from saccade.train.recipe_loading import load_recipe, recipe_names
 from saccade.types import Answer, Group, Task, Trajectory, Turn
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 FIRST, RECIPE, SANDBOX = re.findall(r"```python\n(.*?)```", README + GUIDE, flags=re.DOTALL)

@@ -22,12 +22,7 @@ from saccade.runs.directory import RUN_ENTRIES
 
 _SAVES = "saves"
 PIECE_BYTES = 8 << 20
-_TRIES = 6
-_FIRST_WAIT_S = 1.0
 _HEXADECIMAL = re.compile("[0-9a-f]{32}")
-_REPLACED = (".json", ".yaml", ".html")
-"""Ends of names of small files at the top of a run, which are replaced as it goes on; others grow, or stay."""
-_WITHOUT_RECORDS = ("checkpoints", "derived", "recipe", "metrics.jsonl", "log.txt")
 
 Made = TypeVar("Made")
 logger = logging.getLogger(__name__)

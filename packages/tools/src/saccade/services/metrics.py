@@ -2,7 +2,13 @@
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from saccade.errors import missing_extra
+
+try:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+except ImportError as error:
+    raise missing_extra("services", "prometheus-client", needed_for="serving tools") from error
+
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _CALLS = (1, 2, 4, 8, 16, 32, 64, 128)

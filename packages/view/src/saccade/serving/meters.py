@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-
+from saccade.errors import missing_extra
 from saccade.serving.agent import PlayedEpisode
 from saccade.types import ToolCall, Turn
+
+try:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+except ImportError as error:
+    raise missing_extra("services", "prometheus-client", needed_for="serving an agent") from error
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 

@@ -7,7 +7,9 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from saccade.errors import missing_extra
+import uvicorn
+from starlette.applications import Starlette
+
 from saccade.media.store import MediaStore
 from saccade.services.http.connections import protocol_within
 from saccade.services.http.listening import BACKLOG, SignalledServer, listening, new_event_loop
@@ -19,12 +21,6 @@ from saccade.serving.meters import AgentMeters
 from saccade.serving.pictures import PicturesInUse
 from saccade.serving.remote import PictureFetcher
 from saccade.serving.settings import AgentServerSettings
-
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-except ImportError as error:
-    raise missing_extra("services", "starlette, or uvicorn", needed_for="serving an agent") from error
 
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError, missing_extra
+
+# Before all that imports them too.
+try:
+    import uvicorn
+    from fastapi import FastAPI
+except ImportError as error:
+    raise missing_extra("services", "fastapi, or uvicorn", needed_for="serving tools") from error
+
 from saccade.services.http.app import create_app
 from saccade.services.http.connections import protocol_within
 from saccade.services.http.listening import BACKLOG, SignalledServer, check_reach, listening
@@ -20,12 +28,6 @@ from saccade.services.metrics import Metrics
 from saccade.services.settings import Serving
 from saccade.services.workers.pool import Pool, stop_all
 from saccade.services.workers.process import WorkerProcess
-
-try:
-    import uvicorn
-    from fastapi import FastAPI
-except ImportError as error:
-    raise missing_extra("services", "fastapi, or uvicorn", needed_for="serving tools") from error
 
 logger = logging.getLogger(__name__)
 

@@ -6,13 +6,11 @@ A browser that is sent there waits for the first answer, and meanwhile opens its
 import os
 import socket
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 
-from saccade.errors import UserError, missing_extra
+from saccade.errors import UserError
 from saccade.services.http.hosts import is_loopback
 
 DEFAULT_PORT = 7860
-_PACKAGES = ("starlette", "uvicorn")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,10 +33,8 @@ class Door:
 def open_door(host: str, port: int | None, token: str | None) -> Door:
     """Without a port the usual one, or any that is free.
 
-    UserError when others could reach it and it has no token, when the port is taken, or a package is missing.
+    UserError when others could reach it and it has no token, or when the port is taken.
     """
-    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        raise missing_extra("view", " and ".join(missing), needed_for="the viewer")
     if not is_loopback(host) and not token:
         raise UserError(
             f"--host {host} can be reached from other machines and there is no token; set one in the environment and "

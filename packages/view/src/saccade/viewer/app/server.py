@@ -11,15 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import cast
 
-from saccade.errors import missing_extra
-from saccade.viewer.store.collection import Collection, cache_folder
-from saccade.viewer.store.field_map import FieldMap
-
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-except ImportError as error:
-    raise missing_extra("view", "starlette, or uvicorn", needed_for="the viewer") from error
+import uvicorn
+from starlette.applications import Starlette
 
 from saccade.services.http.listening import SignalledServer
 from saccade.viewer.app.application import Added, RunsViewer, create_app
@@ -27,6 +20,8 @@ from saccade.viewer.app.door import Door
 from saccade.viewer.app.early import EarlyAnswers
 from saccade.viewer.app.events import Events
 from saccade.viewer.app.routes import warm_up
+from saccade.viewer.store.collection import Collection, cache_folder
+from saccade.viewer.store.field_map import FieldMap
 
 logger = logging.getLogger(__name__)
 
