@@ -11,13 +11,13 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
+from studies.real_model.packages import CODER, DINOV2_SMALL, SMOLLM2, weights_file
+from studies.real_model.text_model import TextModel
+from studies.real_model.tower import PATCH_PX, tower_weights, vision_config
 from torch import Tensor
 from transformers import AutoTokenizer, InternVLConfig
 
 from saccade.errors import UserError
-from studies.real_model.packages import CODER, DINOV2_SMALL, SMOLLM2, weights_file
-from studies.real_model.text_model import TextModel
-from studies.real_model.tower import PATCH_PX, tower_weights, vision_config
 
 _SOURCES = {"coder": CODER, "smollm2": SMOLLM2}
 _NEW_TOKENS = ("<img>", "</img>", "<IMG_CONTEXT>", "<quad>", "</quad>", "<ref>", "</ref>", "<box>", "</box>", "<video>")
@@ -66,14 +66,16 @@ def build(*, text: str, out: Path, cache: Path, tile_px: int, downsample: float,
 
 
 def write_tokenizer(gguf: Path, out: Path) -> dict[str, int]:
-    """Write the language model's tokenizer with InternVL's tokens, which take the ids after its last, and give theirs."""
+    """Write the language model's tokenizer with InternVL's tokens after its last; their ids."""
     AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(out)
     path = out / "tokenizer.json"
     tokenizer = json.loads(path.read_text(encoding="utf-8"))
     words = tokenizer["model"]["vocab"]
     for padding in [word for word in words if word.startswith("[PAD")]:
         del words[padding]
-    tokenizer["added_tokens"] = [token for token in tokenizer["added_tokens"] if not token["content"].startswith("[PAD")]
+    tokenizer["added_tokens"] = [
+        token for token in tokenizer["added_tokens"] if not token["content"].startswith("[PAD")
+    ]
     first = 1 + max(*words.values(), *(token["id"] for token in tokenizer["added_tokens"]))
     form = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     ids = {token: first + place for place, token in enumerate(_NEW_TOKENS)}

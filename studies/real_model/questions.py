@@ -1,8 +1,8 @@
 """Questions about pictures with right answers that are computed, and solutions of some of them in Python.
 
-``python -m studies.real_model.questions --out pixels`` writes ``train.jsonl`` and ``held_out.jsonl`` (files of questions)
-and ``examples.jsonl`` (solutions, as ``saccade curate codedance`` writes them) with their pictures. Solutions are written
-for ``SHOWN`` kinds alone: the code for the others is for the policy to find.
+``python -m studies.real_model.questions --out pixels`` writes ``train.jsonl`` and ``held_out.jsonl``, files of
+questions, and ``examples.jsonl``, solutions as ``saccade curate codedance`` writes them, with their pictures. Solutions
+are written for the kinds ``SHOWN`` alone: the code for the others is for the policy to find.
 """
 
 import argparse
@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import skimage.data
 from numpy.typing import NDArray
-from PIL import Image
-
-from studies.real_model.scenes import COLOURS, Scene, scene
+from studies.real_model.scenes import COLOURS, PHOTOS, Scene, photo_part, scene
 
 Pixels = NDArray[np.uint8]
 
@@ -100,8 +97,8 @@ def _width(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
     colour = rng.choice(_present(made))
     columns = np.nonzero((pixels == COLOURS[colour]).all(axis=-1))[1]
     return Asked(
-        question=f"The pixels that are exactly {colour} {COLOURS[colour]}: what is the difference between their largest and "
-        "smallest x?",
+        question=f"The pixels that are exactly {colour} {COLOURS[colour]}: what is the difference between their "
+        "largest and smallest x?",
         answer=str(columns.max() - columns.min()),
         thought=f"I take the columns that have {colour} pixels, the largest less the smallest.",
         code=f"{_array(rng)}\ny, x = np.nonzero((a == {COLOURS[colour]}).all(axis=-1))\nprint(x.max() - x.min())",
@@ -137,7 +134,8 @@ def _side(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
         question="Which half of the picture is brighter on average, the left or the right?",
         answer="left" if left > right else "right",
         thought="I compare the mean brightness of the halves.",
-        code="import numpy as np\na = np.array(input_image.convert('L'))\nw = a.shape[1] // 2\nprint(a[:, :w].mean(), a[:, w:].mean())",
+        code="import numpy as np\na = np.array(input_image.convert('L'))\nw = a.shape[1] // 2\n"
+        "print(a[:, :w].mean(), a[:, w:].mean())",
     )
 
 
@@ -164,7 +162,9 @@ def _darkest(made: Scene, pixels: Pixels, rng: random.Random) -> Asked:
 
 
 def _array(rng: random.Random) -> str:
-    return rng.choice(("import numpy as np\na = np.array(input_image)", "import numpy as np\na = np.asarray(input_image)"))
+    return rng.choice(
+        ("import numpy as np\na = np.array(input_image)", "import numpy as np\na = np.asarray(input_image)")
+    )
 
 
 Kind = Callable[[Scene, Pixels, random.Random], Asked | None]
@@ -180,25 +180,21 @@ ON_SCENES: Mapping[str, Kind] = {
 ON_PHOTOS: Mapping[str, Kind] = {"side": _side, "channel": _channel, "darkest": _darkest}
 SHOWN = ("count", "more", "pixel", "side")
 """Kinds that solutions are written for."""
-PHOTOS = ("astronaut", "brick", "camera", "cat", "coffee", "coins", "grass", "gravel", "horse", "moon", "page", "rocket")
 
 
 def plain_scene(seed: int) -> Scene:
     """A scene of few exact colours without a word: the first from this seed on whose background is plain."""
     while True:
-        made = scene(seed, side=128)
+        made = scene(seed, side=128, photos=False)
         if made.word is None and len(made.picture.getcolors(1 << 16) or ()) <= 1 + len(made.things):
             return made
         seed += 10**7
 
 
 def photo(rng: random.Random) -> Scene:
-    """A random part of a picture that scikit-image ships, 128 pixels a side."""
-    pixels = getattr(skimage.data, rng.choice(PHOTOS))()
-    picture = Image.fromarray(pixels if pixels.dtype == np.uint8 else (255 * pixels).astype(np.uint8)).convert("RGB")
-    side = rng.randint(min(picture.size) // 2, min(picture.size))
-    left, top = (rng.randint(0, whole - side) for whole in picture.size)
-    return Scene(picture=picture.crop((left, top, left + side, top + side)).resize((128, 128)), things=(), word=None, side=128)
+    """A random part of a photograph, 128 pixels a side, with nothing drawn on it."""
+    name = rng.choice(list(PHOTOS))
+    return Scene(picture=photo_part(rng, name, 128), things=(), photo=name, side=128)
 
 
 def asked_about(seed: int, kinds: tuple[str, ...]) -> tuple[str, Scene, Asked]:

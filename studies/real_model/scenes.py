@@ -1,17 +1,20 @@
 """Drawn scenes whose content is known: things of a shape, a colour and a place, some with a word or a number.
 
-``python -m studies.real_model.scenes --out scenes --count 4000 --seed 1`` writes pictures and ``talks.jsonl``, a file of
-conversations about them for ``saccade train sft``.
+``python -m studies.real_model.scenes --out scenes`` writes pictures, ``talks.jsonl``, conversations about them for
+``saccade train sft``, and ``asked.jsonl``, questions for ``saccade eval``.
 """
 
 import argparse
 import json
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import numpy as np
+import skimage.data
 from PIL import Image, ImageDraw, ImageFont
 
 COLOURS = {
@@ -27,8 +30,24 @@ COLOURS = {
     "pink": (250, 150, 190),
 }
 SHAPES = ("circle", "square", "triangle", "star", "cross", "ring", "diamond")
-WORDS = ("cat dog sun map key box car bus tree book fish bird milk rain gold king lamp moon nest door").split()
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
+_WORDS = "cat dog sun map key box car bus tree book fish bird milk rain gold king lamp moon nest door"
+WORDS = tuple(_WORDS.split())
+PHOTOS: Mapping[str, str] = {
+    "astronaut": "an astronaut",
+    "brick": "bricks",
+    "camera": "a man with a camera",
+    "cat": "a cat",
+    "coffee": "a cup of coffee",
+    "coins": "coins",
+    "grass": "grass",
+    "gravel": "gravel",
+    "hubble_deep_field": "galaxies",
+    "moon": "the moon",
+    "page": "a page of text",
+    "retina": "a retina",
+    "rocket": "a rocket",
+}
+"""Pictures that scikit-image ships, and what they show."""
 Box = tuple[int, int, int, int]
 
 
@@ -52,11 +71,15 @@ class Thing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scene:
-    """A picture of ``side`` pixels a side and what is on it; ``word`` is written in black on a white label."""
+    """A picture of ``side`` pixels a side and what is on it.
+
+    ``word`` is written in black on a white label; ``photo`` is the picture of ``PHOTOS`` behind it all.
+    """
 
     picture: Image.Image
     things: tuple[Thing, ...]
-    word: str | None
+    word: str | None = None
+    photo: str | None = None
     side: int
 
     def place(self, thing: Thing) -> str:
@@ -70,11 +93,12 @@ class Scene:
         return [round(1000 * value / self.side) for value in thing.box]
 
 
-def scene(seed: int, *, side: int = 224, most: int = 5) -> Scene:
-    """The scene of a seed: one to ``most`` things that do not touch, all of different names."""
+def scene(seed: int, *, side: int = 224, most: int = 5, photos: bool = True) -> Scene:
+    """The scene of a seed: one to ``most`` things that do not touch, all of different names, some on photographs."""
     rng = random.Random(f"scene {seed}")
     background = rng.choice([name for name in COLOURS if name not in ("orange", "pink", "purple")])
-    picture = _background(rng, side, COLOURS[background])
+    photo = rng.choice(list(PHOTOS)) if photos and rng.random() < 0.25 else None
+    picture = _background(rng, side, COLOURS[background]) if photo is None else photo_part(rng, photo, side)
     drawing = ImageDraw.Draw(picture)
     taken: list[Box] = []
     word = rng.choice(WORDS) if rng.random() < 0.4 else None
@@ -89,9 +113,23 @@ def scene(seed: int, *, side: int = 224, most: int = 5) -> Scene:
         taken.append(box)
         draw_shape(drawing, shape, COLOURS[colour], box)
         things.append(Thing(shape=shape, colour=colour, box=box))
-    return scene(seed + 10**9, side=side, most=most) if not things else Scene(
-        picture=picture, things=tuple(sorted(things, key=lambda one: one.centre)), word=word, side=side
-    )
+    if not things:
+        return scene(seed + 10**9, side=side, most=most, photos=photos)
+    ordered = tuple(sorted(things, key=lambda one: one.centre))
+    return Scene(picture=picture, things=ordered, word=word, photo=photo, side=side)
+
+
+def photo_part(rng: random.Random, name: str, side: int) -> Image.Image:
+    """A random square of a picture of ``PHOTOS``, at least half as wide as the picture, ``side`` pixels a side."""
+    picture = _photograph(name)
+    part = rng.randint(min(picture.size) // 2, min(picture.size))
+    left, top = (rng.randint(0, whole - part) for whole in picture.size)
+    return picture.crop((left, top, left + part, top + part)).resize((side, side))
+
+
+@cache
+def _photograph(name: str) -> Image.Image:
+    return Image.fromarray(np.asarray(getattr(skimage.data, name)())).convert("RGB")
 
 
 def draw_shape(drawing: ImageDraw.ImageDraw, shape: str, colour: tuple[int, int, int], box: Box) -> None:
@@ -125,7 +163,7 @@ def conversation(seed: int, *, turns: int = 5) -> tuple[Scene, list[tuple[str, s
     """A scene and at most ``turns`` questions about it with their answers; one asks for a description."""
     made = scene(seed)
     rng = random.Random(f"talk {seed}")
-    asked = rng.sample(_QUESTIONS, len(_QUESTIONS))
+    asked = rng.sample(list(_QUESTIONS.values()), len(_QUESTIONS))
     pairs = [pair for question in asked if (pair := question(made, rng)) is not None][: turns - 1]
     pairs.insert(rng.choice((0, 0, len(pairs))), _description(made, rng))
     return made, pairs
@@ -201,7 +239,7 @@ def _which_side(made: Scene, rng: random.Random) -> tuple[str, str] | None:
     first, second = rng.sample(made.things, 2)
     if abs(first.centre[0] - second.centre[0]) < made.side / 10:
         return None
-    left, right = sorted((first, second), key=lambda one: one.centre[0])
+    left = min(first, second, key=lambda one: one.centre[0])
     return f"Which is further left, the {first.name} or the {second.name}?", left.name
 
 
@@ -218,16 +256,21 @@ def _word(made: Scene, rng: random.Random) -> tuple[str, str] | None:
     return ("Which word is written?", made.word) if made.word else None
 
 
-_QUESTIONS: list[Callable[[Scene, random.Random], tuple[str, str] | None]] = [
-    _colour,
-    _shape,
-    _count,
-    _place,
-    _box,
-    _which_side,
-    _exists,
-    _word,
-]
+def _photo(made: Scene, rng: random.Random) -> tuple[str, str] | None:
+    return ("What does the photograph behind it show?", PHOTOS[made.photo]) if made.photo else None
+
+
+_QUESTIONS: Mapping[str, Callable[[Scene, random.Random], tuple[str, str] | None]] = {
+    "colour": _colour,
+    "shape": _shape,
+    "count": _count,
+    "place": _place,
+    "which_side": _which_side,
+    "exists": _exists,
+    "word": _word,
+    "photo": _photo,
+    "box": _box,
+}
 
 
 def write_talks(out: Path, *, count: int, seed: int, turns: int) -> None:
@@ -246,14 +289,35 @@ def write_talks(out: Path, *, count: int, seed: int, turns: int) -> None:
             file.write(json.dumps(row) + "\n")
 
 
+def write_asked(out: Path, *, count: int, seed: int) -> None:
+    """Write ``asked.jsonl``: ``count`` questions, each about a scene of its own that no conversation shows."""
+    (out / "pictures").mkdir(parents=True, exist_ok=True)
+    kinds = [name for name in _QUESTIONS if name != "box"]
+    with (out / "asked.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(count):
+            kind, attempt = kinds[number % len(kinds)], 0
+            while True:
+                made = scene(-(seed * 10**6 + number * 1000 + attempt) - 1)
+                pair = _QUESTIONS[kind](made, random.Random(number))
+                if pair is not None:
+                    break
+                attempt += 1
+            name = f"pictures/asked-{number:05d}.png"
+            made.picture.save(out / name)
+            row = {"id": f"{kind}-{number}", "category": kind, "question": pair[0], "answer": pair[1], "images": [name]}
+            file.write(json.dumps(row) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=4000)
+    parser.add_argument("--asked", type=int, default=256)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     write_talks(options.out, count=options.count, seed=options.seed, turns=options.turns)
+    write_asked(options.out, count=options.asked, seed=options.seed)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class TextModel:
         return str(self._field("general.architecture"))
 
     def config(self, vocabulary: int) -> dict[str, object]:
-        """The fields of ``Qwen2Config`` or ``LlamaConfig``; head and embedding are one matrix of ``vocabulary`` rows."""
+        """The fields of ``Qwen2Config`` or ``LlamaConfig``; head and embedding are one matrix."""
         hidden, heads = self._number("embedding_length"), self._number("attention.head_count")
         theta = float(self._field(f"{self.architecture}.rope.freq_base"))
         return {

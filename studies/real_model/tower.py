@@ -57,7 +57,11 @@ def tower_weights(path: Path, tile_px: int) -> Iterator[tuple[str, Tensor]]:
         yield name, weights[f"backbone.{name}"]
         yield f"layernorm.{kind}", weights[f"backbone.layernorm.{kind}"]
     for layer in range(_LAYERS):
-        there, place, here = f"backbone.encoder.layer.{layer}", f"/backbone/encoder/layer.{layer}", f"encoder.layer.{layer}"
+        there, place, here = (
+            f"backbone.encoder.layer.{layer}",
+            f"/backbone/encoder/layer.{layer}",
+            f"encoder.layer.{layer}",
+        )
         for part, name in (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj")):
             yield f"{here}.attention.{name}.weight", matrix(f"{place}/attention/attention/{part}")
             yield f"{here}.attention.{name}.bias", weights[f"{there}.attention.attention.{part}.bias"]

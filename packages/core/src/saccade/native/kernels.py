@@ -59,7 +59,7 @@ class Kernels:
             raise ValueError(
                 f"the right side has strides {right.stride()}; neither its rows nor its columns are contiguous"
             )
-        if min(rows, depth) < MANY_ROWS:
+        if min(rows, depth) < MANY_ROWS or _rounds_factors():
             return _by_torch(left, right, bias, added, out)
         product = Product(
             *map(address, (left, right, bias, added, out)),
@@ -242,6 +242,11 @@ def _kernels_of(library: ctypes.CDLL) -> Kernels:
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="saccade-native")
+
+
+def _rounds_factors() -> bool:
+    """Whether torch multiplies in bfloat16, which it does several times as fast (``LoadSettings.matmul_precision``)."""
+    return torch.get_float32_matmul_precision() == "medium" and torch.cpu._is_amx_tile_supported()
 
 
 def _by_torch(
