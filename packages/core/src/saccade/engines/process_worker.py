@@ -25,6 +25,7 @@ from saccade.frames import BrokenFrameError, WireFrame, packed, read
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import EngineSettings
 from saccade.models.loading import LoadSettings, load_model
+from saccade.models.memory import use_deterministic_kernels
 from saccade.types import Json
 
 
@@ -103,7 +104,7 @@ class EngineServer:
 
 def _engine(header: Mapping[str, Json]) -> LocalEngine:
     torch.set_num_threads(_whole(header["threads"]))
-    torch.use_deterministic_algorithms(header["repeats"] is True)
+    use_deterministic_kernels(header["repeats"] is True)
     folder = Path(str(header["folder"]))
     load = _mapping(header["load"])
     limits = EngineSettings(**_mapping(load["engine"]))  # type: ignore[arg-type]

@@ -46,6 +46,12 @@ def keep_freed_memory() -> bool:
     return all(set_option(option, value) == 1 for option, value in settings.items())
 
 
+def use_deterministic_kernels(wanted: bool) -> None:
+    """Torch's deterministic kernels alone, or any. New memory stays as it is: to fill it took a tenth of a step."""
+    torch.use_deterministic_algorithms(wanted)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+
+
 def give_freed_memory_back() -> None:
     """Give all whole pages that lie free in this process's memory back to the system, if its C library is glibc."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

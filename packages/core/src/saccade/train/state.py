@@ -18,6 +18,7 @@ from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.identity import model_hash
+from saccade.models.memory import use_deterministic_kernels
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rewards.groups import UNANSWERED
 from saccade.rollout.players import SamplePlayer, TokenPlayer
@@ -51,12 +52,14 @@ def repeatable(*, threads: int, device: str) -> Iterator[None]:
     On a GPU torch would refuse some kernels: there a run repeats closely, not to the bit.
     """
     threads_before, was_deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    filled_before = torch.utils.deterministic.fill_uninitialized_memory
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(device == "cpu")
+    use_deterministic_kernels(device == "cpu")
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(was_deterministic)
+        torch.utils.deterministic.fill_uninitialized_memory = filled_before
         torch.set_num_threads(threads_before)
 
 
