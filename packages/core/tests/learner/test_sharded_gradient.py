@@ -29,12 +29,20 @@ CASES = {
     "adapter": Case(settings=ADAPTER),
     "adapter-whole": Case(settings=ADAPTER, wrap="whole", has_critic=True, family="qwen2_5_vl"),
     "frozen tower": Case(settings=replace(SMALL, frozen_vision=True)),
+    "projector": Case(settings=replace(SMALL, trained="multi_modal_projector"), family="internvl"),
+    "merger beside an adapter": Case(settings=replace(ADAPTER, trained="merger"), wrap="whole"),
     "checkpointing": Case(settings=replace(SMALL, activation_checkpointing=True), family="internvl"),
     "muon": Case(settings=replace(SMALL, muon=True)),
 }
 FEW = ("qwen3_vl-layers", "internvl-whole", "adapter-whole")
 """What three ranks say that two do not, parameters that they cannot share evenly, in each way of wrapping."""
-HALF = [Case(is_half=True), Case(is_half=True, settings=ADAPTER), Case(is_half=True, wrap="whole", has_critic=True)]
+CHOSEN = replace(SMALL, trained="merger|layers.1.mlp")
+HALF = [
+    Case(is_half=True),
+    Case(is_half=True, settings=CHOSEN),
+    Case(is_half=True, settings=ADAPTER),
+    Case(is_half=True, wrap="whole", has_critic=True),
+]
 
 
 @pytest.fixture(scope="module")

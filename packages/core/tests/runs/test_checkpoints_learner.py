@@ -93,6 +93,8 @@ OPTIONS: dict[str, OptimizerSettings] = {
         micro_batch_tokens=100,
     ),
     "frozen": OptimizerSettings(frozen_vision=True, activation_checkpointing=True),
+    "chosen": OptimizerSettings(trained="merger"),
+    "chosen_beside_lora": OptimizerSettings(trained="merger", lora=LORA),
 }
 
 

@@ -226,6 +226,10 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "torch_dtype": ("dtype",),
         "lora_rank": ("rank",),
         "lora_r": ("rank",),
+        "modules_to_save": ("trained",),
+        "lora_modules_to_save": ("trained",),
+        "trainable_parameters_regex": ("trained",),
+        "freeze_vision_tower": ("frozen_vision",),
     }
 )
 """Names of settings in TRL, verl and transformers, and the last word of ours."""

@@ -260,6 +260,9 @@ def pack_outputs(
     features = encode_images(model, unique) if frozen_images is None else frozen_images.get(unique)
     encoded = dict(zip([image.hash for image in unique], features))
     embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
+    if torch.is_grad_enabled() and not embedded.inputs.requires_grad and _trains_vision(model):
+        # Below a frozen language model a pack without a picture goes backward like the others: other ranks wait for it.
+        embedded.inputs.requires_grad_(True)
     positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
     states = packed_states(model)(embedded, positions, packed.layout, predicting)
     if work is not None:
@@ -270,6 +273,11 @@ def pack_outputs(
     )
     values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
     return logprobs, entropy, values
+
+
+def _trains_vision(model: VisionLanguageModel) -> bool:
+    modules = model.family.vision_modules(model.hf)
+    return any(weight.requires_grad for module in modules for weight in module.parameters())
 
 
 def policy_tokens(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, cast
 
+import regex
 import torch
 from torch import Tensor, nn
 
@@ -42,7 +43,10 @@ class OptimizerSettings:
     """Tokens forwarded at once. A prompt counts once for the sequences that share it, and again in each micro-batch
     that its group is split over; any value gives the same gradient."""
     frozen_vision: bool = False
-    """Whether the vision tower is frozen."""
+    """Whether the vision tower is frozen, with what follows it up to the language model."""
+    trained: str | None = None
+    """Regular expression that is searched for in the names of weights, such as ``multi_modal_projector``: those are
+    trained whole, and all others are frozen but for an adapter. None trains all, or the adapter alone."""
     lora: LoraSettings | None = None
     """Trains low-rank adapters and leaves the model's own weights alone; None trains all weights."""
     activation_checkpointing: bool = False
@@ -66,6 +70,14 @@ class OptimizerSettings:
         check_bounds(self)
         if not all(0 <= beta < 1 for beta in self.betas):
             raise UserError(f"betas={self.betas} must both be 0 or more and below 1 (0.9,0.98 is usual)")
+        if self.trained is None:
+            return
+        if self.frozen_vision:
+            raise UserError(f"trained={self.trained!r} says what is frozen, all else; leave frozen_vision=false")
+        try:
+            regex.compile(self.trained)
+        except regex.error as error:
+            raise UserError(f"trained={self.trained!r} is no regular expression: {error}") from error
 
 
 class MasterOptimizer:

@@ -129,6 +129,11 @@ def _in_precision(wanted: torch.dtype | None, weight: Tensor, *, has_masters: bo
 def _precision(trained: list[torch.dtype], *, has_base: bool) -> MixedPrecisionPolicy:
     """The precision of the model itself. An adapter has its own, and its base, which is frozen, needs no masters."""
     half = next((dtype for dtype in trained if dtype != torch.float32), None)
+    if half is not None and has_base:
+        raise UserError(
+            "weights in half precision are not trained whole beside an adapter with fleet.learners above 1; set "
+            "model.dtype=float32, or leave out optimizer.trained or optimizer.lora"
+        )
     if half is None or has_base:
         return MixedPrecisionPolicy(reduce_dtype=torch.float32, cast_forward_inputs=False)
     return MixedPrecisionPolicy(param_dtype=half, reduce_dtype=torch.float32, cast_forward_inputs=False)

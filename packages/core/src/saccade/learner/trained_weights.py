@@ -1,32 +1,67 @@
-"""Which weights of a model are trained: all of them, all but the vision tower, or those of an adapter."""
+"""Which weights of a model are trained: all of them, all but the vision tower, those chosen by name, an adapter's."""
 
 import logging
 
 from torch import nn
 
+from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
-from saccade.models.lora import adapter_parameters, add_adapter, mark_start, merge_adapter
+from saccade.models.chosen_weights import chosen_names, count_in_words, holders, in_words, plain_weights, tied_names
+from saccade.models.lora import adapted_layers, adapter_parameters, add_adapter, mark_start, merge_adapter
 from saccade.models.vlm import VisionLanguageModel
 
 logger = logging.getLogger(__name__)
 
 
 def choose_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> None:
-    """Sets which weights have gradients; those of one stage may be frozen in the next."""
+    """Sets which weights have gradients; those of one stage may be frozen in the next.
+
+    UserError for a choice that this model has not, see ``check_trained``.
+    """
+    chosen = check_trained(model, settings)
     if settings.lora is not None or model.adapter is not None:
         # PEFT rounds a new adapter as its base is, and merges in the precision that both have.
         model.take_precision()
     if settings.lora is not None:
-        _choose_adapter(model, settings)
+        _choose_adapter(model, settings, chosen)
         return
     if model.adapter is not None:
-        logger.info("the adapter of an earlier stage is merged into the model: all weights are trained now")
+        which = "chosen" if chosen else "all"
+        logger.info("the adapter of an earlier stage is merged into the model: %s weights are trained now", which)
         merge_adapter(model)
     model.source = None
-    model.hf.requires_grad_(True)
+    model.hf.requires_grad_(not chosen)
     if settings.frozen_vision:
         for module in model.family.vision_modules(model.hf):
             module.requires_grad_(False)
+    _train(model, chosen)
+
+
+def check_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> list[str]:
+    """The names of the weights that ``settings.trained`` chooses; none without it.
+
+    UserError where it chooses none or all, or beside an adapter weights that the adapter's file cannot have whole.
+    """
+    pattern, lora = settings.trained, settings.lora
+    if pattern is None:
+        return []
+    chosen = chosen_names(pattern, model.hf)
+    if lora is None:
+        return chosen
+    own, tied = plain_weights(model.hf), tied_names(model.hf)
+    for name in chosen:
+        if len(names := tied.get(id(own[name]), ())) > 1:
+            raise UserError(
+                f"trained={pattern!r} takes {name}, which is {names[-1]} too: in the files of an adapter the two would "
+                "be told apart. Leave it out, or train without lora"
+            )
+    inside = tuple(f"{name}." for name in holders(model.hf, chosen))
+    if both := [name for name in adapted_layers(model, lora) if f"{name}.".startswith(inside)]:
+        raise UserError(
+            f"trained={pattern!r} trains {both[0]} whole, where lora.targets={lora.targets!r} puts an adapter too; "
+            "change one of them"
+        )
+    return chosen
 
 
 def trained_weights(model: VisionLanguageModel) -> dict[str, nn.Parameter]:
@@ -34,15 +69,34 @@ def trained_weights(model: VisionLanguageModel) -> dict[str, nn.Parameter]:
     return {name: weight for name, weight in model.hf.named_parameters() if weight.requires_grad}
 
 
-def _choose_adapter(model: VisionLanguageModel, settings: OptimizerSettings) -> None:
+def trained_in_words(model: VisionLanguageModel, settings: OptimizerSettings) -> str:
+    """What is trained where ``settings.trained`` chooses it; empty without it."""
+    if not (chosen := check_trained(model, settings)):
+        return ""
+    whole = in_words(model.hf, chosen)
+    if settings.lora is None:
+        return f"trained: {whole}"
+    count = sum(weight.numel() for name, weight in trained_weights(model).items() if ".lora_" in name)
+    return f"trained: an adapter of {count_in_words(count)} numbers, and whole {whole}"
+
+
+def _train(model: VisionLanguageModel, names: list[str]) -> None:
+    own = plain_weights(model.hf)
+    for name in names:
+        own[name].requires_grad_(True)
+
+
+def _choose_adapter(model: VisionLanguageModel, settings: OptimizerSettings, chosen: list[str]) -> None:
     """The adapter that the model has, where it is the one that is asked for, or a new one."""
     assert settings.lora is not None
-    if model.adapter is not None and not model.adapter.settings.fits(settings.lora):
+    whole, adapter = holders(model.hf, chosen), model.adapter
+    if adapter is not None and not (adapter.settings.fits(settings.lora) and adapter.whole == whole):
         logger.info("the adapter of an earlier stage is merged into the model: this stage has another")
         merge_adapter(model)
     if model.adapter is None:
-        add_adapter(model, settings.lora)
+        add_adapter(model, settings.lora, whole=whole)
     else:
         mark_start(model)
-    for weight in adapter_parameters(model).values():
-        weight.requires_grad_(True)
+    for name, weight in adapter_parameters(model).items():
+        weight.requires_grad_(".lora_" in name)
+    _train(model, chosen)

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from saccade.errors import UserError, missing_extra
+from saccade.models.chosen_weights import saved_holders, tied_names
 from saccade.plain_files import plain_text
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _NAME = "default"
 _MATCH_S = 10.0
 """Time in which an expression must match the path of a layer; those that do take microseconds."""
-_NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "lora_bias", "use_qalora")
+_NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "lora_bias", "use_qalora")
 """Fields of an adapter's configuration that change what it computes."""
 _PREFIX = "base_model.model."
 """PEFT's files name a module by its path below a wrapper that we do not use."""
@@ -73,14 +74,17 @@ class Adapter:
     """Directory with the frozen weights; None until somebody writes them."""
     start: dict[str, Tensor] = field(default_factory=dict)
     """By parameter name; what ``reference_policy`` puts in place."""
+    whole: tuple[str, ...] = ()
+    """Modules whose own weights belong to the adapter; PEFT's ``modules_to_save``."""
 
 
-def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
+def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: tuple[str, ...] = ()) -> None:
     """Puts a new adapter inside the model and freezes all else; module paths stay as they are.
 
-    The adapter has fp32 weights whatever the base has. UserError when ``targets`` names no linear layer.
+    The adapter has fp32 weights whatever the base has, but for the modules that it has ``whole``. UserError when
+    ``targets`` names no linear layer.
     """
-    names = _matching_names(settings.targets, [name for name, _ in model.hf.named_modules()])
+    names = adapted_layers(model, settings)
     wrong = [name for name in names if not isinstance(model.hf.get_submodule(name), nn.Linear)]
     if wrong or not names:
         linear = [name for name, module in model.hf.named_modules() if isinstance(module, nn.Linear)]
@@ -89,8 +93,13 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         _inject(model.hf, settings, names)
-    model.adapter = Adapter(settings=settings, base=model.source)
+    model.adapter = Adapter(settings=settings, base=model.source, whole=whole)
     mark_start(model)
+
+
+def adapted_layers(model: "VisionLanguageModel", settings: LoraSettings) -> list[str]:
+    """The paths of the modules that ``targets`` matches."""
+    return _matching_names(settings.targets, [name for name, _ in model.hf.named_modules()])
 
 
 def _matching_names(targets: str, names: Sequence[str]) -> list[str]:
@@ -104,8 +113,10 @@ def _matching_names(targets: str, names: Sequence[str]) -> list[str]:
 
 
 def adapter_parameters(model: "VisionLanguageModel") -> dict[str, nn.Parameter]:
-    """The adapter's weights by name; all others are frozen."""
-    return {name: weight for name, weight in model.hf.named_parameters() if ".lora_" in name}
+    """The adapter's weights by name, those of modules that it has whole among them; all others are frozen."""
+    inside = () if model.adapter is None else tuple(f"{name}." for name in model.adapter.whole)
+    named = model.hf.named_parameters()
+    return {name: weight for name, weight in named if ".lora_" in name or name.startswith(inside)}
 
 
 def mark_start(model: "VisionLanguageModel") -> None:
@@ -148,14 +159,19 @@ def merge_adapter(model: "VisionLanguageModel") -> None:
     model.adapter, model.source = None, None
 
 
-def base_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
-    """The frozen weights under the names that they have without an adapter."""
+def base_state(model: "VisionLanguageModel") -> dict[str, Tensor]:
+    """The weights below the adapter, under the names that they have without one."""
+    start = _adapter_of(model).start
+    return {name: start.get(name, weight) for name, weight in _own_state(model.hf).items()}
+
+
+def _own_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
     return {name.replace(".base_layer.", "."): w for name, w in hf.state_dict().items() if ".lora_" not in name}
 
 
 def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
     """All weights under the names that they have without an adapter, with B A added and rounded to the base's type."""
-    state = base_state(hf)
+    state = _own_state(hf)
     for name, layer in hf.named_modules():
         if hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer"):
             weight = state[f"{name}.weight"]
@@ -175,6 +191,7 @@ def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     is_beside = adapter.base.parent == directory.resolve().parent
     base = f"../{adapter.base.name}" if is_beside else str(adapter.base)
     config = _config(adapter.settings)
+    config.modules_to_save = list(adapter.whole) or None
     config.base_model_name_or_path = base
     config.inference_mode = True
     config.save_pretrained(str(directory))
@@ -223,9 +240,11 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
         )
         settings.check()
         weights = load_file(directory / ADAPTER_WEIGHTS)
+        whole = saved_holders(model.hf, _whole_modules(values))
     except (KeyError, ValueError, OSError, SafetensorError) as error:
         raise UserError(f"{directory} holds no adapter that can be loaded: {error}; copy it again") from error
-    add_adapter(model, settings)
+    _refuse_tied(model, whole, directory)
+    add_adapter(model, settings, whole=whole)
     ours = adapter_parameters(model)
     if {_file_name(name): w.shape for name, w in ours.items()} != {name: w.shape for name, w in weights.items()}:
         raise UserError(f"{directory / ADAPTER_WEIGHTS} is an adapter of another model than {adapter_base(directory)}")
@@ -284,6 +303,24 @@ def _targets(values: dict[str, object]) -> str:
     if not isinstance(targets, list):
         raise ValueError(f"target_modules={targets!r} is neither text nor a list")
     return rf"(.*\.)?({'|'.join(re.escape(str(end)) for end in sorted(targets))})"
+
+
+def _whole_modules(values: dict[str, object]) -> list[str]:
+    """PEFT's ``modules_to_save``: the ends of paths."""
+    ends = values.get("modules_to_save") or []
+    if not isinstance(ends, list):
+        raise ValueError(f"modules_to_save={ends!r} is no list")
+    return [str(end) for end in ends]
+
+
+def _refuse_tied(model: "VisionLanguageModel", whole: tuple[str, ...], directory: Path) -> None:
+    """UserError where the adapter has one of two weights whole that are one in this model."""
+    for names in tied_names(model.hf).values():
+        if any(name.rpartition(".")[0] in whole for name in names):
+            raise UserError(
+                f"{directory} has {names[0]} whole, which is {names[-1]} too in this model, so that the two would be "
+                "told apart; merge it with PEFT"
+            )
 
 
 def _file_name(parameter: str) -> str:

@@ -2,15 +2,16 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForImageTextToText
+from transformers import AutoConfig, AutoModelForImageTextToText, PreTrainedModel
 
 from saccade.models.checkpoint import image_settings, is_half, language_part, read_checkpoint_json
+from saccade.models.chosen_weights import chosen_names, plain_weights
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
@@ -28,6 +29,22 @@ class LayerShape:
     mlp: int
     has_norms: bool = False
     """Whether queries and keys are normalised."""
+
+
+_BEHIND_TOWER = re.compile("projector|merger")
+"""In the names of what the tower's layers are followed by: a gradient for it goes through none of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChosenShape:
+    """Weights that are trained whole."""
+
+    weights: int
+    has_vision: bool
+    """Whether some are between the pixels and the language model."""
+    has_tower: bool
+    """Whether some are in the vision tower itself, and not behind it."""
+    has_head: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +73,21 @@ class ModelShape:
     """What the image processor's file allows; None where it says nothing."""
     linear: tuple[tuple[str, int, int], ...]
     """Path, inputs and outputs of each linear layer."""
+    skeleton: PreTrainedModel = field(compare=False, repr=False)
+    """The model without a number in it."""
+
+    def chosen(self, pattern: str) -> "ChosenShape":
+        """What a regular expression chooses of the weights. Raises as ``chosen_names``."""
+        own, names = plain_weights(self.skeleton), chosen_names(pattern, self.skeleton)
+        modules = family_of(self.model_type).vision_modules(self.skeleton)
+        seeing = {id(weight) for module in modules for weight in module.parameters()}
+        vision = [name for name in names if id(own[name]) in seeing]
+        return ChosenShape(
+            weights=sum(own[name].numel() for name in names),
+            has_vision=bool(vision),
+            has_tower=any(_BEHIND_TOWER.search(name) is None for name in vision),
+            has_head=any(own[name] is self.skeleton.lm_head.weight for name in names),
+        )
 
     def adapter_weights(self, lora: LoraSettings) -> int:
         """Weights of an adapter with these settings."""
@@ -107,6 +139,7 @@ def read_shape(path: Path) -> ModelShape:
             for name, part in model.named_modules()
             if isinstance(part, nn.Linear)
         ),
+        skeleton=model,
     )
 
 

@@ -269,7 +269,7 @@ class VisionLanguageModel:
         for config in (self.hf.config, self.hf.config.text_config, self.hf.config.vision_config):
             config.dtype = self.dtype
         if self.adapter is None or base:
-            self.hf.save_pretrained(directory, state_dict=base_state(self.hf) if self.adapter else None)
+            self.hf.save_pretrained(directory, state_dict=base_state(self) if self.adapter else None)
         else:
             save_adapter(self, directory)
             self.hf.config.save_pretrained(directory)

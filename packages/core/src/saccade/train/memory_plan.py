@@ -11,7 +11,7 @@ from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
 from saccade.models.loading import DEFAULT_MAX_PIXELS
-from saccade.models.shape import LayerShape, ModelShape
+from saccade.models.shape import ChosenShape, LayerShape, ModelShape
 from saccade.rollout.episodes import RolloutSettings
 from saccade.train.memory_roles import Role
 from saccade.train.stage_settings import RLSettings
@@ -94,13 +94,26 @@ def memory_plan(
     """Parts of the process of this role; learners share the learner's weights (FSDP2)."""
     is_half = model.dtype == "bfloat16" or (model.dtype == "auto" and on_gpu and shape.is_half)
     width = 2 if is_half else 4
-    one = _Process(shape=shape, model=model, optimizer=optimizer, load=load, on_gpu=on_gpu, role=role, width=width)
+    one = _Process(
+        shape=shape, model=model, optimizer=optimizer, load=load, on_gpu=on_gpu, role=role, width=width,
+        chosen=_chosen(shape, optimizer),
+    )  # fmt: skip
     parts = [*one.program()]
     if role.learners:
         parts += [*one.states(needs_reference=needs_reference, needs_critic=needs_critic), *one.learning()]
     if role.samples:
         parts += one.sampling()
     return MemoryPlan(parts=tuple(part for part in parts if part.bytes))
+
+
+def _chosen(shape: ModelShape, settings: OptimizerSettings) -> ChosenShape:
+    if settings.trained is not None:
+        return shape.chosen(settings.trained)
+    if settings.lora is not None:
+        return ChosenShape(weights=0, has_vision=False, has_tower=False, has_head=False)
+    sees = not settings.frozen_vision
+    weights = shape.weights - (0 if sees else shape.vision_weights)
+    return ChosenShape(weights=weights, has_vision=sees, has_tower=sees, has_head=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,19 +126,23 @@ class _Process:
     role: Role
     width: int
     """Bytes of a weight."""
+    chosen: ChosenShape
+    """The model's own weights that are trained."""
+
+    @property
+    def adapter(self) -> int:
+        """Weights of the adapter."""
+        return 0 if self.optimizer.lora is None else self.shape.adapter_weights(self.optimizer.lora)
 
     @property
     def trained(self) -> int:
-        if self.optimizer.lora is not None:
-            return self.shape.adapter_weights(self.optimizer.lora)
-        return self.shape.weights - (self.shape.vision_weights if self.optimizer.frozen_vision else 0)
+        return self.adapter + self.chosen.weights
 
     @property
     def own_weights(self) -> int:
         """Of the model, on this process; a tower that is not trained stays whole."""
-        shards, whole = max(1, self.role.learners), 0
-        if self.optimizer.lora is not None or self.optimizer.frozen_vision:
-            whole = self.shape.vision_weights
+        shards = max(1, self.role.learners)
+        whole = 0 if self.chosen.has_vision else self.shape.vision_weights
         return (self.shape.weights - whole) // shards + whole
 
     @property
@@ -134,15 +151,16 @@ class _Process:
         return not self.on_gpu and self.width == 4 and self.optimizer.lora is None and not self.optimizer.compile
 
     @property
-    def has_copies(self) -> bool:
-        """Whether the masters are not the weights themselves; those of an adapter are in fp32."""
-        of_half = self.width == 2 and self.optimizer.lora is None
-        return of_half or self.optimizer.offload_optimizer
+    def copied(self) -> int:
+        """Weights whose masters are not the weights themselves; those of an adapter are in fp32."""
+        if self.optimizer.offload_optimizer:
+            return self.trained
+        return self.chosen.weights if self.width == 2 else 0
 
     def program(self) -> Iterator[MemoryPart]:
         """What every process holds."""
         shape, shards = self.shape, max(1, self.role.learners)
-        adapter = 0 if self.optimizer.lora is None else 4 * self.trained
+        adapter = 4 * self.adapter
         yield MemoryPart(name="weights", bytes=self.width * self.own_weights + adapter // shards)
         if self.role.has_copy:
             yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
@@ -159,8 +177,7 @@ class _Process:
         if needs_reference and settings.lora is None:
             yield MemoryPart(name="reference policy", bytes=self.width * self.own_weights)
         kept: Place = "host" if settings.offload_optimizer and self.on_gpu else "device"
-        if self.has_copies:
-            yield MemoryPart(name="fp32 masters", bytes=4 * self.trained // shards, place=kept)
+        yield MemoryPart(name="fp32 masters", bytes=4 * self.copied // shards, place=kept)
         yield MemoryPart(name="moments", bytes=self._moments() // shards, place=kept)
         for phase in ("learning", "step"):
             place: Place = "device" if phase == "learning" else kept
@@ -187,7 +204,7 @@ class _Process:
             recomputes=settings.activation_checkpointing,
         )  # fmt: skip
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
-        if settings.lora is None and not settings.frozen_vision:
+        if self.chosen.has_tower:
             on_its_own = settings.vision_checkpointing
             recomputes = settings.activation_checkpointing or on_its_own == "on"
             recomputes = recomputes or (on_its_own == "auto" and shape.weights >= TINY_BELOW_WEIGHTS)
@@ -196,7 +213,7 @@ class _Process:
         rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.on_gpu) // shape.vocabulary))
         # Probabilities and their gradients, with one copy for the product's precision.
         yield MemoryPart(name="logits", bytes=3 * 4 * rows * shape.vocabulary, phase="learning")
-        if settings.lora is None:
+        if self.chosen.has_head:
             # It is summed up in fp32 beside what earlier micro-batches have given.
             yield MemoryPart(name="gradient of the head", bytes=4 * shape.head, phase="learning")
 

@@ -19,7 +19,7 @@ from saccade.runs.runinfo import RunPaths
 from saccade.train.artefacts import Derive
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
-from saccade.train.plan import Evaluate, Plan
+from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.plan_record import stages_as_json, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.state import Keeping, MeasuringState, RunState, open_run, open_served, repeatable
@@ -175,6 +175,7 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
 
 def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
     check_training_fits(run)
+    _check_trained(run)
     for stage in run.plan.stages:
         if isinstance(stage, Evaluate):
             evaluate_stage(run, stage)
@@ -189,6 +190,16 @@ def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
 
             learn_stage(run, stage)
     return _tell_trackers(run)
+
+
+def _check_trained(run: RunState) -> None:
+    """UserError where a stage yet to come would train weights that the model does not have."""
+    for stage in run.plan.stages:
+        if isinstance(stage, SFTStage | RLStage) and stage.settings.optimizer.trained is not None:
+            # With the first stage that asks for it: a run that only measures needs no learner.
+            from saccade.learner.trained_weights import check_trained
+
+            check_trained(run.model, stage.settings.optimizer)
 
 
 def _measure_stages(run: MeasuringState) -> Mapping[str, StageSummary]:

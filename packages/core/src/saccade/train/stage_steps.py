@@ -1,5 +1,6 @@
 """A stage that learns: its steps one after the other, each recorded, with checkpoints to go on from when killed."""
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -7,7 +8,7 @@ from contextlib import ExitStack
 from saccade import metric_names as metric
 from saccade.learner.learner import NonFiniteStep
 from saccade.learner.policy_learner import PolicyLearner
-from saccade.learner.trained_weights import choose_trained
+from saccade.learner.trained_weights import choose_trained, trained_in_words
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import (
     Checkpoint,
@@ -29,6 +30,8 @@ from saccade.train.stage_learner import model_at, stage_learner
 from saccade.train.state import RunState, SkippedSteps, check_scored, is_done
 from saccade.types import Attempt, Json
 
+logger = logging.getLogger(__name__)
+
 
 def learn_stage(run: RunState, stage: SFTStage | RLStage) -> None:
     """Runs a stage that learns, or what is left of it after the checkpoint that the run goes on from."""
@@ -39,6 +42,8 @@ def learn_stage(run: RunState, stage: SFTStage | RLStage) -> None:
         check_stage_fits(run, stage)
     skipped_batches: list[NonFiniteStep] = []
     learner = _learner(run, stage, skipped_batches)
+    if what := trained_in_words(run.model, stage.settings.optimizer):
+        logger.info("stage %s: %s", stage.name, what)
     first_step = 0
     if run.reached is not None and run.reached.position.stage == stage.name:
         first_step = run.reached.position.step
