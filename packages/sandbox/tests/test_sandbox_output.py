@@ -144,7 +144,7 @@ def test_a_traceback_shows_the_models_lines_only(session: Session) -> None:
     ask(2)
   File "<run 1>", line 3, in ask
     return np.linalg.inv(np.zeros((n, n)))
-            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 numpy.linalg.LinAlgError: Singular matrix
 """,
     )

@@ -1,5 +1,6 @@
 """Which warnings a run shows, and that no package which happens to be installed shows in a session."""
 
+import re
 import sys
 from importlib.metadata import PathDistribution
 from pathlib import Path
@@ -33,6 +34,30 @@ def test_what_a_library_tells_programmers_of_its_future_is_not_shown(each: Sessi
     strict = each.run("import warnings; warnings.simplefilter('error'); input_image.getdata()").error
     assert strict is not None
     assert strict.name == "DeprecationWarning"
+
+
+FUTURE = "def old():\n    import warnings; warnings.warn('soon', FutureWarning, stacklevel=2); return 1200\n"
+
+
+def test_a_future_warning_of_a_library_is_not_shown_and_the_codes_own_is(each: Session) -> None:
+    library = "import types, sys; l = types.ModuleType('l'); exec(compile({!r}, '/lib/l.py', 'exec'), l.__dict__)"
+    result = each.run(f"{library.format(FUTURE)}\nl.old()")
+    assert (result.stdout, result.stderr) == ("1200\n", "")
+    assert "FutureWarning: mine" in each.run("import warnings; warnings.warn('mine', FutureWarning)").stderr
+
+
+def test_what_libraries_say_on_standard_error_names_neither_a_place_of_this_machine_nor_a_time(each: Session) -> None:
+    low = each.run("import numpy as np, skimage.io as io; io.imsave('a.png', np.zeros((8, 8), np.uint8))").stderr
+    assert re.fullmatch(r"<utils\.py>:\d+: UserWarning: a\.png is a low contrast image\n", low)
+    unread = each.run("import cv2; cv2.imread('no.png')").stderr
+    assert unread.startswith("[ WARN:0] ")
+
+
+def test_the_marks_of_a_traceback_stand_under_what_they_mean(each: Session) -> None:
+    for code in ("1/0", "x = 1\n1/0", "1/0\n"):
+        error = each.run(code).error
+        assert error is not None
+        assert "    1/0\n    ~^~\n" in error.traceback
 
 
 def test_a_warning_at_the_drawing_of_a_figure_names_no_place_of_this_machine(session: Session) -> None:

@@ -369,6 +369,8 @@ class Trajectory:
     failure: str = ""
     """The machine's error, for a ``failed`` trajectory."""
     score: Score | None = None
+    cut_turns: int = 0
+    """Turns that reached their limit of tokens and were corrected, where the rollout's settings let them go on."""
     clock: Clock | None = field(default=None, compare=False)
     """Times of its turns; they belong neither to its identity nor to its record."""
 

@@ -177,9 +177,9 @@ def test_a_refused_call_has_no_result_and_its_reason_is_shown(call: str, shown: 
 def test_a_malformed_turn_is_told_why_and_the_episode_goes_on() -> None:
     env = make_env()
     observation, reward, terminated, truncated, _ = env.step("I see red.")
-    why = "the turn does nothing; end it with <tool_call>…</tool_call> or <answer>…</answer>"
+    why = "the turn does nothing; end it with a tool call as the instructions show, or with <answer>your answer</answer>"
     assert env.turns[0].action == Malformed(why=why)
-    assert observation["text"] == "Error: " + why.replace("<", "< ") + "."
+    assert observation["text"] == f"Error: {why}."
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert env.step(RIGHT)[1:3] == (1.0, True)
 
@@ -245,7 +245,7 @@ def test_without_tools_a_call_is_malformed_and_no_tool_is_named() -> None:
     env = make_env(is_direct=True)
     assert env.prompt[0].parts == ("no tools",)
     env.step(CROP)
-    assert env.turns[0].action == Malformed(why="no tools are offered; answer with <answer>…</answer>")
+    assert env.turns[0].action == Malformed(why="no tools are offered; answer with <answer>your answer</answer>")
     assert env.turns[0].result is None
     assert env.step(RIGHT)[1] == 1.0
 

@@ -59,7 +59,7 @@ def test_a_turn_out_of_order_keeps_its_answer(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("<think>a</think><description>b</description>", "0 answers"),
+        ("<think>a</think><description>b</description>", "no answer"),
         (FINE + "<answer>8</answer>", "2 answers"),
         (FINE.replace(" 7 ", " "), "the answer is empty"),
         ("<think>a</think><description>the page says <answer>7</answer>", "stands inside <description>"),

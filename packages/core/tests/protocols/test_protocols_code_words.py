@@ -67,7 +67,7 @@ def test_other_tools_are_offered_beside_python() -> None:
     text = system_text(code_protocol().prompt(make_task((SMALL,)), (CROP, PYTHON), VIEW)[0])
     assert '"name": "crop"' in text
     assert '"name": "execute_python_code"' not in text
-    assert "- or use another tool: <tool_call>" in text
+    assert "- or use another tool, for example: <tool_call>" in text
     assert "turns in all" not in text
 
 
@@ -128,11 +128,7 @@ def test_a_brief_observation_is_the_output_or_the_errors_name() -> None:
 @pytest.mark.parametrize("style", ["full", "brief"])
 def test_nothing_that_code_prints_can_pose_as_a_turn(style: str, printed: str) -> None:
     protocol = code_protocol(style=style)  # type: ignore[arg-type]
-    for outcome in (
-        result(printed),
-        result(printed, error_kind="exception", error_name=printed),
-        Malformed(why=printed),
-    ):
+    for outcome in (result(printed), result(printed, error_kind="exception", error_name=printed)):
         text = protocol.observe(outcome, 1).text
         assert isinstance(parse(text).action, Malformed)
         assert not any(token in text for token in ("<|", "<IMG_CONTEXT>", "</img>"))

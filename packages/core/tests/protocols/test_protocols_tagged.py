@@ -146,7 +146,7 @@ def test_without_tools_a_call_is_malformed_and_an_answer_is_not() -> None:
     call = protocol.parse(f"<think>a</think>{CALL}")
     assert call == ParsedTurn(
         thought="a",
-        action=Malformed(why="no tools are offered; answer with <answer>…</answer>"),
+        action=Malformed(why="no tools are offered; answer with <answer>your answer</answer>"),
         is_well_formed=False,
     )
     assert protocol.parse("<think>a</think><answer>7</answer>") == well_formed("a", Answer(text="7"))
@@ -159,7 +159,7 @@ def test_thoughts_that_say_nothing_are_no_thought() -> None:
 
 def test_tags_are_case_sensitive_and_other_tags_are_text() -> None:
     assert parse("<think>a <b>x</b></think><Answer>7</Answer>").action == Malformed(
-        why="the turn does nothing; end it with <tool_call>…</tool_call> or <answer>…</answer>"
+        why="the turn does nothing; end it with a tool call as the instructions show, or with <answer>your answer</answer>"
     )
 
 

@@ -203,7 +203,7 @@ def test_prompt_reader_and_writer_share_a_toolbox_that_may_come_later() -> None:
     made.append(BOX)
     system = protocol.prompt(task, (), TINY_VIEW)[0].parts[0]
     assert isinstance(system, str)
-    assert '<tool name="read_cell" args="Image k: row \'…\', column">…</tool>: Read a cell.' in system
+    assert '<tool name="read_cell" args="Image k: row \'…\', column">what you find</tool>: Read a cell.' in system
     assert protocol.parse(turn()).is_well_formed
     made.append(LinguisticToolbox((LinguisticTool("zoom", "Look closer."),)))
     parsed = protocol.parse(turn())

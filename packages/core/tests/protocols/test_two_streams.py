@@ -215,7 +215,7 @@ def asked(
 def test_grounded_instructions_show_a_box_and_name_the_familys_convention(view: ViewRule, convention: str) -> None:
     for protocol in (grounded_protocol(), grounded_with_crop_protocol()):
         system, _ = asked(protocol, view=view)
-        assert "<box>[x1,y1,x2,y2]</box>" in system
+        assert "cup <box>[100,50,200,150]</box>" in system
         assert convention in system
 
 

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
+from saccade.protocols.examples import ANSWER_EXAMPLE
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
 from saccade.protocols.markup import find_blocks, outside, tag_pattern
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
@@ -24,11 +25,11 @@ BaselineName = Literal["vanilla", "structured", "tree_of_thoughts", "graph_of_th
 
 _OPENING = "You answer questions about images, which may be pages of a document."
 
-_ANSWER_ALONE = """# Turn
-Write the answer at once and nothing else: <answer>…</answer>"""
+_ANSWER_ALONE = f"""# Turn
+Write the answer at once and nothing else: {ANSWER_EXAMPLE}"""
 
-_THINK_FIRST = """# Turn
-Reason between <think> and </think>, then finish with <answer>…</answer>. Name images by their numbers."""
+_THINK_FIRST = f"""# Turn
+Reason between <think> and </think>, then finish with {ANSWER_EXAMPLE}. Name images by their numbers."""
 
 _REASONING: Mapping[BaselineName, str] = MappingProxyType(
     {

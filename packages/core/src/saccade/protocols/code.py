@@ -58,10 +58,12 @@ from collections.abc import Sequence
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.code_words import PYTHON_TOOL, observation, prompt
+from saccade.protocols.examples import ANSWER_EXAMPLE, PYTHON_EXAMPLE
 from saccade.protocols.instructions import Style
 from saccade.protocols.markup import (
     Block,
     Fence,
+    defused,
     fenced,
     find_blocks,
     find_fences,
@@ -100,6 +102,7 @@ STOP = ("</code>", "</answer>", "</tool_call>")
 
 _TAGS = tag_pattern(own=("think", "code", "tool_call", "answer"), environment=("tool_response", "interpreter"))
 _PYTHON = ("python", "python3", "py")
+_NOTHING_DONE = f"the turn does nothing; end it with code, as in\n{PYTHON_EXAMPLE}\nor with {ANSWER_EXAMPLE}"
 _FIRST_BLANK_LINES = re.compile(r"\A(?:[ \t]*+\n)++")
 _LINE_END = re.compile(r"\r\n?")
 
@@ -175,7 +178,7 @@ def _action(text: str, blocks: Sequence[Block]) -> tuple[Action, bool]:
     bare = [fence for fence in bare if fence.language in _PYTHON]
     count = len(actions) + len(bare)
     if count == 0:
-        return Malformed(why="the turn does nothing; end it with <code>…</code> or <answer>…</answer>"), False
+        return Malformed(why=_NOTHING_DONE), False
     if count > 1:
         return Malformed(why=f"{count} actions in one turn; run one piece of code or give one answer"), False
     if bare:
@@ -203,7 +206,7 @@ def _code(content: str) -> tuple[Action, bool]:
         return _python(outdented(lines, len(lines[0]) - len(lines[0].lstrip(" \t")))), False
     fence = fences[0]
     if fence.language and fence.language not in _PYTHON:
-        return Malformed(why=f"only Python is run, not {fence.language[:20]}; begin the block with ```python"), False
+        return Malformed(why=f"only Python is run, not {defused(fence.language[:20])}; begin the block with ```python"), False
     has_its_form = fence.indent == 0 and fence.marks[0] == "`" and fence.info == "python" and not rest.strip()
     return _code_in(fence), has_its_form
 

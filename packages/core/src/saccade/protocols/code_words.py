@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols import instructions
+from saccade.protocols.examples import ANSWER_EXAMPLE, PYTHON_EXAMPLE, call_form
 from saccade.protocols.instructions import ANSWER, Style, coordinates, image_numbers, question_parts
 from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import Json, Malformed, Message, Observation, Task, ToolResult, ToolSpec
@@ -14,19 +15,13 @@ PYTHON_TOOL = "execute_python_code"
 
 _FENCE = re.compile(r"((?:^|(?<=\r))[ \t]*)(?:`(?=``)|~(?=~~))", re.MULTILINE)
 
-_TURNS = """# Turns
+_TURNS = f"""# Turns
 Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
 - run Python, as one fenced block between <code> and </code>:
-<code>
-```python
-print(input_image.size)
-```
-</code>
-- or finish: <answer>…</answer>
+{PYTHON_EXAMPLE}
+- or finish: {ANSWER_EXAMPLE}
 Answer at once when you are sure of what you see. Write code when it makes you surer: to enlarge a detail, to turn or \
 brighten the image, to count, measure or calculate, to draw on the image or to plot."""
-
-_OTHER_TOOLS = '- or use another tool: <tool_call>{"name": "…", "arguments": {…}}</tool_call>\n- or finish'
 
 _PYTHON = """# Python ({name})
 {description}
@@ -72,9 +67,11 @@ def prompt(
 def observation(outcome: ToolResult | Malformed, images_before: int, *, style: Style) -> Observation:
     """The observation after a run, another tool's call or a malformed turn.
 
-    Tags, role tokens and fences in it are defused. A run is known by ``error_kind`` among the result's data.
+    Tags, role tokens and fences of what tools say are defused. A run is known by ``error_kind`` among the result's data.
     """
-    if isinstance(outcome, Malformed) or "error_kind" not in outcome.data:
+    if isinstance(outcome, Malformed):
+        return instructions.observation(outcome, images_before, style=style)
+    if "error_kind" not in outcome.data:
         shown = instructions.observation(outcome, images_before, style=style)
         return Observation(text=_harmless(shown.text), images=shown.images)
     if style == "brief":
@@ -110,7 +107,9 @@ def _full_instructions(tools: Sequence[ToolSpec], view: ViewRule, max_turns: int
     if others:
         sections += [instructions.tool_schemas(others), coordinates(view)]
     sections += [
-        _TURNS.replace("- or finish", _OTHER_TOOLS) if others else _TURNS,
+        _TURNS.replace("- or finish", f"- or use another tool, for example: {call_form(others)}\n- or finish")
+        if others
+        else _TURNS,
         _PYTHON.format(name=PYTHON_TOOL, description=python.description),
         "# Answer\n" + ANSWER,
     ]

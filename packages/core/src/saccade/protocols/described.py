@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.media.resize import ViewRule
+from saccade.protocols.examples import ANSWER_EXAMPLE
 from saccade.protocols.instructions import ANSWER, Style, asked_messages, observation
 from saccade.protocols.markup import Block, find_blocks, names_tags, outside, tag_pattern, unreadable
 from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, Prompt, ToolboxOfWords, check_written
@@ -37,18 +38,18 @@ ORDER = ("think", "description", "answer")
 
 OPENING = "You answer questions about images, which may be pages of a document."
 
-TURN = """# Turn
+TURN = f"""# Turn
 Write three blocks in this order, and nothing beside them:
-<think>…</think>
-<description>…</description>
-<answer>…</answer>"""
+<think>the images that you use, and why</think>
+<description>the steps to what is asked for</description>
+{ANSWER_EXAMPLE}"""
 
 THINK = """In <think> go through the images by their numbers and say of each what it is and whether it helps. End with \
 those that you will use."""
 
 _DESCRIPTION = """In <description> say step by step how you find what is asked for in those images: where you look, \
 what you read or see there, and what you work out from it. Begin each step with the image's number, as in \
-"Image 2: …". Leave out whatever does not help."""
+"Image 2: the title is red". Leave out whatever does not help."""
 
 _TAGS = tag_pattern(own=ORDER, environment=("tool_response",))
 _OPENED, _CLOSED = "<description>", "</description>"
@@ -120,7 +121,7 @@ def read_blocks(text: str) -> DescribedTurn:
     is_in_order = not problem and _is_in_order(text, blocks)
     beside = " ".join(filter(None, map(str.strip, outside(text, blocks))))
     if not problem and len(answers) != 1:
-        problem = f"{len(answers)} answers; finish with one <answer>…</answer>"
+        problem = f"the turn has {f'{len(answers)} answers' if answers else 'no answer'}; finish with one {ANSWER_EXAMPLE}"
     return DescribedTurn(
         think="\n".join(filter(None, contents["think"])),
         description="\n".join(filter(None, contents["description"])),

@@ -13,22 +13,16 @@ from typing import Literal
 from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import COORDINATES, form_of_boxes
+from saccade.protocols.examples import ANSWER_EXAMPLE, call_form
 from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
 
 Style = Literal["brief", "full"]
 """``brief`` spends a few tokens, for a model that learns the format by example; ``full`` explains it all."""
 
-FORMAT_WITH_TOOLS = """# Turns
-Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
-- look closer with one tool: <tool_call>{"name": "…", "arguments": {…}}</tool_call>
-- or finish: <answer>…</answer>
-What a tool returns is shown to you before your next turn. Images are numbered from 1 in the order in which you \
-see them, and a tool's images go on counting; without "image" a tool works on image 1."""
-
-_FORMAT_WITHOUT_TOOLS = """# Turns
+_FORMAT_WITHOUT_TOOLS = f"""# Turns
 Reason between <think> and </think>: look carefully at every part of the image that matters and say what you \
-see. Then finish with <answer>…</answer>."""
+see. Then finish with {ANSWER_EXAMPLE}."""
 
 ANSWER = "Between <answer> and </answer> write the bare answer: a word, a number or an option's letter, no sentence."
 
@@ -54,9 +48,12 @@ def asked_messages(task: Task, system: str, view: ViewRule, *, style: Style, wor
 
 
 def observation(outcome: ToolResult | Malformed, images_before: int, *, style: Style) -> Observation:
-    """The observation after a call or a malformed turn; tags and role tokens in it are defused."""
+    """The observation after a call or a malformed turn; tags and role tokens of a tool's text are defused.
+
+    Why a turn is malformed is said in the protocol's own words, whose tags a model must be able to copy.
+    """
     if isinstance(outcome, Malformed):
-        return Observation(text="error" if style == "brief" else f"Error: {defused(outcome.why)}.")
+        return Observation(text="error" if style == "brief" else f"Error: {without_role_tokens(outcome.why)}.")
     images = outcome.images
     if style == "brief":
         # A tiny model reads pixels, not sentences; only what has no image is worth its tokens.
@@ -76,13 +73,23 @@ def _full_instructions(tools: Sequence[ToolSpec], view: ViewRule, max_turns: int
         "You answer questions about images. Details may be too small to make out at first sight: use the tools "
         "to look closer before you answer.",
         tool_schemas(tools),
-        FORMAT_WITH_TOOLS,
+        format_with_tools(tools),
         coordinates(view),
         "# Answer\n" + ANSWER,
     ]
     if max_turns is not None:
         sections.append(turn_limit(max_turns))
     return "\n\n".join(sections)
+
+
+def format_with_tools(tools: Sequence[ToolSpec]) -> str:
+    """The instructions' section on turns that call tools or answer."""
+    return f"""# Turns
+Begin every turn by reasoning between <think> and </think>. Then do exactly one thing and stop:
+- look closer with one tool, for example: {call_form(tools)}
+- or finish: {ANSWER_EXAMPLE}
+What a tool returns is shown to you before your next turn. Images are numbered from 1 in the order in which you \
+see them, and a tool's images go on counting; without "image" a tool works on image 1."""
 
 
 def tool_schemas(tools: Sequence[ToolSpec]) -> str:

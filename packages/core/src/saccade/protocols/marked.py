@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saccade.media.resize import ViewRule
+from saccade.protocols.examples import ANSWER_EXAMPLE
 from saccade.protocols.instructions import (
     ANSWER,
-    FORMAT_WITH_TOOLS,
     Style,
     asked_messages,
     coordinates,
+    format_with_tools,
     observation,
     tool_schemas,
     turn_limit,
@@ -23,8 +24,8 @@ from saccade.types import ExpertTurn, Malformed, Message, Observation, Task, Too
 
 OPENING = "You answer questions about images."
 
-ONE_TURN = """# Turns
-Reason between <think> and </think>, then finish with <answer>…</answer>."""
+ONE_TURN = f"""# Turns
+Reason between <think> and </think>, then finish with {ANSWER_EXAMPLE}."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +58,7 @@ def marked_protocol(
             system = " ".join([marks.word, *(tool.name for tool in offered)])
         elif offered:
             limit = () if max_turns is None else (turn_limit(max_turns),)
-            sections = (FORMAT_WITH_TOOLS, marks.section_with_tools, coordinates(view), ANSWER, *limit)
+            sections = (format_with_tools(offered), marks.section_with_tools, coordinates(view), ANSWER, *limit)
             system = "\n\n".join([OPENING, tool_schemas(offered), *sections])
         else:
             system = "\n\n".join([OPENING, ONE_TURN, marks.section, coordinates(view), ANSWER])

@@ -45,7 +45,7 @@ def find_blocks(text: str, tags: re.Pattern[str]) -> tuple[list[Block], str]:
     for match in tags.finditer(text):
         closes, tag = match.group(1), match.group(2)
         if tag is None:
-            return blocks, "only the environment writes tool responses and role tokens"
+            return blocks, "only the environment, not you, writes tool responses and marks of turns; end your turn after your action"
         if opened is None and not closes:
             opened = match
         elif opened is None:
@@ -137,10 +137,12 @@ def read_call(content: str) -> ToolCall | Malformed:
     except RecursionError:
         return Malformed(why="the call is nested too deeply")
     except ValueError as error:
-        return Malformed(why=f"the call is not valid JSON: {str(error)[:200]}")
+        # What Python says of long numbers is advice on settings of Python.
+        reason = "a number has too many digits" if "int_max_str_digits" in str(error) else defused(str(error))[:200]
+        return Malformed(why=f"the call is not valid JSON: {reason}")
     if _depth(value) > MAX_CALL_DEPTH:
         return Malformed(why=f"the call is nested deeper than {MAX_CALL_DEPTH} levels")
-    shape = 'a call is {"name": "…", "arguments": {…}}'
+    shape = 'a call is one object with the keys "name", a text, and "arguments", an object'
     if not isinstance(value, dict):
         return Malformed(why=f"the call is not a JSON object; {shape}")
     if set(value) != {"name", "arguments"}:

@@ -40,6 +40,7 @@ Tags are case-sensitive. A server that strips stop strings must put them back be
 from collections.abc import Sequence
 
 from saccade.media.resize import ViewRule
+from saccade.protocols.examples import ANSWER_EXAMPLE
 from saccade.protocols.instructions import Style, observation, prompt
 from saccade.protocols.markup import Block, find_blocks, is_strict, read_call, tag_pattern, unreadable, written_call
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn, check_written
@@ -126,12 +127,14 @@ def _action(blocks: Sequence[Block], offers_tools: bool) -> Action:
     actions = [block for block in blocks if block.tag != "think"]
     calls = sum(block.tag == "tool_call" for block in actions)
     if not actions:
-        wanted = "<tool_call>…</tool_call> or <answer>…</answer>" if offers_tools else "<answer>…</answer>"
+        wanted = f"a tool call as the instructions show, or with {ANSWER_EXAMPLE}" if offers_tools else ANSWER_EXAMPLE
         return Malformed(why=f"the turn does nothing; end it with {wanted}")
     if calls and not offers_tools:
-        return Malformed(why="no tools are offered; answer with <answer>…</answer>")
+        return Malformed(why=f"no tools are offered; answer with {ANSWER_EXAMPLE}")
     if len(actions) > 1:
         answers = len(actions) - calls
+        if not offers_tools:
+            return Malformed(why=f"{answers} answers in one turn; give one answer")
         return Malformed(why=f"{calls} calls and {answers} answers in one turn; make one call or give one answer")
     content = actions[0].content.strip()
     if calls:

@@ -29,7 +29,7 @@ TEXTUAL = "textual"
 
 _BOXES = """# Boxes
 Say in your reasoning where things are. Each time you name an object that matters for the question, write its box \
-right after its name: <box>[x1,y1,x2,y2]</box>. One tight box for each object, and no box in the answer."""
+right after its name: cup <box>[100,50,200,150]</box>. One tight box for each object, and no box in the answer."""
 
 _WORDS = """# Reasoning
 Look carefully at every part of the image that matters, say in plain words what is where, and draw your conclusion \

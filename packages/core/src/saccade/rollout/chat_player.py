@@ -108,6 +108,7 @@ class Conversation:
             turns=self.env.turns,
             status=status,
             failure=failure,
+            cut_turns=sum(any(reply.cut_off) for reply in self.replies[:-1]),
         )
         tokens_in = sum(reply.prompt_tokens for reply in self.replies)
         tokens_out = sum(reply.completion_tokens for reply in self.replies)
@@ -139,7 +140,9 @@ class Conversation:
             temperature=how.settings.temperature,
             seed=self.request.seed,
             run_blocking=persistently,
-            fault=lambda _: "the reply was cut off" if self._is_cut_off else "",
+            fault=lambda _: (
+                "the reply was cut off" if self._is_cut_off and not how.settings.corrects_cut_turns else ""
+            ),
             on_reply=self.replies.append,
         )
 

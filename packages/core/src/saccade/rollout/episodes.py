@@ -37,6 +37,9 @@ class RolloutSettings:
 
     max_turn_tokens: int = 256
     """Tokens that the model may write in one turn."""
+    corrects_cut_turns: bool = False
+    """Whether a turn that reaches ``max_turn_tokens`` is told what is wrong with it and another follows, while there
+    are turns left; else it ends the trajectory."""
     max_tokens: int = 4096
     """Limit of a whole trajectory: prompt, turns and observations; of each context, where there are several."""
     temperature: float = 1.0

@@ -58,6 +58,7 @@ class Player:
     ids: list[int] = field(default_factory=list)
     images: list[ImageRef] = field(default_factory=list)
     clocks: list[TurnClock] = field(default_factory=list)
+    cut_turns: int = 0
     started_s: float = field(default_factory=time.monotonic)
 
     async def play(self) -> Trajectory:
@@ -84,6 +85,7 @@ class Player:
             turns=self.env.turns if self.segments else (),
             status=status,
             failure=failure,
+            cut_turns=self.cut_turns,
             clock=Clock(turns=tuple(self.clocks)),
         )
 
@@ -106,7 +108,9 @@ class Player:
             if is_answered:
                 return "answered"
             if done.finish == "length":
-                return "token_limit"
+                if is_out_of_turns or not self.settings.corrects_cut_turns:
+                    return "token_limit"
+                self.cut_turns += 1
             if is_out_of_turns:
                 return "turn_limit"
             opening = new_context(self.env)

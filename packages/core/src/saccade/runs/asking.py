@@ -220,7 +220,9 @@ def open_asked(
 
 ASKING = Codec(
     {
-        RolloutSettings: Form(apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")),
+        RolloutSettings: Form(
+            sparse=("corrects_cut_turns",), apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")
+        ),
         ToolRecord: Form(flat=("spec",)),
         Way: Form(flat=("rollout",), sparse=("toolbox", "package")),
         AskingRecord: Form(tag=("version", _VERSION), last=("evaluated", "trained")),

@@ -11,6 +11,7 @@ from saccade.config.settings import ABSENT, Change, to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
 from saccade.models.checkpoint import EngineSettings
+from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.position import Position
 from saccade.train.plan import Plan, RLStage
 from saccade.train.stage_settings import RLSettings
@@ -36,6 +37,7 @@ _CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
 _NEW_GROUPS: Mapping[str, Json] = {
     "engine": to_json(EngineSettings()),
     "in_flight": RLSettings.in_flight,
+    "corrects_cut_turns": RolloutSettings().corrects_cut_turns,
     **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
 }
 """Settings that runs of earlier versions had without a name for them."""

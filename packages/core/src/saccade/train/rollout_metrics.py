@@ -60,6 +60,9 @@ def rollout_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
         metric.TURNS: _mean([float(len(one.turns)) for one in fine]),
         metric.TOKENS_WRITTEN: _mean([float(sum(one.action_mask)) for one in fine]),
         metric.TRUNCATED: _mean([float(is_truncated(one)) for one in fine]),
+        metric.OUT_OF_TOKENS: _mean([float(one.status == "token_limit") for one in fine]),
+        metric.OUT_OF_TURNS: _mean([float(one.status == "turn_limit") for one in fine]),
+        **_cut_metric(fine),
         metric.FAILED: float(len(played) - len(fine)),
         **_call_metrics(played),
         **_look_metrics(played),
@@ -70,6 +73,11 @@ def _right_metric(scores: Sequence[Score]) -> Mapping[str, float]:
     """The share of right answers, where the reward tells right from wrong; a term of this name stands before it."""
     told = [float(score.is_right) for score in scores if score.is_right is not None]
     return {metric.REWARD_ACCURACY: _mean(told)} if told else {}
+
+
+def _cut_metric(fine: Sequence[Trajectory]) -> Mapping[str, float]:
+    cut = [float(one.cut_turns) for one in fine]
+    return {metric.CUT_TURNS: _mean(cut)} if any(cut) else {}
 
 
 def sampled_entropy(trajectories: Iterable[Trajectory]) -> float:

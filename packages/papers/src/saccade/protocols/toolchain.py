@@ -46,7 +46,7 @@ ChainError = Literal["format", "no_tool", "tool_not_contained", "page"]
 
 _USE = """In <description> use these tools on the images that you chose, one after the other, as many as you need. A \
 tool is words of your own: you write the call, look, and write between its tags what you found. Where a tool looks at \
-an image, its arguments begin with the image's number, as in "Image 2: …"."""
+an image, its arguments begin with the image's number, as in "Image 2: row 1"."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,7 +165,8 @@ def _instructions(toolbox: LinguisticToolbox, style: Style) -> str:
     if style == "brief":
         return " ".join(["chain", *toolbox.names])
     shown = [
-        f"{written_tool(ChainCall(name=tool.name, args=tool.args or '…', finding='…'))}: {tool.description}"
+        f"{written_tool(ChainCall(name=tool.name, args=tool.args or 'Image 1', finding='what you find'))}: "
+        f"{tool.description}"
         for tool in toolbox.tools
     ]
     return "\n\n".join([OPENING, TURN, THINK, _USE, "# Tools\n" + "\n".join(shown), ANSWER])

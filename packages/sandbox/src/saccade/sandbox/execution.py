@@ -76,15 +76,18 @@ def _show_warning(
     lineno: int,
     *more: object,
 ) -> None:
-    """As Python does; but what libraries tell programmers of their future is left out, and our own path."""
+    """As Python does; but what libraries tell of their own future is left out, and so are paths of this machine."""
     # Above this frame are that of `warnings`, and the one that warns.
     frame = sys._getframe(1).f_back
     warns = frame.f_code.co_filename if frame else ""
     is_own = warns.startswith((work, "<")) or warns == ast.__file__
-    if is_own or not issubclass(category, (DeprecationWarning, PendingDeprecationWarning)):
+    if is_own or not issubclass(category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)):
         # A library blames its caller, which for a figure that is drawn at the end is not the model's code.
-        is_drawn = filename == displays.__file__
-        show(message, category, "<display>" if is_drawn else filename, 1 if is_drawn else lineno, *more)
+        if filename == displays.__file__:
+            filename, lineno = "<display>", 1
+        elif not filename.startswith((work, "<")):
+            filename = f"<{os.path.basename(filename)}>"
+        show(message, category, filename, lineno, *more)
 
 
 def _decode_image(name: str) -> Image.Image:
@@ -119,7 +122,8 @@ def execute(code: str, number: int, space: dict[str, object], show: Callable[[ob
     """Runs code in a namespace and shows its last expression; None when all went well."""
     filename = f"<run {number}>"
     # No time stamp: `linecache` then never looks for a file.
-    lines_of_code[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+    # Each line ends as in a file, or a traceback's marks under the last one stand beside what they mean.
+    lines_of_code[filename] = (len(code), None, f"{code}\n".splitlines(keepends=True), filename)
     try:
         tree = parse(code, filename)
         last = None

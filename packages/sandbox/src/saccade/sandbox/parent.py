@@ -143,6 +143,8 @@ def _environment(folder: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUTF8": "1",
         "MPLBACKEND": "agg",
+        # The same code says the same whenever it runs.
+        "OPENCV_LOG_TIMESTAMP": "0",
         "MPLCONFIGDIR": f"{folder}/matplotlib",
         "USER": "user",
         # A process with several threads can neither make a user namespace nor be forked safely.

@@ -63,7 +63,9 @@ def build(settings: ToolSettings, folder: Path) -> Tool:
         images: list[Image.Image],
         question: Annotated[str, "what was asked"],
         answer: Annotated[str, "the right answer"],
-        response: Annotated[str, "the turn, <think>…</think><answer>…</answer>, points in pixels of the image"],
+        response: Annotated[
+            str, "the turn, <think>your reasoning</think><answer>your answer</answer>, points in pixels of the image"
+        ],
         answer_kind: Annotated[AnswerKind, "how answers are compared"] = "exact",
         choices: Annotated[str, "a JSON list of the options, in the order of their letters"] = "[]",
         tolerance: Annotated[float, "relative tolerance of a number"] = 0.0,

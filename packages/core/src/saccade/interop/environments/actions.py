@@ -10,6 +10,7 @@ ActionForm = Literal["thought", "action", "text"]
 """``thought``: ``<think>…</think><action>…</action>``. ``action``: the block alone. ``text``: the whole turn is the
 action."""
 
+_EXAMPLE = "<action>your action</action>"
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*(?:<think>)?(.*?)</think>", re.DOTALL)
 _STRICT = {
@@ -36,9 +37,9 @@ def stop_strings(form: ActionForm) -> tuple[str, ...]:
 def asked_form(form: ActionForm) -> str:
     """The sentence of the prompt that says how an action is written."""
     if form == "thought":
-        return "Think between <think> and </think>, then write one action, as <action>…</action>."
+        return f"Think between <think> and </think>, then write one action, as {_EXAMPLE}."
     if form == "action":
-        return "Write one action, as <action>…</action>."
+        return f"Write one action, as {_EXAMPLE}."
     return "Write one action and nothing else."
 
 
@@ -57,7 +58,7 @@ def parse_action(text: str, form: ActionForm) -> ParsedAction:
     rest = text[thought.end() :] if thought else text
     blocks = _ACTION.findall(rest)
     if len(blocks) != 1 or "<action>" in said:
-        why = "write the action as <action>…</action>" if not blocks else "write one action only"
+        why = f"write the action as {_EXAMPLE}" if not blocks else "write one action only"
         return ParsedAction(thought=said, action=None, is_well_formed=False, why=why)
     return ParsedAction(
         thought=said, action=blocks[0].strip(), is_well_formed=_STRICT[form].fullmatch(text) is not None

@@ -183,7 +183,7 @@ class WorldEnv:
 
     def _next_observation(self, result: StepResult) -> Observation:
         if result.invalid:
-            return Observation(text=f"{result.invalid}. Nothing has happened.")
+            return Observation(text=f"{without_role_tokens(result.invalid)}. Nothing has happened.")
         observation = self._observation(result.shown)
         if self._settings.rules_each_turn and (actions := self._source.actions()):
             listed = f"The actions are {', '.join(actions)}."

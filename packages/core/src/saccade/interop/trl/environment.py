@@ -28,6 +28,7 @@ from saccade.errors import MachineError, ToolError, UserError
 from saccade.interop.trl.tool_methods import tool_method
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
+from saccade.protocols.examples import ANSWER_EXAMPLE
 from saccade.protocols.instructions import ANSWER, coordinates, observation, question_parts, question_text
 from saccade.protocols.tagged import parse
 from saccade.seeding import seed_for
@@ -228,6 +229,6 @@ def _instructions(view: ViewRule) -> str:
             "look closer before you answer. Images are numbered from 1 in the order in which you see them, and a "
             'tool\'s images go on counting; without "image" a tool works on image 1.',
             coordinates(view),
-            f"# Answer\nFinish with <answer>…</answer>. {ANSWER}",
+            f"# Answer\nFinish with {ANSWER_EXAMPLE}. {ANSWER}",
         ]
     )
