@@ -9,10 +9,11 @@ import torch
 from saccade.engines.engine import EngineContext, Sampling
 from saccade.engines.local import LocalEngine, local_engine
 from saccade.engines.rows import EngineWork
-from saccade.engines.sampling import TokenBytes
+from saccade.engines.sampling import Drawn, TokenBytes
 from saccade.errors import SaccadeError, UserError
 from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.native.library import SWITCH
+from saccade.turn_ends import FencedActions
 from saccade.types import Observation
 
 
@@ -271,6 +272,30 @@ def test_a_stop_string_ends_the_turn_with_the_token_that_completes_it(model, pro
         assert (done.ids, done.finish) == (free.ids[:end], "eos" if free.ids[end - 1] == model.eos_id else "stop")
         checked += 1
     assert checked >= 3
+
+
+def test_a_complete_block_of_code_ends_the_turn_with_whole_tokens(model, prompt):
+    rule = FencedActions(languages=("python",), tags=("code", "answer"), tag="code")
+    text = "I run:\n```python\nprint(1)\n```\n\nOutput: 1"
+    written = model.tokenizer.encode(text, add_special_tokens=False)
+    left = {seed: list(written) for seed in range(3)}
+
+    def draw(logits, samplings, uniforms):
+        del logits, uniforms
+        return [Drawn(token=left[sampling.seed].pop(0), logprob=-1.0) for sampling in samplings]
+
+    samplings = [
+        Sampling(seed=0, max_tokens=len(written), fenced_actions=rule),
+        Sampling(seed=1, max_tokens=len(written)),
+        Sampling(seed=2, max_tokens=len(written), fenced_actions=replace(rule, opening="<think>\n")),
+    ]
+    cut, free, thinking = asyncio.run(sample_all(LocalEngine(model, draw=draw), [prompt("What?")] * 3, samplings))
+    assert free.ids == thinking.ids == tuple(written)
+    assert (cut.ids, cut.finish) == (tuple(written[: len(cut.ids)]), "stop")
+    spell = TokenBytes(model.tokenizer)
+    said = b"".join(spell[token] for token in cut.ids)
+    assert b"```\n" in said
+    assert b"```\n" not in said.removesuffix(spell[cut.ids[-1]])
 
 
 def test_the_token_limit_ends_a_turn_by_length(model, prompt):

@@ -7,13 +7,16 @@ import signal
 import pytest
 import torch
 
+from saccade.codec.codecs import PLAIN_CODEC
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, candidates
 from saccade.engines.local import LocalEngine
 from saccade.engines.process import ProcessEngine
+from saccade.engines.process_values import SampleHead
 from saccade.errors import SaccadeError
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
 from saccade.models.lora import LoraSettings, add_adapter
+from saccade.turn_ends import FencedActions
 from saccade.types import Message
 
 SAMPLINGS = [Sampling(seed=seed, max_tokens=8, temperature=0.9) for seed in range(4)]
@@ -64,6 +67,12 @@ async def opened(engine):
 def test_it_samples_what_the_local_engine_samples(engine, policy, played):
     assert played(engine) == played(LocalEngine(policy))
     assert engine.policy_version == 3
+
+
+def test_blocks_that_end_a_turn_reach_the_other_process():
+    rule = FencedActions(languages=("python",), tags=("code",), tag="code", words=("a",), opening="<think>")
+    head = SampleHead(slot=0, images=(), sampling=Sampling(seed=1, stop=("</code>",), fenced_actions=rule))
+    assert PLAIN_CODEC.reader(SampleHead).from_json(PLAIN_CODEC.to_json(head), "the turn") == head
 
 
 def test_it_scores_what_the_local_engine_scores(engine, policy, picture):

@@ -16,12 +16,16 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol, write
 from saccade.protocols.instructions import Style
+from saccade.protocols.readings import Reading, with_reading
+from saccade.rewards.reward import keeps_format
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.episodes import RolloutRequest, RolloutSettings
+from saccade.rollout.chat_player import ChatPlayer
+from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.trajectory_json import trajectory_from_json, trajectory_to_json
 from saccade.sandbox import Sandbox, Session
 from saccade.testing import TINY_VIEW, ScriptedEngine, check_environment, letter_chat, tiny_example
+from saccade.testing.scripted import ScriptedTeacher
 from saccade.tools.code import Sessions, python_tool
 from saccade.types import Answer, Example, ExpertTurn, Malformed, ToolCall, Trajectory
 
@@ -213,13 +217,13 @@ def requests_for(media: MediaStore, count: int) -> list[RolloutRequest]:
     return [RolloutRequest(task=task, stream="main", sample=0, seed=index) for index, task in enumerate(tasks)]
 
 
-def rolled_out(sandbox: Sessions, script: Sequence[Sequence[str]]) -> list[Trajectory]:
+def rolled_out(sandbox: Sessions, script: Sequence[Sequence[str]], reading: Reading = "strict") -> list[Trajectory]:
     media = MediaStore()
 
     def make() -> VisualReasoningEnv:
         return VisualReasoningEnv(
             media=media,
-            protocol=code_protocol(style="brief"),
+            protocol=with_reading(code_protocol(style="brief"), reading),
             tools=(python_tool(sandbox),),
             view=TINY_VIEW,
             shows_pixels=False,
@@ -248,6 +252,38 @@ def test_rollouts_with_code_are_the_same_twice_and_survive_their_files(sandbox: 
     assert [trajectory_from_json(trajectory_to_json(one)) for one in first] == first
     fate = [None if turn.result is None else turn.result.is_ok for turn in first[1].turns]
     assert fate == [False, True, None, True, None]
+
+
+INVENTS = "<code>\n```python\nprint(input_image.size)\n```\nOutput: (1, 1)\n<answer>red</answer>"
+
+
+@pytest.mark.parametrize("reading", ["strict", "lenient"])
+def test_a_lenient_reading_runs_the_first_code_and_pays_its_form_no_more_than_the_strict_one(
+    sandbox: Sandbox, reading: Reading
+) -> None:
+    trajectories = rolled_out(sandbox, [(INVENTS, ANSWER), (INVENTS, *["red"] * 5)], reading)
+    first = trajectories[0].turns[0]
+    assert isinstance(first.action, ToolCall) == (reading == "lenient")
+    assert (first.result is not None and first.result.text == "(256, 256)") == (reading == "lenient")
+    assert [turn.is_well_formed for turn in trajectories[0].turns] == [False, True]
+    assert [keeps_format(one) for one in trajectories] == [False, False]
+    # The second one never answers in a form that is asked for: a bare word is no answer that a policy learns by.
+    assert [one.status for one in trajectories] == ["answered", "turn_limit"]
+    assert first.text == (INVENTS if reading == "strict" else INVENTS[: INVENTS.index("\nOutput")])
+
+
+def test_a_chat_model_is_shown_its_turn_up_to_the_first_complete_action(sandbox: Sandbox) -> None:
+    says = ScriptedTeacher(reply=lambda messages: ANSWER if len(messages) > 3 else INVENTS)
+    media = MediaStore()
+    spec = EpisodeSpec(
+        protocol=with_reading(code_protocol(style="brief"), "lenient"),
+        tools=(python_tool(sandbox),),
+        rollout=RolloutSettings(),
+    )
+    [sample] = ChatPlayer(model=says).play(requests_for(media, 1), spec.played_as(media, TINY_VIEW), lambda *_: None)
+    ran = INVENTS[: INVENTS.index("\nOutput")]
+    assert [turn.text for turn in sample.trajectory.turns] == [ran, ANSWER]
+    assert [message.parts for message in says.asked[1].messages if message.role == "assistant"] == [(ran,)]
 
 
 @dataclass

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from saccade.errors import MachineError
+from saccade.turn_ends import FencedActions
 from saccade.types import Finish, ImageRef, Tokens, VersionSpan
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Sampling:
     """0 keeps all tokens."""
     stop: tuple[str, ...] = ()
     """The turn ends with the token that completes one of these strings, wherever tokens split it."""
+    fenced_actions: FencedActions | None = None
+    """The turn also ends with the token that completes one of these, or that shows that its closing tag will not come.
+    """
     begins_anew: bool = False
     """Whether the ids are a new context of the trajectory: what its slot has seen is forgotten, its stream of chance
     goes on."""

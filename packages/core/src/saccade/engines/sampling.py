@@ -11,6 +11,7 @@ from saccade.engines.engine import Sampling
 from saccade.errors import SaccadeError
 from saccade.models.memory import on_device
 from saccade.native import sampler
+from saccade.turn_ends import ActionFinder, FencedActions
 
 
 class Drawn(NamedTuple):
@@ -133,15 +134,17 @@ class TokenBytes:
 
 
 class StopFinder:
-    """Reads one turn's bytes and says when a stop string is complete."""
+    """Reads one turn's bytes and says when a stop string is complete, or a fenced action."""
 
-    def __init__(self, stops: Sequence[str]) -> None:
+    def __init__(self, stops: Sequence[str], fenced_actions: FencedActions | None = None) -> None:
+        self._actions = None if fenced_actions is None else ActionFinder(fenced_actions)
         self._stops = tuple(stop.encode() for stop in stops)
         self._tail_length = max((len(stop) for stop in self._stops), default=1) - 1
         self._tail = b""
 
     def completes(self, token: bytes) -> bool:
-        """True when this token completes a stop string, whatever it holds after it."""
+        """True when this token completes one, whatever it holds after it."""
         seen = self._tail + token
         self._tail = seen[len(seen) - self._tail_length :] if self._tail_length < len(seen) else seen
-        return any(stop in seen for stop in self._stops)
+        is_stop = any(stop in seen for stop in self._stops)
+        return is_stop or (self._actions is not None and self._actions.completes(token))

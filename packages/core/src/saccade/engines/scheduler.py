@@ -77,7 +77,9 @@ class LocalSequence:
         """
         self._accept(ids, images, sampling)
         self.turn = OpenTurn(
-            sampling=sampling, answer=asyncio.get_running_loop().create_future(), stops=StopFinder(sampling.stop)
+            sampling=sampling,
+            answer=asyncio.get_running_loop().create_future(),
+            stops=StopFinder(sampling.stop, sampling.fenced_actions),
         )
         self._scheduler.report()
         try:

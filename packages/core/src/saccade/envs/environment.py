@@ -13,6 +13,7 @@ from saccade.protocols.coordinates import call_to_model
 from saccade.protocols.points import points_to_model
 from saccade.protocols.protocol import ChatProtocol
 from saccade.tools.tool import EpisodeTool, Tool
+from saccade.turn_ends import FencedActions
 from saccade.types import ExpertTurn, ImageRef, Message, ToolCall, ToolSpec, Turn
 
 
@@ -67,6 +68,16 @@ class WindowedEnvironment(Environment, Protocol):
     def new_context(self) -> tuple[Message, ...] | None:
         """Asked once after each turn that another follows: None where the context goes on, else the messages that open
         a new one. They show what the newest observation shows, which is then not shown again."""
+        ...
+
+
+@runtime_checkable
+class FencedEnvironment(Environment, Protocol):
+    """An environment that reads fenced blocks as actions."""
+
+    @property
+    def fenced_actions(self) -> FencedActions | None:
+        """The blocks that end a turn beside the stop strings; None where no block does."""
         ...
 
 

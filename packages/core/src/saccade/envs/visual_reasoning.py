@@ -28,6 +28,7 @@ from saccade.seeding import seed_for
 from saccade.tasks.procedural import Family
 from saccade.tools.images import IMAGE_TOOLS
 from saccade.tools.tool import EpisodeTool, Tool, check_names, episode_of
+from saccade.turn_ends import FencedActions
 from saccade.types import (
     Action,
     Answer,
@@ -174,6 +175,11 @@ class VisualReasoningEnv(gymnasium.Env[VisualObservation, str], EzPickle):
     def stop(self) -> tuple[str, ...]:
         """Strings that end a turn; they belong to the action's text."""
         return self.protocol.stop
+
+    @property
+    def fenced_actions(self) -> FencedActions | None:
+        """Fenced blocks that end a turn as well."""
+        return self.protocol.fenced_actions
 
     @property
     def status(self) -> Status:

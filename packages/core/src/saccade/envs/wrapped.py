@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import SupportsFloat
 
-from saccade.envs.environment import Environment, WindowedEnvironment
+from saccade.envs.environment import Environment, FencedEnvironment, WindowedEnvironment
 from saccade.rewards.environment import REWARD
+from saccade.turn_ends import FencedActions
 from saccade.types import Message, ToolResult, Turn
 
 
@@ -25,6 +26,10 @@ class WrappedEnvironment:
     @property
     def stop(self) -> tuple[str, ...]:
         return self.env.stop
+
+    @property
+    def fenced_actions(self) -> FencedActions | None:
+        return fenced_actions(self.env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
@@ -71,3 +76,8 @@ def _with_reward(turn: Turn, reward: float) -> Turn:
 def new_context(env: Environment) -> tuple[Message, ...] | None:
     """The messages that open a new context, where the environment begins one after this turn; else None."""
     return env.new_context() if isinstance(env, WindowedEnvironment) else None
+
+
+def fenced_actions(env: Environment) -> FencedActions | None:
+    """The fenced blocks by which an environment's turns end; None where none does."""
+    return env.fenced_actions if isinstance(env, FencedEnvironment) else None

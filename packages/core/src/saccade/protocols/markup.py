@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.turn_ends import FENCE, closes_fence
 from saccade.types import Json, Malformed, ToolCall
 
 MAX_TURN_CHARS = 1 << 18
@@ -133,7 +134,7 @@ def read_call(content: str) -> ToolCall | Malformed:
     if len(content) > MAX_CALL_CHARS:
         return Malformed(why=f"the call is longer than {MAX_CALL_CHARS} characters")
     try:
-        value: Json = json.loads(content, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        value = call_value(content)
     except RecursionError:
         return Malformed(why="the call is nested too deeply")
     except ValueError as error:
@@ -156,6 +157,12 @@ def read_call(content: str) -> ToolCall | Malformed:
     if not is_unicode(json.dumps(value, ensure_ascii=False)):
         return Malformed(why="the call is not valid Unicode")
     return ToolCall(name=name, arguments=arguments)
+
+
+def call_value(text: str) -> Json:
+    """The JSON of a call; ValueError, also for a key that stands twice, or RecursionError."""
+    value: Json = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    return value
 
 
 def _depth(value: Json) -> int:
@@ -192,7 +199,6 @@ def _whole(value: Json) -> Json:
     return value
 
 
-_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
 _MARKS = re.compile(r"`++")
 # Where Python may hold marks: comments and texts. Possessive throughout, hence linear.
 _COMMENT_OR_TEXT = re.compile(
@@ -232,13 +238,13 @@ def find_fences(text: str) -> tuple[list[Fence], str]:
     inside: list[str] = []
     # Not splitlines, which also splits at characters that may stand in a Python string.
     for line in text.split("\n"):
-        match = _FENCE.fullmatch(line)
+        match = FENCE.fullmatch(line)
         if opened is None:
             if match is None:
                 rest.append(line)
             else:
                 opened, inside = match, []
-        elif match is not None and _closes(match, opened):
+        elif closes_fence(match, opened):
             fences.append(_fence(opened, inside, is_closed=True))
             opened = None
         else:
@@ -268,7 +274,7 @@ def holds_marks(code: str, marks: str) -> bool:
 
 def fenced(code: str) -> str:
     """The code in a Python block whose marks are longer than any in the code."""
-    runs = [len(match.group(2)) for line in code.split("\n") if (match := _FENCE.match(line))]
+    runs = [len(match.group(2)) for line in code.split("\n") if (match := FENCE.match(line))]
     runs += map(len, _MARKS.findall(_COMMENT_OR_TEXT.sub("", code)))
     marks = "`" * max([3, *(run + 1 for run in runs)])
     return f"{marks}python\n{code}\n{marks}"
@@ -277,10 +283,6 @@ def fenced(code: str) -> str:
 def outdented(lines: Sequence[str], indent: int) -> str:
     """The lines without up to ``indent`` spaces or tabs at the start of each."""
     return "\n".join(line[min(indent, _indent(line)) :] for line in lines) if indent else "\n".join(lines)
-
-
-def _closes(match: re.Match[str], opened: re.Match[str]) -> bool:
-    return match.group(2).startswith(opened.group(2)) and not match.group(3).strip()
 
 
 def _fence(opened: re.Match[str], inside: Sequence[str], *, is_closed: bool) -> Fence:

@@ -12,6 +12,7 @@ from saccade.own_code import module_of_file, named_in, own_file
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
 from saccade.protocols.protocol import ChatProtocol, ToolboxOfWords
+from saccade.protocols.readings import Reading, with_reading
 from saccade.types import Json
 
 _GROUP = "saccade.protocols"
@@ -29,6 +30,7 @@ def protocol_named(
     max_turns: int | None,
     box_form: BoxForm = "lenient",
     toolbox: ToolboxOfWords | Mapping[str, Json] | None = None,
+    reading: Reading = "strict",
 ) -> ChatProtocol:
     """The protocol of this name, whose maker takes of ``name``, ``style``, ``max_turns``, ``form`` (of boxes) and
     ``toolbox`` those that its parameters name.
@@ -48,7 +50,8 @@ def protocol_named(
             f"the protocol {name} is a {type(found).__name__}; it must be a ChatProtocol or a function that returns it"
         )
     # Records know it by the name that it was found by.
-    return found if offer is None or found.name == name else replace(found, name=name)
+    named = found if offer is None or found.name == name else replace(found, name=name)
+    return with_reading(named, reading)
 
 
 @cache

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
+from saccade.turn_ends import FencedActions
 from saccade.types import (
     Action,
     BoxMention,
@@ -78,6 +79,10 @@ class ChatProtocol:
     """Style of the instructions."""
     box_form: BoxForm = "lenient"
     """How boxes of the thought are read, where the protocol asks for them."""
+    reading: Literal["strict", "lenient", "foreign"] = "strict"
+    """How turns are read; see ``saccade.protocols.readings``."""
+    fenced_actions: FencedActions | None = None
+    """Fenced blocks that end a turn as stop strings do, where the reading takes them for actions."""
     toolbox: ToolboxOfWords | Callable[[], ToolboxOfWords] | None = None
     """Linguistic tools that the protocol asks for, or a function that returns them once they are there; None where it
     asks for none."""

@@ -78,6 +78,7 @@ def evaluation(
         wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox),
         maker=Toolmaker(isolation=settings.isolation, permission=Permission(allowed=frozenset(allowed))),
         style=settings.style,
+        reading=settings.reading,
     )
     sets = sets or [TaskSet(tasks=_tasks(context, family, count, settings.difficulty))]
     looks = {

@@ -11,7 +11,7 @@ from saccade.evaluation import CropSettings
 from saccade.evaluation.pixel_rule import PixelRule
 from saccade.media import MediaStore
 from saccade.models import LoadSettings
-from saccade.protocols import Style
+from saccade.protocols import Reading, Style
 from saccade.recipes.evaluation_pixels import view_at_server
 from saccade.rollout import RolloutSettings
 from saccade.runs import AskingRecord, Way
@@ -41,6 +41,9 @@ class EvaluationSettings:
     """Isolation of the sandbox for code; by default ``full``, also where a record asks for a weaker one."""
     style: Style | None = None
     """Style of instructions, if no record gives it: ``brief`` for tiny models, which is their default."""
+    reading: Reading | None = None
+    """``lenient`` also reads forms of models that were not trained on the protocol, ``foreign`` bare answers too; by
+    default as recorded, else ``strict``."""
     server: ChatServerSettings = ChatServerSettings()
     """Requests to the server of ``--server``; ``rollout.max_turn_tokens`` limits a reply."""
     coordinates: Literal["absolute", "relative_1000"] = "absolute"

@@ -14,6 +14,7 @@ from saccade.protocols import (
     PYTHON_TOOL,
     ChatProtocol,
     ProtocolName,
+    Reading,
     Style,
     known_name,
     protocol_named,
@@ -55,6 +56,8 @@ class Ways:
     maker: Toolmaker
     style: Style | None = None
     """Of the instructions; None is as fits the checkpoint."""
+    reading: Reading | None = None
+    """None is as recorded, else strict."""
     remarks: list[str] = field(default_factory=list)
     """Remarks that the user should read."""
     held_back: list[ToolRecord] = field(default_factory=list)
@@ -172,6 +175,7 @@ class Ways:
             max_turns=turns if way is None or way.states_turns else None,
             box_form=way.box_form if way else "lenient",
             toolbox=self.wishes.toolbox or (way.toolbox if way else None),
+            reading=self.reading or (way.reading if way else "strict"),
         )
         tools = self._tools(protocol, way) if asked.offers_tools else ()
         is_whole = way is not None and not self._held_back(way)

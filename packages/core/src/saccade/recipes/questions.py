@@ -10,7 +10,7 @@ from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split
 from saccade.errors import UserError
 from saccade.models import base_checkpoint, instruction_style, load_model
 from saccade.models.checkpoint import is_tiny
-from saccade.protocols import direct_protocol, tagged_protocol
+from saccade.protocols import direct_protocol, tagged_protocol, with_reading
 from saccade.recipes.questions_lessons import examples_to_imitate
 from saccade.recipes.questions_settings import TINY, QuestionsSettings
 from saccade.rewards.judges.settings import judges
@@ -26,7 +26,7 @@ def method(settings: QuestionsSettings, material: Material, judge: AccuracyJudge
     """Evaluation, imitation if wanted, reinforcement, evaluation."""
     protocol = tagged_protocol if settings.with_tools else direct_protocol
     episodes = EpisodeSpec(
-        protocol=protocol(style=material.style, max_turns=settings.max_turns),
+        protocol=with_reading(protocol(style=material.style, max_turns=settings.max_turns), settings.reading),
         tools=IMAGE_TOOLS if settings.with_tools else (),
         rollout=settings.rollout,
         max_turns=settings.max_turns,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
+from saccade.protocols import TrainedReading
 from saccade.rewards import OutcomeReward
 from saccade.rewards.judges import JudgeSettings
 from saccade.rollout import RolloutSettings
@@ -30,6 +31,9 @@ class QuestionsSettings:
     max_turns: int = 4
     with_tools: bool = True
     """Whether the model may use the image tools; without, it learns to look silently."""
+    reading: TrainedReading = "strict"
+    """``lenient`` also runs calls of a model that was not trained on the protocol; only the form that is asked for
+    counts as well-formed."""
     held_out_share: float = 0.25
     """Share of the questions that is never trained on, the same for every seed; questions on one picture
     stay together."""

@@ -6,10 +6,11 @@ from functools import partial
 from saccade.chat.chat_model import ChatModel, reply_of
 from saccade.chat.wire import ChatReply
 from saccade.envs.environment import Environment
-from saccade.envs.wrapped import new_context
+from saccade.envs.wrapped import fenced_actions, new_context
 from saccade.media.resize import ResizeRule
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
+from saccade.turn_ends import FencedActions, first_action
 from saccade.types import Message, Observation, Task, Turn
 
 ORIGINAL_VIEW = ResizeRule(factor=1, min_pixels=1, max_pixels=1 << 28, convention="absolute")
@@ -43,7 +44,8 @@ async def play(
     """The turns of one trajectory, up to its answer, the turn limit or the first turn with a fault.
 
     The teacher reads the environment's own prompt and observations, and before them ``advice``. It need not know of
-    stop strings: a turn ends with the first of them. ``on_reply`` is told of each reply before the environment is.
+    stop strings: a turn ends with the first of them, or with its first fenced action. ``on_reply`` is told of each
+    reply before the environment is.
     ``MachineError`` of the teacher or of a tool ends it all.
     """
     await run_blocking(lambda: env.reset(seed=seed, options={"task": task}))
@@ -53,7 +55,7 @@ async def play(
         turn_seed = seed_for(seed, "turn", len(env.turns))
         reply = await reply_of(teacher, messages, temperature=temperature, seed=turn_seed)
         on_reply(reply)
-        text = up_to_stop(reply.texts[0], env.stop)
+        text = up_to_action(up_to_stop(reply.texts[0], env.stop), fenced_actions(env))
         _, _, terminated, truncated, _ = await run_blocking(partial(env.step, text))
         turn = env.turns[-1]
         is_over = terminated or truncated or fault(turn) != ""
@@ -71,6 +73,12 @@ def up_to_stop(text: str, stops: Sequence[str]) -> str:
     """The text up to the end of its first stop string, as an engine that knows them would have ended it."""
     ends = [text.index(stop) + len(stop) for stop in stops if stop in text]
     return text[: min(ends)] if ends else text
+
+
+def up_to_action(text: str, blocks: FencedActions | None) -> str:
+    """The text up to the end of its first action where fenced blocks are actions, as an engine would have ended it."""
+    first = None if blocks is None else first_action(text, blocks)
+    return text if first is None else text[: first.end]
 
 
 def _with_advice(prompt: Sequence[Message], advice: str) -> Sequence[Message]:

@@ -4,15 +4,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
 from saccade.envs.environment import Environment, ExpertEnvironment
-from saccade.envs.wrapped import new_context
+from saccade.envs.wrapped import fenced_actions, new_context
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
+from saccade.turn_ends import FencedActions
 from saccade.types import (
     Clock,
     Example,
@@ -162,8 +163,13 @@ class Player:
             top_p=settings.top_p,
             top_k=settings.top_k,
             stop=self.env.stop,
+            fenced_actions=self._fenced_actions(),
             begins_anew=begins_anew,
         )
+
+    def _fenced_actions(self) -> FencedActions | None:
+        blocks = fenced_actions(self.env)
+        return blocks and replace(blocks, opening=self.chat.opening)
 
     def _observation(self) -> Observation:
         observation = self.env.turns[-1].observation

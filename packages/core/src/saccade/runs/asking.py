@@ -25,6 +25,7 @@ from saccade.models.checkpoint import ASKING_RECORD
 from saccade.plain_files import plain_text
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
+from saccade.protocols.readings import Reading
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.runinfo import read_json_object
 from saccade.runs.trained_on import Novelty
@@ -64,6 +65,8 @@ class Way:
     """Linguistic tools that the instructions name; None where they name none, or a stage has yet to make them."""
     package: str | None = None
     """The package beside Saccade that offers the protocol; None for others."""
+    reading: Reading = "strict"
+    """How turns are read."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -224,7 +227,7 @@ ASKING = Codec(
             sparse=("corrects_cut_turns",), apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")
         ),
         ToolRecord: Form(flat=("spec",)),
-        Way: Form(flat=("rollout",), sparse=("toolbox", "package")),
+        Way: Form(flat=("rollout",), sparse=("toolbox", "package", "reading")),
         AskingRecord: Form(tag=("version", _VERSION), last=("evaluated", "trained")),
         AskedRecord: Form(tag=("version", _ASKED)),
     }

@@ -112,7 +112,7 @@ def _check_end(model: VisionLanguageModel, turn: Completion, sampling: Sampling)
     """The turn ends with the first token that completes a stop string, the end of turn, or the limit."""
     forbidden = set(model.forbidden_ids.tolist()) & set(turn.ids)
     assert not forbidden, f"tokens {sorted(forbidden)} were sampled, which only an environment may write"
-    spelled, stops = TokenBytes(model.tokenizer), StopFinder(sampling.stop)
+    spelled, stops = TokenBytes(model.tokenizer), StopFinder(sampling.stop, sampling.fenced_actions)
     for place, token in enumerate(turn.ids, start=1):
         completes = stops.completes(spelled[token])
         end = "eos" if token == model.eos_id else "stop" if completes else None

@@ -11,6 +11,7 @@ from saccade.engines.engine import Completion, Sampling, ScoreRequest, WeightSou
 from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.models.chat import Chat
+from saccade.turn_ends import first_action
 from saccade.types import Finish, ImageRef, Message
 
 SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>")
@@ -118,7 +119,8 @@ class ScriptedSequence:
     is_open: bool = True
 
     async def sample(self, ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> Completion:
-        """The script's next turn: up to the end of its first stop string, else with the end-of-turn token."""
+        """The script's next turn: up to the end of its first stop string or fenced action, else with the end-of-turn
+        token."""
         if not self.is_open:
             raise SaccadeError(f"slot {self.label} was closed")
         if tuple(ids[: len(self.seen)]) != self.seen or tuple(images[: len(self.seen_images)]) != self.seen_images:
@@ -142,7 +144,10 @@ class ScriptedSequence:
         self.is_open = False
 
     def _completion(self, text: str, sampling: Sampling) -> Completion:
+        blocks = sampling.fenced_actions
         ends = [text.index(stop) + len(stop) for stop in sampling.stop if stop in text]
+        if blocks is not None and (first := first_action(text, blocks)) is not None and first.end < len(text):
+            ends.append(first.end)
         finish: Finish = "stop" if ends else "eos"
         ids = tuple(self.chat.encode(text[: min(ends)] if ends else text))
         if finish == "eos":

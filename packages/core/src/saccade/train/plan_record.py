@@ -164,6 +164,7 @@ def way_of(episodes: EpisodeSpec, view: ViewRule) -> Way:
         system=None if name is None or package else system_text(episodes, view),
         toolbox=_toolbox_of(protocol),
         package=package,
+        reading=protocol.reading,
     )
 
 

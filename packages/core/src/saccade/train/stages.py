@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.chat.chat_model import ConnectedChat
+from saccade.errors import UserError
 from saccade.evaluation.samples import default_cluster
 from saccade.media.resize import ViewRule
 from saccade.rewards.reward import AnyReward
@@ -130,6 +131,14 @@ class RLStage:
     """Adds to either of them, as ``with_turn_credit`` does."""
     evaluation: Evaluate | None = None
     """For the curves, every ``settings.evaluate_every`` steps."""
+
+    def __post_init__(self) -> None:
+        foreign = [one.name for one in self.streams if one.episodes.protocol.reading == "foreign"]
+        if foreign:
+            raise UserError(
+                f"the stream {foreign[0]} reads bare answers (reading=foreign), which is for measuring: a policy would "
+                "be paid for leaving the form out; train with strict or lenient"
+            )
 
     @property
     def max_action_tokens(self) -> int:

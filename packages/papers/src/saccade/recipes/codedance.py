@@ -13,7 +13,7 @@ from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split
 from saccade.curation import read_examples
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
-from saccade.protocols import code_protocol
+from saccade.protocols import code_protocol, with_reading
 from saccade.recipes.codedance_settings import CodeDanceSettings
 from saccade.sandbox import Sandbox
 from saccade.seeding import seed_for
@@ -28,7 +28,7 @@ def method(settings: CodeDanceSettings, material: Material, sessions: Sessions) 
 
     def episodes(turns: int, *, checks_work: bool = False) -> EpisodeSpec:
         return EpisodeSpec(
-            protocol=code_protocol(style=material.style, max_turns=turns),
+            protocol=with_reading(code_protocol(style=material.style, max_turns=turns), settings.reading),
             tools=(python_tool(sessions, checks_work=checks_work),),
             rollout=settings.rollout,
             max_turns=turns,

@@ -8,7 +8,7 @@ from saccade.algorithms import Algorithm, with_turn_credit
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
-from saccade.protocols import EVALUATION_TURNS, TRAINING_TURNS
+from saccade.protocols import EVALUATION_TURNS, TRAINING_TURNS, TrainedReading
 from saccade.rewards import AnyReward, CodeDanceReward, DeepEyesReward, OutcomeReward, execution_returns
 from saccade.rollout import RolloutSettings
 from saccade.sandbox import Isolation
@@ -69,6 +69,9 @@ class CodeDanceSettings:
     """10,240 tokens of prompt and as many of everything after it."""
     training_turns: int = TRAINING_TURNS
     evaluation_turns: int = EVALUATION_TURNS
+    reading: TrainedReading = "strict"
+    """``lenient`` also runs calls of a model that was not trained on the protocol; only the form that is asked for
+    counts as well-formed."""
     reward: Literal["adaptive", "deepeyes", "outcome"] = "adaptive"
     """``adaptive`` is the paper's; the others are those of its Table 3."""
     outcome: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.2)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
-from saccade.protocols import direct_protocol, tagged_protocol
+from saccade.protocols import direct_protocol, tagged_protocol, with_reading
 from saccade.recipes.vista_data import read_questions, read_trajectories
 from saccade.recipes.vista_settings import GymSettings, VistaSettings
 from saccade.rewards.vista import VistaReward
@@ -28,7 +28,7 @@ def method(settings: GymSettings, material: Material, tools: Tools, tail: TailPa
 
     def episodes(offered: Tools) -> EpisodeSpec:
         protocol, turns = (tagged_protocol, settings.max_turns) if settings.with_tools else (direct_protocol, 1)
-        told = protocol(style=material.style, max_turns=turns)
+        told = with_reading(protocol(style=material.style, max_turns=turns), settings.reading)
         return EpisodeSpec(protocol=told, tools=offered, rollout=settings.rollout, max_turns=turns)
 
     everywhere, training = episodes(tools), episodes(of_families(tools, settings.tool_families))

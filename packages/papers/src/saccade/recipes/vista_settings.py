@@ -8,6 +8,7 @@ from saccade.algorithms import PolicyOptions
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
+from saccade.protocols import TrainedReading
 from saccade.rewards import AnyReward
 from saccade.rewards.vista import DifficultyAdaptiveReward, VistaReward
 from saccade.rollout import RolloutSettings
@@ -56,6 +57,9 @@ class GymSettings:
     reward: RewardName = "sum"
     """``sum`` is the paper's; the others are those of its Figure 4c."""
     max_turns: int = 3
+    reading: TrainedReading = "strict"
+    """``lenient`` also runs calls of a model that was not trained on the protocol; only the form that is asked for
+    counts as well-formed."""
     sft: ImitationSettings = ImitationSettings()
     rl: RLSettings = RLSettings(
         steps=300,

@@ -60,7 +60,8 @@ def sampling_params(sampling: Sampling, rules: TokenRules, *, seed: int, max_tok
         "frequency_penalty": 0.0,
         "seed": seed,
         "max_tokens": max_tokens,
-        "stop": list(sampling.stop),
+        # Where such a string is no end of the turn, the slot asks for what follows.
+        "stop": [*sampling.stop, *(sampling.fenced_actions.server_stops if sampling.fenced_actions else ())],
         "include_stop_str_in_output": True,
         "skip_special_tokens": False,
         # The checkpoint may name further ends, of which the learner knows nothing.

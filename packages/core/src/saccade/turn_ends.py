@@ -1,0 +1,236 @@
+"""Where a turn's first complete action ends, for models that write actions as fenced blocks.
+
+A protocol that reads leniently takes this action and nothing after it, and an engine stops there: both by the same
+rule, so that what is run is what was complete when sampling stopped. A block is complete
+
+- outside of tags, by its closing line (``FencedActions.languages`` alone);
+- between the rule's own tags, where anything but the closing tag follows its closing line, or nothing at all: a turn in
+  the paper's form is never cut before its closing tag.
+
+Any closed ``<code>``, ``<tool_call>`` or ``<answer>`` is complete as well. No block counts that stands in a thought or
+in a block of another language, nor anything after a tag that a block holds or that nothing has opened, after a role
+token or after a tag of the environment: from there on nothing is beyond doubt.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache
+
+FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
+"""A whole line that opens or closes a block: its indentation, its marks, its text."""
+
+MAX_OBJECT_CHARS = 1 << 14
+
+_THINK = re.compile(r"<(/?)think>")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FencedActions:
+    """Fenced blocks that are a protocol's actions."""
+
+    languages: tuple[str, ...]
+    """First words after the marks, in lower case."""
+    tags: tuple[str, ...]
+    """Tags whose closing ends a turn."""
+    tag: str = ""
+    """The tag that such a block should stand in, where a language need not be named; "" for none."""
+    words: tuple[str, ...] = ()
+    """A block outside of the tag is an action if it holds one of these, or if there are none."""
+    opening: str = ""
+    """What the template has written of the turn."""
+    server_stops: tuple[str, ...] = ("\n```\n",)
+    """Strings at which a server that knows no such rule should stop, so that it need not write what is cut off. Where
+    none was a turn's end the turn goes on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FirstAction:
+    """The first complete action of a turn: ``text[start:end]``."""
+
+    start: int
+    end: int
+    closing: str = ""
+    """The closing tag that the model has left out."""
+    block: str | None = None
+    """The content of a block outside of tags."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Fence:
+    opened: re.Match[str]
+    start: int
+    is_action: bool
+    lines: list[str] = field(default_factory=list)
+
+    def closes(self, piece: str) -> bool:
+        return closes_fence(FENCE.fullmatch(piece), self.opened)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Reader:
+    """Takes a turn line by line, in time that is linear in its length."""
+
+    rule: FencedActions
+    inside: str = ""
+    """The tag that is open."""
+    opened_at: int = 0
+    fence: _Fence | None = None
+    closed_at: int = -1
+    """The end of a complete block between the rule's tags, whose closing tag has not come; -1 without one."""
+    is_lost: bool = False
+    has_tags: bool = False
+    length: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def closing(self) -> str:
+        return f"</{self.rule.tag}>"
+
+    def take(self, line: str) -> FirstAction | None:
+        """The first action, if it is complete with this line, which ends here."""
+        start, place = self.length, 0
+        self.lines.append(line)
+        self.length += len(line) + 1
+        for tag in _tags(self.rule.tags).finditer(line) if "<" in line else ():
+            found = self._take_piece(line[place : tag.start()], start + place) or self._take_tag(tag, start)
+            if found or self.is_lost:
+                return found
+            place = tag.end()
+        return self._take_piece(line[place:], start + place)
+
+    def at_end(self) -> FirstAction | None:
+        """The action that the end of the turn completes."""
+        if self.is_lost:
+            return None
+        if self.closed_at >= 0:
+            return FirstAction(start=self.opened_at, end=self.closed_at, closing=self.closing)
+        end = self.length - 1
+        return self._unclosed_call(end) if self.inside == "tool_call" and self.fence is None else None
+
+    def deviates(self, partial: bytes) -> bool:
+        """Whether what has come of a line shows that a complete block's closing tag will not come."""
+        said = partial.lstrip()
+        wanted = self.closing.encode()
+        return self.closed_at >= 0 and bool(said) and said[: len(wanted)] != wanted[: len(said)]
+
+    def _take_piece(self, piece: str, start: int) -> FirstAction | None:
+        """Takes what stands between two tags of a line, or all of it."""
+        if self.is_lost:
+            return None
+        if self.closed_at >= 0:
+            is_over = bool(piece.strip())
+            return FirstAction(start=self.opened_at, end=self.closed_at, closing=self.closing) if is_over else None
+        if self.fence is None:
+            self._open_fence(piece, start)
+        elif self.fence.closes(piece):
+            return self._close_fence(start + len(piece))
+        else:
+            self.fence.lines.append(piece)
+        return None
+
+    def _open_fence(self, piece: str, start: int) -> None:
+        opened = FENCE.fullmatch(piece) if self.inside in ("", self.rule.tag) else None
+        if opened is not None:
+            language = (opened.group(3).split() or [""])[0].lower()
+            is_action = language in self.rule.languages or (self.inside != "" and language == "")
+            self.fence = _Fence(opened=opened, start=start, is_action=is_action)
+
+    def _close_fence(self, end: int) -> FirstAction | None:
+        fence, self.fence = self.fence, None
+        assert fence is not None
+        if self.inside:
+            self.closed_at = end if fence.is_action else -1
+            return None
+        block = "\n".join(fence.lines)
+        words = self.rule.words
+        is_action = fence.is_action and (not words or any(word in block for word in words))
+        return FirstAction(start=fence.start, end=end, block=block) if is_action else None
+
+    def _take_tag(self, tag: re.Match[str], start: int) -> FirstAction | None:
+        closes, name = bool(tag.group(1)), tag.group(2)
+        if self.closed_at >= 0:
+            if tag.group() == self.closing:
+                return FirstAction(start=self.opened_at, end=start + tag.end())
+            return FirstAction(start=self.opened_at, end=self.closed_at, closing=self.closing)
+        if self.inside == "think" and name not in ("think", None):
+            return None
+        # A tag that cuts an action's block short; any other block ends with the piece that it stands in.
+        self.is_lost = name is None or (self.fence is not None and self.fence.is_action)
+        self.fence = None
+        if self.is_lost:
+            return None
+        if self.inside == "":
+            # A thought that the template has opened may end first.
+            self.is_lost = closes and (name != "think" or self.has_tags)
+            self.inside, self.opened_at = ("" if closes else name), start + tag.start()
+            self.has_tags = True
+            return None
+        if closes and name == self.inside:
+            self.inside = ""
+            return None if name == "think" else FirstAction(start=self.opened_at, end=start + tag.end())
+        self.is_lost = True
+        return self._unclosed_call(start + tag.start()) if self.inside == "tool_call" else None
+
+    def _unclosed_call(self, end: int) -> FirstAction | None:
+        """A call whose closing tag is missing, if its JSON is complete."""
+        content = "\n".join(self.lines)[self.opened_at + len("<tool_call>") : end]
+        is_whole = whole_object(content) is not None
+        return FirstAction(start=self.opened_at, end=end, closing="</tool_call>") if is_whole else None
+
+
+def first_action(text: str, rule: FencedActions) -> FirstAction | None:
+    """The first complete action of a whole turn; None where there is none, or none beyond doubt."""
+    think = _THINK.search(text)
+    reader = _Reader(rule=rule)
+    if think is not None and think.group(1):
+        reader.inside, reader.has_tags = "think", True
+    for line in text.split("\n"):
+        found = reader.take(line)
+        if found is not None or reader.is_lost:
+            return found
+    return reader.at_end()
+
+
+class ActionFinder:
+    """Reads one turn's bytes and says when its first action is complete."""
+
+    def __init__(self, rule: FencedActions) -> None:
+        self._reader = _Reader(rule=rule)
+        self._line = b""
+        self.completes(rule.opening.encode())
+
+    def completes(self, token: bytes) -> bool:
+        """True when this token completes the action or shows that its closing tag will not come, whatever it holds
+        besides: a token is never cut."""
+        reader = self._reader
+        self._line += token
+        if b"\n" in token:
+            *lines, self._line = self._line.split(b"\n")
+            for line in lines:
+                if not reader.is_lost and reader.take(line.decode(errors="replace")) is not None:
+                    return True
+        return reader.closed_at >= 0 and reader.deviates(self._line)
+
+
+@cache
+def _tags(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Tags that a model writes (its slash in group 1, its name in group 2), those that it must not, and role tokens."""
+    return re.compile(rf"<(/?)({'|'.join(('think', *names))})>|</?(?:tool_response|interpreter)>|<\|\w{{1,40}}\|>")
+
+
+def closes_fence(line: re.Match[str] | None, opened: re.Match[str]) -> bool:
+    """Whether a line, matched by ``FENCE``, closes the block that another has opened."""
+    return line is not None and line.group(2).startswith(opened.group(2)) and not line.group(3).strip()
+
+
+def whole_object(text: str) -> str | None:
+    """The text of one JSON object, without a brace too many at its end; None for anything else."""
+    said = text.strip()
+    if not said.startswith("{") or len(said) > MAX_OBJECT_CHARS:
+        return None
+    try:
+        _, end = json.JSONDecoder().raw_decode(said)
+    except (ValueError, RecursionError):
+        return None
+    return said[:end] if said[end:].strip() in ("", "}") else None
