@@ -28,6 +28,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
+from saccade.models.unused_tokens import unused_tokens
 from saccade.types import ImageRef
 
 _ALONE = threading.RLock()
@@ -44,14 +45,16 @@ class Embedded:
 
 
 def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[str, int]:
-    """Tokens of the tokenizer, with their ids, that only the environment may write: scaffolding and placeholders."""
+    """Tokens of the tokenizer, with their ids, that only the environment may write: scaffolding, placeholders, and
+    entries that stand for nothing."""
     vocabulary = tokenizer.get_vocab()
     special = {int(i) for i in tokenizer.all_special_ids} | {
         int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special
     }
     spoken = {vocabulary[token] for token in (family.eos_token, *family.spoken_tokens) if token in vocabulary}
     of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
-    return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools}
+    unused = set(unused_tokens(tokenizer).values()) - spoken
+    return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools | unused}
 
 
 def chat_of(
