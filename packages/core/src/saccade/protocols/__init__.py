@@ -2,8 +2,8 @@
 
 Start in ``protocol.py``, then ``tagged.py`` (thought, tool call, answer, each in a tag). ``code.py`` has Python instead
 of tool calls, ``two_streams.py`` the two ways of iVGR, ``pointed.py`` that of Argos, ``described.py`` and
-``toolchain.py`` those of Lang2Act, ``baselines.py`` what they are held against. What cannot be read is the value
-``Malformed``, never an error.
+``toolchain.py`` those of Lang2Act, ``baselines.py`` what they are held against; ``readings.py`` reads any of them
+leniently. What cannot be read is the value ``Malformed``, never an error.
 """
 
 from pkgutil import extend_path

@@ -10,7 +10,7 @@ whitespace around them. The code's form is one fenced block and nothing else bet
     </code>
 
 Code becomes ``ToolCall(name="execute_python_code", arguments={"code": …})``. ``parse`` is more tolerant, but only
-where the action is beyond doubt:
+where the action is beyond doubt (``saccade.protocols.readings`` has lenient readings):
 
 ===============================================  ==========================================================
 what the model wrote                             what becomes of it

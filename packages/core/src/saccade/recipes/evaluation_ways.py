@@ -239,4 +239,5 @@ class Ways:
 
 
 def _episode_words(episodes: EpisodeSpec) -> str:
-    return words_for(episodes.protocol.name, [tool.spec.name for tool in episodes.tools], episodes.max_turns)
+    protocol = episodes.protocol
+    return words_for(protocol.name, [tool.spec.name for tool in episodes.tools], episodes.max_turns, protocol.reading)

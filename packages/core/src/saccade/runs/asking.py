@@ -74,7 +74,7 @@ class Way:
 
     def describe(self) -> str:
         """``code with execute_python_code, 10 turns``."""
-        return words_for(self.protocol, [tool.spec.name for tool in self.tools], self.max_turns)
+        return words_for(self.protocol, [tool.spec.name for tool in self.tools], self.max_turns, self.reading)
 
     def as_json(self) -> dict[str, Json]:
         return ASKING.to_json(self)
@@ -103,13 +103,13 @@ class AskingRecord:
         return ASKING.to_json(self)
 
 
-def words_for(protocol: str, tools: Sequence[str], max_turns: int) -> str:
+def words_for(protocol: str, tools: Sequence[str], max_turns: int, reading: Reading) -> str:
     """A way of asking in a few words."""
     named = ", ".join(tools[:MAX_NAMED])
     more = f" and {len(tools) - MAX_NAMED} more tools" if len(tools) > MAX_NAMED else ""
     return (
         f"{protocol} {f'with {named}{more}' if tools else 'without tools'}, {max_turns} "
-        f"turn{'s' if max_turns != 1 else ''}"
+        f"turn{'s' if max_turns != 1 else ''}{'' if reading == 'strict' else f', {reading} reading'}"
     )
 
 

@@ -69,6 +69,7 @@ def served_policy(
         wishes=Wishes(protocols=() if protocol is None else (protocol,), tools=tuple(tools), turns=turns),
         maker=Toolmaker(isolation=settings.isolation, permission=Permission(allowed=frozenset(allowed))),
         style=settings.style,
+        reading=settings.reading,
     )
     if protocol is not None:
         chosen, way = protocol, ways.of_protocol(protocol)
@@ -117,7 +118,9 @@ def _offered_ways(own: EpisodeSpec, ways: Ways, limits: EpisodeSpec) -> dict[str
     plain = tuple(tool for tool in own.tools if tool.spec.name != PYTHON_TOOL) or IMAGE_TOOLS
     for name in PROTOCOLS:
         if name not in offered and name not in ("code", "toolchain"):
-            protocol = protocol_named(name, style=style, max_turns=own.max_turns)
+            # A protocol without tags has one reading.
+            reading = "strict" if name == "bare" else ways.reading or "strict"
+            protocol = protocol_named(name, style=style, max_turns=own.max_turns, reading=reading)
             tools, turns = (plain, own.max_turns) if protocol.offers_tools else ((), 1)
             offered[name] = replace(own, protocol=protocol, tools=tools, max_turns=turns)
     return offered
