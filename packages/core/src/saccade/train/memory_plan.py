@@ -255,7 +255,7 @@ class _Process:
 
     def _merged(self) -> int:
         """Bytes of the weights that ``native/merged_layers.py`` copies; an engine with a model of its own has none."""
-        lora, is_copied = self.optimizer.lora, not self.on_gpu and self.width == 4 and self.load.rows > 1
+        lora, is_copied = self.optimizer.lora, not self.on_gpu and self.width == 4 and self.load.rows >= 8
         if lora is None or self.role.has_copy or not self.role.learners or not is_copied:
             return 0
         return self.width * self.shape.adapted_weights(lora)
