@@ -26,6 +26,10 @@ ROLLOUTS_BUSY_S = f"{TIME_PREFIX}rollouts_busy_s"
 """Of a fleet: seconds of a step in which the learners waited for trajectories, in which a rollout worker had nothing to
 play (mean over them), and in which the busiest of them played."""
 TOKENS_PER_S = f"{TIME_PREFIX}tokens_per_s"
+TOKENS_PREFILLED = "tokens_prefilled"
+TOKENS_REUSED = "tokens_reused"
+"""Below ``TIME_PREFIX``: tokens of prompts and observations that the engine forwarded, and tokens of prompts whose keys
+and values it had from other prompts."""
 
 HELD_OUT_PREFIX = "held_out/"
 """Before those of an evaluation in the middle of a training stage."""

@@ -165,6 +165,7 @@ def test_a_group_is_prefilled_once_and_its_image_encoded_once(model, picture, pr
         prompts_prefilled=2,
         prompts_shared=14,
         tokens_prefilled=len(tokens[0].ids) + len(tokens[8].ids),
+        tokens_reused=7 * (len(tokens[0].ids) + len(tokens[8].ids)),
         tokens_sampled=16,
         decode_steps=1,
     )

@@ -201,6 +201,9 @@ class Abilities:
     """It can be served: a batch without trajectories yet; like any other, it is the only one while it is open."""
     take_restarts: Callable[[], Sequence[str]] | None = None
     """What of its processes was started again since this was last called, in words."""
+    take_prefilled: Callable[[], tuple[int, int]] | None = None
+    """Tokens of prompts and observations that it forwarded since this was last called, and tokens of prompts whose keys
+    and values it had."""
 
 
 def abilities_of(engine: Engine) -> Abilities:

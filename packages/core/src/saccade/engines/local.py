@@ -42,9 +42,9 @@ class _Comers:
 class LocalEngine:
     """Continuous batching on a model that the learner may share.
 
-    A prompt is prefilled once for all sequences that begin with it, an image encoded once per policy version, and a
-    turn appended to the keys and values of the turns before. Decode steps run inside the event loop; all memory of keys
-    and values is given back when a batch ends.
+    A prompt is prefilled once for all sequences that begin with it, and so is what prompts begin alike with; an image
+    is encoded once per policy version, and a turn appended to the keys and values of the turns before. Decode steps run
+    inside the event loop; all memory of keys and values is given back when a batch ends.
     """
 
     def __init__(
@@ -59,8 +59,9 @@ class LocalEngine:
         policy_version: int = 0,
         draw: Draw = draw_tokens,
         paged: bool | None = None,
+        prefix_caching: bool = EngineSettings.prefix_caching,
     ) -> None:
-        """``max_rows``, ``max_chunk_tokens`` and ``cache_tokens`` are those of ``EngineSettings``.
+        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens`` and ``prefix_caching`` are those of ``EngineSettings``.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU.
         ``feature_bytes`` bounds the image features that are kept. ``draw`` chooses the tokens: a benchmark or a replay
@@ -75,6 +76,7 @@ class LocalEngine:
         self._max_chunk_tokens = max_chunk_tokens
         self._cache_tokens = cache_tokens
         self._paged = paged
+        self._prefix_caching = prefix_caching
         self._pages = 0
         """That the batches before needed at most, so that the next begins with them."""
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
@@ -85,6 +87,7 @@ class LocalEngine:
         self._policy_version = policy_version
         self._draw = draw
         self._finished_work = EngineWork()
+        self._taken_work = EngineWork()
         self._rows: Rows | None = None
         self._expected: ExpectedWeights | None = None
 
@@ -102,6 +105,12 @@ class LocalEngine:
     def images_encoded(self) -> int:
         """Images that went through the vision tower so far."""
         return self._features.encoded + self._scorer.images_encoded
+
+    def take_prefilled(self) -> tuple[int, int]:
+        """As ``Abilities.take_prefilled``."""
+        before, self._taken_work = self._taken_work, self.work
+        now = self._taken_work
+        return now.tokens_prefilled - before.tokens_prefilled, now.tokens_reused - before.tokens_reused
 
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Copies the weights of another model; the shared model's own are there already.
@@ -179,6 +188,7 @@ class LocalEngine:
             expected=1 if stays_open else expected_rows,
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
+            prefix_caching=self._prefix_caching,
         )
         if self._expected is not None:
             scheduler.change_version(self._policy_version)
@@ -263,6 +273,7 @@ def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy
         cache_tokens=limits.cache_tokens,
         feature_bytes=limits.feature_mib << 20,
         policy_version=policy_version,
+        prefix_caching=limits.prefix_caching,
     )
 
 

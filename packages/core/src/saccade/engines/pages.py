@@ -44,13 +44,18 @@ class PageMemory:
         return len(self._uses)
 
     def release(self, place: int, keep: int) -> None:
-        """Gives up the pages of a row behind its first ``keep`` tokens."""
+        """Gives up the pages of a row behind its first ``keep`` tokens; what it writes next is written by it alone."""
         table = self._tables.get(place, [])
         while len(table) > -(-keep // PAGE):
             page = table.pop()
             self._uses[page] -= 1
             if not self._uses[page]:
                 self._free.append(page)
+        if keep % PAGE and table and self._uses[table[-1]] > 1:
+            shared = table.pop()
+            self._uses[shared] -= 1
+            self._cover(place, keep)
+            self.pool[:, :, table[-1]] = self.pool[:, :, shared]
 
     def share(self, source: int, targets: Sequence[int], length: int) -> None:
         """Lets ``targets`` begin with the first ``length`` tokens of ``source``: whole pages are theirs too."""

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.forward import Chunk, forwards_for
+from saccade.engines.prefixes import NewPrompt, PrefixCache
 from saccade.engines.sampling import Draw, TokenBytes, scoring_temperature
 from saccade.engines.scheduler import LocalSequence, StepPlan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
@@ -28,6 +29,8 @@ class EngineWork:
     """Turns that were appended to the keys and values of the turns before."""
     tokens_prefilled: int = 0
     """Tokens forwarded in chunks, without padding: prompts, and observations with the sampled token before them."""
+    tokens_reused: int = 0
+    """Tokens of prompts whose keys and values were another's: of whole prompts, and of what prompts begin with."""
     tokens_decoded: int = 0
     """Tokens forwarded one at a time."""
     tokens_sampled: int = 0
@@ -41,6 +44,7 @@ class EngineWork:
             prompts_shared=self.prompts_shared + other.prompts_shared,
             turns_continued=self.turns_continued + other.turns_continued,
             tokens_prefilled=self.tokens_prefilled + other.tokens_prefilled,
+            tokens_reused=self.tokens_reused + other.tokens_reused,
             tokens_decoded=self.tokens_decoded + other.tokens_decoded,
             tokens_sampled=self.tokens_sampled + other.tokens_sampled,
             tokens_scored=self.tokens_scored + other.tokens_scored,
@@ -58,6 +62,8 @@ class _Row:
     """Position of the first token that the slot does not hold."""
     image_count: int = 0
     """Images whose tokens the slot holds."""
+    new: NewPrompt | None = None
+    """Its prompt, until that is forwarded; None where another row had it forwarded."""
 
     def chunk(self) -> Chunk:
         """All tokens that the slot does not hold. Images never straddle its edge: only text is sampled."""
@@ -87,6 +93,7 @@ class Rows:
         expected: int,
         max_chunk_tokens: int,
         draw: Draw,
+        prefix_caching: bool = True,
     ) -> None:
         """``expected`` is how many rows there will be at once."""
         self.work = EngineWork()
@@ -97,6 +104,7 @@ class Rows:
         self._forwards = forwards_for(
             model, features, self._cache, max_chunk_tokens=max_chunk_tokens, decoded_rows=expected
         )
+        self._prefixes = PrefixCache(model, cache, self._forwards, is_on=prefix_caching)
         self._rows: dict[LocalSequence, _Row] = {}
         self._changes = 0
 
@@ -119,7 +127,7 @@ class Rows:
             if sequence in self._rows:
                 self._cache.give_back(self._rows.pop(sequence).slot)
         decoding = [self._rows[sequence] for sequence in plan.decoding]
-        chunked, shared = self._place_joining(plan)
+        chunked, shared = self._place_joining(plan, [row.slot for row in decoding])
         joining = [*chunked, *shared]
         self._cache.arrange([row.slot for row in decoding], [row.slot for row in joining])
         decoding.sort(key=lambda row: row.slot.index)
@@ -127,21 +135,35 @@ class Rows:
         self.work = self.work.plus(EngineWork(decode_steps=1, tokens_sampled=len(hidden)))
         return self._sample([*decoding, *joining], torch.stack(hidden))
 
-    def _place_joining(self, plan: StepPlan) -> tuple[list[_Row], list[_Row]]:
+    def _place_joining(self, plan: StepPlan, decoding: Sequence[Slot]) -> tuple[list[_Row], list[_Row]]:
         """Rows that begin a turn with a chunk of their own, longest first, and those that begin with a held prompt."""
         chunked = [self._rows[sequence] for sequence in plan.joining if sequence in self._rows]
         arriving = {sequence: self._prompt_key(sequence) for sequence in plan.joining if sequence not in self._rows}
         shared: list[_Row] = []
         if arriving:
             wanted = {*arriving.values(), *(self._prompt_key(sequence) for sequence in plan.waiting)}
-            prefilled_now: set[PromptKey] = set()
+            unheld = [key for key in dict.fromkeys(arriving.values()) if self._cache.holder_of(key) is None]
+            new = self._prefixes.new_prompts(unheld, wanted)
+            kept = [prompt.source for prompt in new.values() if prompt.source is not None]
             for sequence, key in arriving.items():
-                is_held = key in prefilled_now or self._cache.holder_of(key) is not None
-                slot = self._cache.take_with_prompt(key) or self._cache.take(wanted)
-                self._rows[sequence] = _Row(sequence=sequence, slot=slot)
-                (shared if is_held else chunked).append(self._rows[sequence])
-                prefilled_now.add(key)
+                prompt = new.pop(key, None)
+                if prompt is not None:
+                    slot = self._prefixes.place(prompt, wanted, kept)
+                else:
+                    slot = self._cache.take_with_prompt(key) or self._cache.take(wanted, kept)
+                self._rows[sequence] = _Row(sequence=sequence, slot=slot, new=prompt)
+                (shared if prompt is None else chunked).append(self._rows[sequence])
+            self._begin_alike(chunked, decoding)
         return sorted(chunked, key=lambda row: row.slot.length - len(row.sequence.ids)), shared
+
+    def _begin_alike(self, rows: Sequence[_Row], decoding: Sequence[Slot]) -> None:
+        """Lets new rows hold what their prompts have in common with each other and with held ones."""
+        new = [(row, row.new) for row in rows if row.new is not None]
+        forwarded = self._prefixes.fill([prompt for _, prompt in new], decoding)
+        for row, prompt in new:
+            row.position, row.image_count = prompt.position, prompt.image_count
+        reused = sum(row.slot.length for row, _ in new) - forwarded
+        self.work = self.work.plus(EngineWork(tokens_prefilled=forwarded, tokens_reused=reused))
 
     def _decode(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
         if not rows:
@@ -157,11 +179,13 @@ class Rows:
     def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Float[Tensor, "hidden"]]:
         chunks = [row.chunk() for row in rows]
         extended = self._forwards.extend(chunks, first=first)
-        for row, chunk, end in zip(rows, chunks, extended):
-            if chunk.cached == 0:
-                row.slot.prompt = Prompt(key=self._prompt_key(row.sequence), hidden=end.hidden, position=end.position)
+        prompts = sum(row.new is not None for row in rows)
+        for row, end in zip(rows, extended):
+            if row.new is not None:
+                key, content = row.new.key, row.new.content
+                row.slot.prompt = Prompt(key=key, hidden=end.hidden, position=end.position, content=content)
+                row.new = None
             row.follow(end.position)
-        prompts = sum(chunk.cached == 0 for chunk in chunks)
         self.work = self.work.plus(
             EngineWork(
                 prompts_prefilled=prompts,
@@ -181,7 +205,8 @@ class Rows:
             self._cache.copy_prompt(self._cache.slots[holder], slots)
         for row in rows:
             row.follow(row.slot.held_prompt.position)
-        self.work = self.work.plus(EngineWork(prompts_shared=len(rows)))
+        reused = sum(row.slot.length for row in rows)
+        self.work = self.work.plus(EngineWork(prompts_shared=len(rows), tokens_reused=reused))
         return [row.slot.held_prompt.hidden for row in rows]
 
     def _holder_of(self, row: _Row) -> Slot:

@@ -29,6 +29,24 @@ class PromptKey:
     """How often the weights had changed in the batch when it was forwarded."""
 
 
+@dataclass(frozen=True, slots=True)
+class PromptContent:
+    """A prompt token by token."""
+
+    tokens: tuple[int, ...]
+    """Its ids, and at an image's placeholders what stands for the image."""
+    image_spans: tuple[tuple[int, int], ...]
+    """First and last placeholder of each image."""
+
+    def cut(self, length: int) -> int:
+        """So many tokens, or those before the image that would be cut."""
+        return next((first for first, last in self.image_spans if first < length <= last), length)
+
+    def images_before(self, length: int) -> int:
+        """Images that lie in the first ``length`` tokens."""
+        return sum(last < length for _, last in self.image_spans)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
     """Beginning of a slot, and what the next token follows from."""
@@ -38,6 +56,8 @@ class Prompt:
     """The last hidden state."""
     position: int
     """The next token's."""
+    content: PromptContent | None = None
+    """Where other prompts may begin with a part of it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -127,16 +147,20 @@ class SlotCache:
         """Pages of the pool; 0 of a cache in rows."""
         return 0 if self.pages is None else self.pages.page_count
 
-    def take(self, wanted: Collection[PromptKey]) -> Slot:
-        """A free slot; rather a new one than one whose prompt is among the ``wanted``."""
+    def take(self, wanted: Collection[PromptKey], kept: Collection[Slot] = ()) -> Slot:
+        """A free slot; rather a new one than one that is ``kept`` or whose prompt is among the ``wanted``."""
         for slot in self.slots:
-            if not slot.is_taken and (slot.prompt is None or slot.prompt.key not in wanted):
-                self._shorten(slot, 0)
-                slot.is_taken, slot.prompt = True, None
+            if not slot.is_taken and (slot.prompt is None or slot.prompt.key not in wanted) and slot not in kept:
+                self.take_beginning(slot, 0)
                 return slot
         slot = Slot(index=len(self.slots), place=len(self.slots), is_taken=True)
         self.slots.append(slot)
         return slot
+
+    def take_beginning(self, slot: Slot, length: int) -> None:
+        """Takes a free slot with the first ``length`` tokens of its prompt."""
+        self._shorten(slot, length)
+        slot.is_taken, slot.prompt = True, None
 
     def take_with_prompt(self, key: PromptKey) -> Slot | None:
         """A free slot that already begins with this prompt, or None."""
@@ -164,7 +188,12 @@ class SlotCache:
 
     def copy_prompt(self, source: Slot, targets: Sequence[Slot]) -> None:
         """Lets ``targets`` begin with the prompt of ``source``."""
-        length = len(source.held_prompt.key.ids)
+        self.copy(source, targets, len(source.held_prompt.key.ids))
+        for target in targets:
+            target.prompt = source.prompt
+
+    def copy(self, source: Slot, targets: Sequence[Slot], length: int) -> None:
+        """Lets ``targets`` begin with the first ``length`` tokens of ``source``."""
         places = [target.place for target in targets]
         if self.pages is not None:
             self.pages.share(source.place, places, length)
@@ -172,7 +201,7 @@ class SlotCache:
             self.reserve(length)
             self._rows.copy(source.place, places, length)
         for target in targets:
-            target.prompt, target.length, target.written = source.prompt, length, length
+            target.length = target.written = length
 
     def arrange(self, decoding: Sequence[Slot], joining: Sequence[Slot]) -> None:
         """Puts ``decoding`` first, in any order, and ``joining`` behind them in theirs; the rest lies after both."""

@@ -102,6 +102,9 @@ class EngineSettings:
     row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
     feature_mib: Positive = 1024
     """Size of the cache of image features for other turns and rows, in MiB."""
+    prefix_caching: bool = True
+    """Whether what prompts begin alike with, such as instructions, is forwarded once in a batch; it takes no more
+    memory."""
 
     def check(self) -> None:
         check_bounds(self)

@@ -28,6 +28,7 @@ from saccade.train.kept_samples import KeptPasses
 from saccade.train.plan import EpisodeSpec, Evaluate
 from saccade.train.plan_record import way_of
 from saccade.train.rollout_metrics import rollout_metrics
+from saccade.train.rollouts import prefilled_by
 from saccade.train.state import MeasuringState, NamedPass, RunState, check_scored, is_done
 from saccade.types import Attempt, Task, Trajectory
 
@@ -81,7 +82,8 @@ def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
         with run.media.temporary():
             playing = KeptPasses(run=run, stage=stage, on_finished=advance)
             played = _play(run, stage, tasks, playing, earlier=earlier)
-            run.metrics.write(position, {**played.metrics, **time_metrics(_episodes_of(stage))})
+            times = {**time_metrics(_episodes_of(stage)), **_prefilled(run, stage.name)}
+            run.metrics.write(position, {**played.metrics, **times})
             run.asked.evaluated(stage.name, _asked_in(run, stage, tasks, boxes_of=played.boxes_of))
             if stage.first_pass_name is not None and played.first_pass:
                 assert stage.first_pass is not None
@@ -103,6 +105,15 @@ def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
         bar.advance(note=f"accuracy {_percent(summary.overall.accuracy)}{missing and ', '}{missing}")
 
 
+def _prefilled(run: MeasuringState, name: str) -> Mapping[str, float]:
+    """What the evaluation had its engine prefill, said as well."""
+    counts = prefilled_by(run.engine) if isinstance(run, RunState) else {}
+    if counts:
+        prefilled, reused = counts.values()
+        logger.info("%s: %s tokens prefilled, %s reused from other prompts", name, f"{prefilled:,}", f"{reused:,}")
+    return counts
+
+
 def _tell(stage: Evaluate, attempts: Callable[[], Iterable[Attempt]]) -> None:
     if stage.on_finished is not None:
         stage.on_finished(attempts())
@@ -114,7 +125,8 @@ def curve_point(run: RunState, stage: str, evaluation: Evaluate) -> dict[str, fl
     played = _play(run, evaluation, tasks, by_player(run.player_of(stage), evaluation.reward))
     run.asked.drew_point(stage, _asked_in(run, evaluation, tasks))
     held_out = {metric.HELD_OUT_PREFIX + name: value for name, value in played.metrics.items()}
-    return {**held_out, **time_metrics(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)}
+    times = time_metrics(_episodes_of(evaluation), metric.HELD_OUT_PREFIX)
+    return {**held_out, **times, **prefilled_by(run.engine, metric.HELD_OUT_PREFIX)}
 
 
 def time_metrics(episodes: Iterable[EpisodeSpec], prefix: str = "") -> dict[str, float]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from saccade import metric_names as metric
 from saccade.engines.engine import Engine, abilities_of
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.batch import rollout_streams
@@ -116,6 +117,18 @@ def restarts_of(engine: Engine) -> tuple[str, ...]:
     """What the engine started again since it was last asked."""
     take_restarts = abilities_of(engine).take_restarts
     return () if take_restarts is None else tuple(take_restarts())
+
+
+def prefilled_by(engine: Engine, prefix: str = "") -> Mapping[str, float]:
+    """Metrics: tokens that the engine prefilled since it was last asked, and tokens that it had; see ``Abilities``.
+
+    None of an engine that does not count them, or that was not used.
+    """
+    take_prefilled = abilities_of(engine).take_prefilled
+    prefilled, reused = (0, 0) if take_prefilled is None else take_prefilled()
+    names = metric.TOKENS_PREFILLED, metric.TOKENS_REUSED
+    counts = {f"{metric.TIME_PREFIX}{prefix}{name}": count for name, count in zip(names, (prefilled, reused))}
+    return counts if prefilled else {}
 
 
 def rollouts_of(

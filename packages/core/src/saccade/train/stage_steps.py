@@ -26,6 +26,7 @@ from saccade.train.leading import LeadingLearner, Orders, StageStart
 from saccade.train.loops import RLLoop, StepOutcome, supervise
 from saccade.train.measure import curve_point, time_metrics, write_attempts
 from saccade.train.plan import RLStage, SFTStage
+from saccade.train.rollouts import prefilled_by
 from saccade.train.stage_learner import model_at, stage_learner
 from saccade.train.state import RunState, SkippedSteps, check_scored, is_done
 from saccade.types import Attempt, Json
@@ -172,6 +173,7 @@ def _record(
     if isinstance(stage, RLStage):
         metrics |= {metric.TIME_PREFIX + name: value for name, value in run.plan.meters().items()}
         metrics |= time_metrics(stream.episodes for stream in stage.streams)
+        metrics |= prefilled_by(run.engine)
     if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.name, stage.evaluation)
     run.metrics.write(position, metrics)
