@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from saccade.heartbeat import Phases
 from saccade.runs.position import StepPace, duration
 from saccade.runs.progress import Progress
 
@@ -144,3 +145,43 @@ def test_a_pipe_whose_reader_leaves_does_not_stop_the_run() -> None:
 def test_an_error_inside_a_stage_passes_through() -> None:
     with pytest.raises(KeyError), Progress("bars", stream=io.StringIO()).stage("rl", total=2):
         raise KeyError
+
+
+def test_a_stage_that_is_silent_says_in_the_log_what_it_does(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    phases = Phases(clock)
+    progress = Progress("lines", stream=io.StringIO(), phases=phases)
+    with caplog.at_level(logging.INFO), progress.stage("rl", total=2) as stage, phases.phase(lambda: "sampling"):
+        clock.now_s += 10
+        progress.heart.beat()
+        stage.advance(note="reward 0.5")
+        clock.now_s += 10
+        progress.heart.beat()
+    # The step was shown, and from there it is silent for less than the second interval.
+    assert caplog.messages == [
+        "rl 0/2: sampling, 10 s",
+        *(one for one in caplog.messages if one.startswith("rl 1/2, ")),
+    ]
+    assert len(caplog.messages) == 2
+
+
+def test_a_terminal_says_it_in_one_line_alone_or_beside_the_bar() -> None:
+    clock, stream = Clock(), io.StringIO()
+    phases = Phases(clock)
+    progress = Progress("bars", stream=stream, phases=phases)
+    with progress.watching():
+        with phases.phase(lambda: "loading [red]0.52 B weights\x1b[2J"):
+            for _ in range(4):
+                clock.now_s += 3
+                progress.heart.beat()
+        with progress.stage("rl", total=2) as stage, phases.phase(lambda: "sampling"):
+            clock.now_s += 4
+            progress.heart.beat()
+            stage.advance(note="reward 0.5")
+    shown = stream.getvalue()
+    assert "loading [red]0.52 B weights" in shown
+    assert "\x1b[2J" not in shown
+    assert "sampling, 4 s" in shown
+    assert shown.index("loading") < shown.index("sampling") < shown.rindex("reward 0.5")
+    # One line, written again.
+    assert shown.split("sampling")[0].count("\n") <= 1

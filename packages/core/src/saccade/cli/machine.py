@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 
 from saccade.cli.shown import printable
 from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.heartbeat import Heart, phase
 
 if TYPE_CHECKING:
     from saccade.interop.hub import HubName
@@ -114,6 +116,14 @@ def open_in_browser(address: str) -> None:
     """Opens the address where there is a desktop: elsewhere xdg-open complains, or takes the terminal for a browser."""
     if sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         click.launch(address)
+
+
+@contextmanager
+def telling_of_waits(what: str) -> Iterator[None]:
+    """Inside, standard error has a line on what is done once it lasts (``saccade.heartbeat``)."""
+    heart = Heart(lambda words: click.echo(printable(f"saccade: {words}"), err=True))
+    with heart.beating(), phase(lambda: what):
+        yield
 
 
 def log_to_stderr(*, is_quiet: bool) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from saccade.cli.machine import prepare_machine
+from saccade.cli.machine import prepare_machine, telling_of_waits
 from saccade.cli.options import PATH
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def merge(adapter: Path, out: Path, dtype: "Literal['base', 'float32', 'bfloat16']") -> None:
     """Write a LoRA checkpoint and its base as one plain checkpoint."""
     prepare_machine(None)
-    from saccade.models.loading import write_merged
+    with telling_of_waits("merging"):
+        from saccade.models.loading import write_merged
 
-    write_merged(adapter, out, dtype=dtype)
+        write_merged(adapter, out, dtype=dtype)
     click.echo(f"Model: {out}")

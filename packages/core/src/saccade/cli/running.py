@@ -19,6 +19,7 @@ from saccade.cli.config_option import config_option, options_given, with_file
 from saccade.cli.machine import existing, log_to_stderr
 from saccade.cli.options import Command
 from saccade.errors import UserError
+from saccade.heartbeat import phase
 
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from saccade.config.tracking import TrackingSettings
     from saccade.evaluation.summary import StageSummary
     from saccade.learner.processes import Company
+    from saccade.runs.progress import Progress
     from saccade.train.plan import Plan
     from saccade.train.state import Keeping
     from saccade.types import AnswerKind
@@ -189,7 +191,10 @@ def start(
         check_trackers(tracking)
     # Before the imports, which take seconds: most mistakes are found here.
     is_first = os.environ.get("RANK", "0") == "0"
-    with _notice(tracking.notify if is_first else "", out):
+    with (
+        _notice(tracking.notify if is_first else "", out),
+        _watching(is_quiet=how["quiet"] or not is_first) as progress,
+    ):
         if not fleet.has_ray:
             check_started(fleet.learners)
         if how["resume"]:
@@ -199,7 +204,8 @@ def start(
         paths = RunPaths(root=out.absolute())
         kept = paths.held_out if how["resume"] and paths.info.exists() else None
         own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
-        plan = plan_of(recipe, own, logs=out / "engine")
+        with phase(lambda: "preparing the run"):
+            plan = plan_of(recipe, own, logs=out / "engine")
         if own.held_out is not None and not own.held_out_rows.kept:
             raise UserError(
                 "--held-out would have no effect: this recipe measures on questions of its own; leave it out"
@@ -211,7 +217,7 @@ def start(
             summaries = train_spread(target, own, plan, fleet, config=config, tracking=tracking, **how)
             tell(summaries, plan, out, tracking)
             return
-        run = partial(_run, plan, context, source=source, config=config, tracking=tracking, **how)
+        run = partial(_run, plan, context, source=source, config=config, tracking=tracking, progress=progress, **how)
         if fleet.learners == 1:
             run(measured=measured, keeping=keeping)
             return
@@ -229,6 +235,12 @@ def start(
                 sys.exit(1)
 
 
+def _watching(*, is_quiet: bool) -> "AbstractContextManager[Progress]":
+    from saccade.runs.progress import Progress
+
+    return Progress("quiet" if is_quiet else "auto").watching()
+
+
 def _notice(how: str, out: Path) -> AbstractContextManager[None]:
     if not how:
         return nullcontext()
@@ -244,6 +256,7 @@ def _run(
     source: "Callable[[], RecipeSource] | None",
     config: str,
     tracking: "TrackingSettings",
+    progress: "Progress",
     measured: Mapping[str, object] | None = None,
     company: "Company | None" = None,
     keeping: "Keeping | None" = None,
@@ -253,7 +266,6 @@ def _run(
     from saccade.config.held_out import held_out_json
     from saccade.config.settings import to_json
     from saccade.config.sources import families_in, inputs_of
-    from saccade.runs.progress import Progress
     from saccade.train.run import run_plan
     from saccade.train.state import Keeping
 
@@ -271,7 +283,7 @@ def _run(
         held_out=held_out_json(context),
         tracking=tracking,
         accepted=how["accepted"],
-        progress=Progress("quiet" if how["quiet"] else "auto"),
+        progress=progress,
         company=company,
         keeping=keeping or Keeping(),
     )

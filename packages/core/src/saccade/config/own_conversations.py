@@ -7,6 +7,7 @@ from pathlib import Path
 
 from saccade.config.context import RecipeContext, log_splits, warn_of_bad_rows
 from saccade.errors import UserError
+from saccade.heartbeat import phase
 from saccade.models.chat import Chat
 from saccade.models.chat_conversations import ConversationWriter, WrittenConversation
 from saccade.tasks.conversations import ConversationFile, read_conversations
@@ -74,14 +75,15 @@ class ConversationCount:
 def read_counted(data: Path, context: RecipeContext, count: ConversationCount) -> ConversationFile:
     """The conversations of a file. The log says how much is learned of them, and what is left out."""
     log_splits(data, context.split)
-    read = read_conversations(
-        data,
-        media=context.media,
-        skip_bad_rows=context.skip_bad_rows,
-        image_root=context.image_root,
-        split=context.split,
-        check=count.add,
-    )
+    with phase(lambda: f"reading {data}: {count.rows:,} conversations"):
+        read = read_conversations(
+            data,
+            media=context.media,
+            skip_bad_rows=context.skip_bad_rows,
+            image_root=context.image_root,
+            split=context.split,
+            check=count.add,
+        )
     logger.info("%s: %s", data, count.in_words)
     if read.left_out:
         logger.warning("%s: left out: %s", data, ", ".join(f"{what} ({rows} rows)" for what, rows in read.left_out))

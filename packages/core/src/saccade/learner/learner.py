@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyLoss
+from saccade.heartbeat import counted
 from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.forwards import CompiledParts
 from saccade.learner.logprobs import policy_tokens
@@ -215,11 +216,12 @@ class Learner:
     ) -> list[tuple[float, ...]]:
         """What a forward without gradients says of each action token, of each sequence."""
         own: dict[int, tuple[float, ...]] = {}
-        for batch in self._share(sequences):
-            with memory_errors(self.settings):
-                numbers = _by_sequence(batch, forward(batch.sequences))
-            if not batch.is_blank:
-                own |= numbers
+        with counted("scoring", self._share(sequences), "micro-batches") as batches:
+            for batch in batches:
+                with memory_errors(self.settings):
+                    numbers = _by_sequence(batch, forward(batch.sequences))
+                if not batch.is_blank:
+                    own |= numbers
         settle(root or self._root)
         found = {index: numbers for one in self.ranks.gather(own) for index, numbers in one.items()}
         return [found[index] for index in range(len(sequences))]
@@ -255,8 +257,8 @@ class Learner:
         """Sums over action tokens, and the sequences whose micro-batch had no finite loss."""
         totals: dict[str, float] = {}
         suspects: set[int] = set()
-        with self._training():
-            for batch in share:
+        with self._training(), counted("learning", share, "micro-batches") as batches:
+            for batch in batches:
                 outputs = self._root(batch.sequences, temperature, entropy_gradient=entropy_gradient)
                 tokens = policy_tokens(batch.sequences, *outputs)
                 result = loss(tokens)

@@ -199,9 +199,14 @@ def shipped_checkpoint(name: str) -> Path:
 
 
 def is_tiny(checkpoint: Path) -> bool:
-    """Whether the checkpoint's weights are fewer than ``TINY_BELOW_WEIGHTS``, by the headers of its files.
+    """Whether the checkpoint's weights are fewer than ``TINY_BELOW_WEIGHTS``; not where they cannot be counted."""
+    return 0 < weight_count(checkpoint) < TINY_BELOW_WEIGHTS
 
-    False where they cannot be read: what is wrong with the checkpoint is said where it is loaded.
+
+def weight_count(checkpoint: Path) -> int:
+    """Numbers in the checkpoint's files, by their headers.
+
+    0 where they cannot be read: what is wrong with the checkpoint is said where it is loaded.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -211,8 +216,8 @@ def is_tiny(checkpoint: Path) -> bool:
             with safe_open(check_plain(file), framework="numpy") as weights:
                 count += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
     except (OSError, SafetensorError):
-        return False
-    return 0 < count < TINY_BELOW_WEIGHTS
+        return 0
+    return count
 
 
 def instruction_style(checkpoint: Path) -> Literal["brief", "full"]:

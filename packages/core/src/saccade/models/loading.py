@@ -27,6 +27,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from saccade.atomic import write_bytes_atomic
 from saccade.checksums import CHECKSUMS, sums_file
 from saccade.errors import UserError
+from saccade.heartbeat import phase
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat, ObservationRole
 from saccade.models.checkpoint import (
@@ -40,6 +41,7 @@ from saccade.models.checkpoint import (
     refuse_outside_weights,
     stated_dtype,
     stored_dtype,
+    weight_count,
 )
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.configurations import check_configuration, check_pixels
@@ -236,15 +238,22 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
     Files that have a checksum are compared with it first.
     """
     check_plain_below(path)
-    refuse_damaged_model(path)
-    if not (path / ADAPTER_CONFIG).is_file():
-        return _load(path, media, settings, weights=path)
+    with phase(lambda: f"loading {_size(path)}from {path}"):
+        refuse_damaged_model(path)
+        if not (path / ADAPTER_CONFIG).is_file():
+            return _load(path, media, settings, weights=path)
     base = _base_of(path)
-    refuse_damaged_model(base)
-    model = _load(path if _has_inputs(path) else base, media, settings, weights=base)
-    load_adapter(model, path)
+    with phase(lambda: f"loading {_size(base)}from {base}, and the adapter {path}"):
+        refuse_damaged_model(base)
+        model = _load(path if _has_inputs(path) else base, media, settings, weights=base)
+        load_adapter(model, path)
     model.checkpoint = path
     return model
+
+
+def _size(path: Path) -> str:
+    count = weight_count(path)
+    return f"{count / 1e9:.2f} B weights " if count else ""
 
 
 def _base_of(adapter: Path) -> Path:
@@ -426,11 +435,12 @@ def write_merged(adapter: Path, out: Path, *, dtype: Literal["base", "float32", 
     model = load_model(adapter, MediaStore(), LoadSettings(device="cpu"))
     assert model.source is not None
     kept = _stated_dtype(model.source) if dtype == "base" else dtype
-    merge_adapter(model)
-    for weight in model.hf.parameters():
-        weight.data = weight.data.to(getattr(torch, kept if kept in _HALF else "float32"))
-    model.save(out)
-    for name in (ASKING_RECORD, TRAINED_ON_RECORD):
-        if (adapter / name).is_file():
-            shutil.copyfile(adapter / name, out / name)
-    write_bytes_atomic(out / CHECKSUMS, sums_file(out))
+    with phase(lambda: f"writing {out}"):
+        merge_adapter(model)
+        for weight in model.hf.parameters():
+            weight.data = weight.data.to(getattr(torch, kept if kept in _HALF else "float32"))
+        model.save(out)
+        for name in (ASKING_RECORD, TRAINED_ON_RECORD):
+            if (adapter / name).is_file():
+                shutil.copyfile(adapter / name, out / name)
+        write_bytes_atomic(out / CHECKSUMS, sums_file(out))

@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from saccade.engines.engine import Engine, EngineLostError
 from saccade.envs.environment import MakeEnvironment
 from saccade.errors import MachineError
+from saccade.heartbeat import phase
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import PlayedAs as PlayedAs
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
+from saccade.rollout.playing import PlayingBatch
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
 from saccade.waiting import run_to_end
@@ -79,11 +81,14 @@ async def _play_batch(
     threads = max((played.settings.tool_threads for played in streams.values()), default=1)
     pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="environment")
 
+    playing = PlayingBatch()
+
     def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
-        return asyncio.get_running_loop().run_in_executor(pool, operation)
+        return asyncio.get_running_loop().run_in_executor(pool, playing.in_environment(operation))
 
     async def play(index: int, player: Player) -> Trajectory:
         trajectory = await player.play()
+        playing.done.add(index)
         on_finished(index, trajectory)
         return trajectory
 
@@ -103,9 +108,11 @@ async def _play_batch(
                 )
                 for request, slot in zip(requests, slots, strict=True)
             ]
+            playing.players = players
             tasks = [asyncio.create_task(play(index, player)) for index, player in enumerate(players)]
             try:
-                trajectories = await asyncio.gather(*tasks)
+                with phase(playing.in_words):
+                    trajectories = await asyncio.gather(*tasks)
                 _warn_of_failures(trajectories)
                 return trajectories
             finally:

@@ -17,6 +17,7 @@ from saccade.atomic import TEMPORARY_PREFIX, disk_errors, sync_directory
 from saccade.characters import shell_words
 from saccade.checksums import CHECKSUMS, damage_in, drop_sums, sums_file
 from saccade.errors import UserError
+from saccade.heartbeat import phase
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import TRAINER_PREFIX, refuse_damaged_model
 from saccade.models.loading import LoadSettings, damage, load_model
@@ -65,6 +66,20 @@ def save_checkpoint(
     of an adapter is on no disk yet, it is written once beside the checkpoints.
     """
     path = directory / f"{position.stage}-{position.step:06d}"
+    with phase(lambda: f"writing {path}"):
+        return _saved(path, position, model, learner, extras=extras, records=records)
+
+
+def _saved(
+    path: Path,
+    position: Position,
+    model: VisionLanguageModel,
+    learner: "PolicyLearner | None",
+    *,
+    extras: Mapping[str, Json],
+    records: Mapping[str, Mapping[str, Json]],
+) -> Checkpoint:
+    directory = path.parent
     if path.exists():
         if (why := _damaged_part(path)) is None:
             return Checkpoint(path=path, position=position)

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
+from saccade.heartbeat import PHASES, Heart, Phases
 from saccade.runs.position import StepPace
 
 ProgressMode = Literal["auto", "bars", "lines", "quiet"]
@@ -23,6 +25,8 @@ ProgressMode = Literal["auto", "bars", "lines", "quiet"]
 
 _LINE_EVERY_S = 15.0
 _REDRAW_EVERY_S = 0.1
+_FIRST_ON_TERMINAL_S, _NEXT_ON_TERMINAL_S = 3.0, 1.0
+"""Silence before a terminal says what is done, and how often it does from then on, in the same line."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,22 +49,43 @@ class StageProgress:
 class Progress:
     """Shows the stages of a run one after another on ``stream`` (stderr); lines go to the log instead."""
 
-    def __init__(self, mode: ProgressMode = "auto", *, stream: TextIO | None = None) -> None:
+    def __init__(self, mode: ProgressMode = "auto", *, stream: TextIO | None = None, phases: Phases = PHASES) -> None:
         self._console = _CalmConsole(
             file=stream, stderr=stream is None, force_terminal=True if mode == "bars" else None
         )
         self._mode = mode if mode != "auto" else _fitting_mode(self._console)
+        self._phases = phases
+        self._waiting = _WaitingLine(self._console)
+        if self._mode == "bars":
+            times = {"first_s": _FIRST_ON_TERMINAL_S, "most_s": _NEXT_ON_TERMINAL_S}
+            self.heart = Heart(self._waiting.tell, phases=phases, **times)
+        else:
+            self.heart = Heart(lambda words: logger.info("%s", words), phases=phases)
+
+    @contextmanager
+    def watching(self) -> Iterator["Progress"]:
+        """Inside, what lasts is told while it does (``saccade.heartbeat``)."""
+        if self._mode == "quiet":
+            yield self
+            return
+        try:
+            with self.heart.beating():
+                yield self
+        finally:
+            self._waiting.end()
 
     @contextmanager
     def stage(self, name: str, *, total: int, done: int = 0, at_once: int = 1) -> Iterator[StageProgress]:
         """Progress of ``total`` steps, of which ``done`` were done before a resume; ``at_once`` as of ``StepPace``."""
         pace = StepPace(total=total, done=done, at_once=at_once)
+        self.heart.quicken()
         match self._mode:
             case "bars":
                 with self._bars(name, pace) as stage:
                     yield stage
             case "lines":
-                yield StageProgress(pace, _LogLines(name))
+                with self._phases.phase(lambda: f"{name} {pace.done}/{pace.total}"):
+                    yield StageProgress(pace, self._resting(_LogLines(name)))
             case _:
                 yield StageProgress(pace, lambda pace, note, is_last: None)
 
@@ -73,15 +98,27 @@ class Progress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[pace]}"),
             TextColumn("[dim]{task.fields[note]}", markup=True),
+            TextColumn("[dim]{task.fields[doing]}", markup=True),
             console=self._console,
             auto_refresh=False,
         )
-        bar = bars.add_task(name, total=pace.total, completed=pace.done, pace="", note="")
-        self._console.attempt(bars.start)
-        try:
-            yield StageProgress(pace, _ProgressBar(bars, bar, self._console))
-        finally:
-            self._console.attempt(bars.stop)
+        bar = bars.add_task(name, total=pace.total, completed=pace.done, pace="", note="", doing="")
+        shown = _ProgressBar(bars, bar, self._console)
+        with self._waiting.beside(shown):
+            self._console.attempt(bars.start)
+            try:
+                yield StageProgress(pace, self._resting(shown))
+            finally:
+                self._console.attempt(bars.stop)
+
+    def _resting(self, show: Callable[[StepPace, str, bool], None]) -> Callable[[StepPace, str, bool], None]:
+        """Shows a step, which is as good as any word on what is done."""
+
+        def rested(pace: StepPace, note: str, is_last: bool) -> None:
+            self.heart.rest()
+            show(pace, note, is_last)
+
+        return rested
 
 
 class _CalmConsole(Console):
@@ -117,10 +154,56 @@ class _ProgressBar:
         if now_s - self._drawn_s < _REDRAW_EVERY_S and not is_last:
             return
         self._drawn_s = now_s
-        # Markup in a note is shown, not obeyed.
-        shown = note.replace("[", r"\[")
-        self._bars.update(self._bar, completed=pace.done, pace=pace.describe(), note=shown)
+        self._bars.update(self._bar, completed=pace.done, pace=pace.describe(), note=_escaped(note), doing="")
         self._console.attempt(self._bars.refresh)
+
+    def tell(self, words: str) -> None:
+        """Says what is done until the next step."""
+        self._bars.update(self._bar, doing=_escaped(words))
+        self._console.attempt(self._bars.refresh)
+
+
+class _WaitingLine:
+    """The line of a terminal that says what is done: at the end of a stage's bar, or alone where there is none."""
+
+    def __init__(self, console: _CalmConsole) -> None:
+        self._console = console
+        self._bar: _ProgressBar | None = None
+        self._alone: RichProgress | None = None
+        # Words come from another thread than the stages.
+        self._one_at_a_time = threading.RLock()
+
+    @contextmanager
+    def beside(self, bar: _ProgressBar) -> Iterator[None]:
+        """Inside, words stand beside the bar."""
+        with self._one_at_a_time:
+            self.end()
+            self._bar = bar
+        try:
+            yield
+        finally:
+            with self._one_at_a_time:
+                self._bar = None
+
+    def tell(self, words: str) -> None:
+        with self._one_at_a_time:
+            if self._bar is not None:
+                self._bar.tell(words)
+                return
+            if self._alone is None:
+                column = TextColumn("[dim]{task.description}", markup=True)
+                self._alone = RichProgress(column, console=self._console, auto_refresh=False, transient=True)
+                self._alone.add_task("")
+                self._console.attempt(self._alone.start)
+            self._alone.update(self._alone.task_ids[0], description=_escaped(words))
+            self._console.attempt(self._alone.refresh)
+
+    def end(self) -> None:
+        """Wipes the line that stands alone."""
+        with self._one_at_a_time:
+            if self._alone is not None:
+                self._console.attempt(self._alone.stop)
+                self._alone = None
 
 
 class _LogLines:
@@ -137,6 +220,11 @@ class _LogLines:
         self._is_first = False
         parts = [f"{self._name} {pace.done}/{pace.total}", pace.describe(), note]
         logger.info("%s", ", ".join(part for part in parts if part))
+
+
+def _escaped(text: str) -> str:
+    """Markup is shown, not obeyed."""
+    return "".join(one if one.isprintable() else " " for one in text).replace("[", r"\[")
 
 
 def _close_for_good(stream: TextIO | None) -> None:

@@ -10,6 +10,7 @@ from saccade.algorithms.advantages import with_term
 from saccade.codec.codecs import Codec
 from saccade.codec.forms import Form
 from saccade.errors import UserError
+from saccade.heartbeat import phase
 from saccade.rewards.groups import score_questions
 from saccade.rollout.episodes import RolloutRequest
 from saccade.runs.trajectory_json import FORMS
@@ -89,7 +90,8 @@ class Collector:
         started_s, started_cpu_s = time.monotonic(), time.process_time()
         groups = self._rolled_out(questions, step, asked)
         played_s = time.monotonic()
-        scored, self.memory = score_questions(groups, self._stage.reward, self.memory)
+        with phase(lambda: f"rewarding {len(questions)} groups"):
+            scored, self.memory = score_questions(groups, self._stage.reward, self.memory)
         self._seconds[metric.ROLLOUT_S] += played_s - started_s
         self._seconds[metric.REWARD_S] += time.monotonic() - played_s
         self._seconds[metric.COLLECT_CPU_S] += time.process_time() - started_cpu_s

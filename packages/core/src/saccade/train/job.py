@@ -121,24 +121,25 @@ def _lead(
     job: Job, plan: Plan, context: RecipeContext, fleet: Fleet, company: Company | None
 ) -> Mapping[str, StageSummary]:
     wait_for_lock(job.out, LOCK_S)
-    return run_plan(
-        plan,
-        out=job.out,
-        media=context.media,
-        seed=context.seed,
-        resume=job.resume or bool(fleet.restarted),
-        threads=job.threads,
-        command=job.command,
-        config=job.config,
-        held_out=held_out_json(context),
-        tracking=job.tracking,
-        inputs=inputs_of(context, families=families_in([to_json(plan.settings)])),
-        source=load_recipe(job.recipe).source(),
-        accepted=job.accepted,
-        progress=Progress("quiet" if job.is_quiet else "auto"),
-        company=company,
-        fleet=fleet,
-    )
+    with Progress("quiet" if job.is_quiet else "auto").watching() as progress:
+        return run_plan(
+            plan,
+            out=job.out,
+            media=context.media,
+            seed=context.seed,
+            resume=job.resume or bool(fleet.restarted),
+            threads=job.threads,
+            command=job.command,
+            config=job.config,
+            held_out=held_out_json(context),
+            tracking=job.tracking,
+            inputs=inputs_of(context, families=families_in([to_json(plan.settings)])),
+            source=load_recipe(job.recipe).source(),
+            accepted=job.accepted,
+            progress=progress,
+            company=company,
+            fleet=fleet,
+        )
 
 
 def rollout_worker(job: Job) -> RolloutWorker:

@@ -10,7 +10,7 @@ import click
 
 from saccade.characters import shell_words
 from saccade.cli import options
-from saccade.cli.machine import existing, open_in_browser
+from saccade.cli.machine import existing, open_in_browser, telling_of_waits
 from saccade.cli.options import PATH
 from saccade.cli.shown import printable
 from saccade.errors import UserError
@@ -62,26 +62,28 @@ def chat(
     chat is saved as a run that `saccade view` opens.
     """
     policy_at = _policy_at(model, server_model)
-    from saccade.engines.local import local_engine
-    from saccade.playground.routes import PlaygroundOffer
-    from saccade.playground.serving import Playground, picture_bytes, serve_playground
-    from saccade.recipes.serving import served_policy
-    from saccade.viewer.app.door import token_from
+    with telling_of_waits("starting"):
+        from saccade.engines.local import local_engine
+        from saccade.playground.routes import PlaygroundOffer
+        from saccade.playground.serving import Playground, picture_bytes, serve_playground
+        from saccade.recipes.serving import served_policy
+        from saccade.viewer.app.door import token_from
 
     token = token_from(token_env)
     for picture in pictures:
         picture_bytes(picture)
-    policy = served_policy(
-        policy_at,
-        local_engine,
-        protocol=protocol,
-        tools=[tool.strip() for text in tools for tool in text.split(",")],
-        turns=turns,
-        temperature=temperature,
-        overrides=overrides,
-        offers_all=True,
-        allowed=allowed,
-    )
+    with telling_of_waits("starting"):
+        policy = served_policy(
+            policy_at,
+            local_engine,
+            protocol=protocol,
+            tools=[tool.strip() for text in tools for tool in text.split(",")],
+            turns=turns,
+            temperature=temperature,
+            overrides=overrides,
+            offers_all=True,
+            allowed=allowed,
+        )
     click.echo(printable(f"saccade: {policy.in_words}"), err=True)
     kept = out or Path("runs") / f"chat-{datetime.now():%Y%m%d-%H%M%S}"
 

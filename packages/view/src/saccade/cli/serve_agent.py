@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli import options
-from saccade.cli.machine import existing
+from saccade.cli.machine import existing, telling_of_waits
 from saccade.cli.options import PATH, served_or_none
 from saccade.cli.shown import printable
 
@@ -84,24 +84,25 @@ def serve_agent(
     check_reach(host, token, variable=token_env)
     # Before the model is loaded, which takes longer than to find the port taken.
     with listening(host, port) as listener, contextlib.ExitStack() as entered:
-        from saccade.engines.local import local_engine
-        from saccade.recipes.evaluation_settings import ServedModel
-        from saccade.recipes.serving import served_policy
-        from saccade.serving.server import serve_agent as serve
+        with telling_of_waits("starting"):
+            from saccade.engines.local import local_engine
+            from saccade.recipes.evaluation_settings import ServedModel
+            from saccade.recipes.serving import served_policy
+            from saccade.serving.server import serve_agent as serve
 
-        given = [tool.strip() for text in tools for tool in text.split(",")]
-        policy_at = path if path is not None else ServedModel(url=at_server[0], name=at_server[1])
-        policy = served_policy(
-            policy_at,
-            local_engine,
-            protocol=protocol,
-            tools=given,
-            turns=turns,
-            temperature=temperature,
-            overrides=overrides,
-            allowed=allowed,
-        )
-        click.echo(printable(f"saccade: {policy.in_words}"), err=True)
-        for resource in policy.resources:
-            entered.enter_context(resource)
+            given = [tool.strip() for text in tools for tool in text.split(",")]
+            policy_at = path if path is not None else ServedModel(url=at_server[0], name=at_server[1])
+            policy = served_policy(
+                policy_at,
+                local_engine,
+                protocol=protocol,
+                tools=given,
+                turns=turns,
+                temperature=temperature,
+                overrides=overrides,
+                allowed=allowed,
+            )
+            click.echo(printable(f"saccade: {policy.in_words}"), err=True)
+            for resource in policy.resources:
+                entered.enter_context(resource)
         serve(policy.agent, settings, media=policy.media, tool_names=policy.tool_names, token=token, listener=listener)
