@@ -49,7 +49,7 @@ def keep_freed_memory() -> bool:
 def use_deterministic_kernels(wanted: bool) -> None:
     """Torch's deterministic kernels alone, or any. New memory stays as it is: to fill it took a tenth of a step."""
     torch.use_deterministic_algorithms(wanted)
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 def give_freed_memory_back() -> None:

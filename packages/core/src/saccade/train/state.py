@@ -52,14 +52,12 @@ def repeatable(*, threads: int, device: str) -> Iterator[None]:
     On a GPU torch would refuse some kernels: there a run repeats closely, not to the bit.
     """
     threads_before, was_deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    filled_before = torch.utils.deterministic.fill_uninitialized_memory
     torch.set_num_threads(threads)
     use_deterministic_kernels(device == "cpu")
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(was_deterministic)
-        torch.utils.deterministic.fill_uninitialized_memory = filled_before
         torch.set_num_threads(threads_before)
 
 
