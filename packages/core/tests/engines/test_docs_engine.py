@@ -66,7 +66,9 @@ def test_optional_members_are_on_the_page_and_none_is_needed(shown, media):
     plain = shown["PlainEngine"](EngineContext(model=policy, load=LoadSettings(device="cpu")))
     assert abilities_of(plain) == Abilities()
     local = LocalEngine(policy)
-    assert abilities_of(local) == Abilities(expect_weights=local.expect_weights, open_batch=local.open_batch)
+    assert abilities_of(local) == Abilities(
+        expect_weights=local.expect_weights, open_batch=local.open_batch, take_prefilled=local.take_prefilled
+    )
 
 
 def test_the_recipe_of_the_page_has_its_engine(shown):

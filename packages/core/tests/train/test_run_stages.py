@@ -209,6 +209,16 @@ def test_every_stage_leaves_its_files(finished: tuple[Witness, Path]) -> None:
     assert mentioned <= {path.stem for path in (out / "media").iterdir()}
 
 
+def test_steps_and_evaluations_say_how_many_tokens_the_engine_prefilled(finished: tuple[Witness, Path]) -> None:
+    _, out = finished
+    for stage, count in (("rl", 4), ("after_sft", 1)):
+        prefilled = metric(out, "time/tokens_prefilled", stage=stage)
+        assert len(prefilled) == count
+        assert min(prefilled) > 0
+    # Siblings of a group begin with one prompt.
+    assert min(metric(out, "time/tokens_reused")) > 0
+
+
 def test_each_update_is_one_policy_version(finished: tuple[Witness, Path]) -> None:
     """Two updates of the imitation come before; a step samples with the policy that the step before left."""
     _, out = finished

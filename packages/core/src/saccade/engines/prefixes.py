@@ -14,14 +14,13 @@ from saccade.engines.slots import PromptContent, PromptKey, Slot, SlotCache
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import MANY_ROWS
 
-_SHORTEST = 64
+_SHORTEST = MANY_ROWS
 """Tokens in common that are worth a copy."""
 _OWN = MANY_ROWS
-"""Tokens at the end of a prompt that are forwarded with it whatever is held: products of fewer rows round otherwise,
-and so the native kernels give every token the keys and values that it has in a prompt forwarded whole."""
-_WORTH_A_FORWARD = {"cpu": 64}
-"""Tokens that a forward of its own must save, by device; elsewhere it takes as long as ``_MANY_TOKENS``."""
-_MANY_TOKENS = 1024
+"""Tokens at the end of a prompt that are forwarded with it whatever is held: products of fewer rows are rounded
+otherwise, and so native kernels give each token the keys and values that it has in a prompt forwarded whole."""
+_WORTH_A_FORWARD, _WORTH_ONE_ON_A_GPU = 64, 1024
+"""Tokens that a forward of its own must save. On a GPU a small one takes as long as one of hundreds of tokens."""
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
@@ -71,7 +70,7 @@ class PrefixCache:
         self._model = model
         self._cache = cache
         self._forwards = forwards
-        self._worth_a_forward = _WORTH_A_FORWARD.get(model.device.type, _MANY_TOKENS)
+        self._worth_a_forward = _WORTH_A_FORWARD if model.device.type == "cpu" else _WORTH_ONE_ON_A_GPU
 
     def new_prompts(self, keys: Iterable[PromptKey], wanted: Collection[PromptKey]) -> dict[PromptKey, NewPrompt]:
         """Each with the slot that holds most of its beginning.

@@ -163,6 +163,7 @@ class EngineAgent:
             add("agent_engine_decode_steps", "Steps of the engine so far", lambda: engine.work.decode_steps)
             add("agent_engine_tokens_sampled", "Tokens sampled so far", lambda: engine.work.tokens_sampled)
             add("agent_engine_prompts_shared", "Prompts whose KV cache was reused", lambda: engine.work.prompts_shared)
+            add("agent_engine_tokens_reused", "Prompt tokens whose KV cache was", lambda: engine.work.tokens_reused)
 
     def start(self) -> None:
         """Returns when requests may come."""
