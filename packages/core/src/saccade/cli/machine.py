@@ -141,6 +141,7 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            click.echo(printable(self.format(record)), err=True)
+            # Not by click, whose own wrapper goes past the bar's stream and writes into its line.
+            print(printable(self.format(record)), file=sys.stderr, flush=True)
         except (OSError, ValueError):
             self.setLevel(logging.CRITICAL + 1)
