@@ -94,7 +94,7 @@ def main() -> None:
         result = race(
             point.workload,
             ("saccade", "trl") if options.trl else ("saccade",),
-            size=SIZES["tiny"],
+            model=SIZES["tiny"],
             steps=options.steps,
             threads=threads,
         )

@@ -1,7 +1,7 @@
-"""The model of a benchmark: a random Qwen2.5-VL, written once so that every framework loads the same weights."""
+"""The model of a benchmark, which every framework loads: a random Qwen2.5-VL, written once, or a checkpoint."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,9 +9,15 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS, WORDS
+from saccade.bench.workload import MAX_PIXELS, MIN_PIXELS, WORDS, BenchSpec, with_image
+from saccade.errors import UserError
+from saccade.models.checkpoint import LoadSettings
+from saccade.models.loading import load_chat
+from saccade.models.lora import ADAPTER_CONFIG
+from saccade.models.shape import read_shape
 from saccade.models.tokenizer import build_tokenizer
 from saccade.models.vlm import quiet_transformers
+from saccade.types import ImageRef
 
 SizeName = Literal["tiny", "3b"]
 
@@ -64,7 +70,7 @@ SIZES: Mapping[SizeName, ModelSize] = {
 }
 """``tiny`` has 1.64 M parameters; ``3b`` has the numbers of Qwen2.5-VL-3B."""
 
-CHAT_TEMPLATE = """\
+_CHAT_TEMPLATE = """\
 {%- for message in messages -%}
 {%- if message.role not in ('system', 'user', 'assistant', 'tool') -%}
 {{ raise_exception('unknown role ' ~ message.role) }}
@@ -74,7 +80,7 @@ CHAT_TEMPLATE = """\
 {{ message.content }}
 {%- else -%}
 {%- for part in message.content -%}
-{%- if part.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>{%- else -%}{{ part.text }}{%- endif -%}
+{%- if part.type == 'image' -%}IMAGE{%- else -%}{{ part.text }}{%- endif -%}
 {%- endfor -%}
 {%- endif -%}
 {%- for call in message.tool_calls or [] -%}
@@ -86,6 +92,14 @@ CHAT_TEMPLATE = """\
 {% endif -%}
 """
 """Shows images and text in every role, and tool calls where a framework keeps them apart from the text."""
+
+
+QWEN_IMAGE = "<|vision_start|><|image_pad|><|vision_end|>"
+
+
+def chat_template(image: str) -> str:
+    """The benchmark's template, with what a family writes for an image."""
+    return _CHAT_TEMPLATE.replace("IMAGE", image)
 
 
 def write_checkpoint(
@@ -116,7 +130,7 @@ def write_checkpoint(
         * 8,
         vocab_size=min(size.vocabulary, 1024),
     )
-    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.chat_template = chat_template(QWEN_IMAGE)
     with torch.random.fork_rng(devices=[]), torch.device(device):
         torch.manual_seed(seed)
         model = Qwen2_5_VLForConditionalGeneration(_config(size, tokenizer)).to(dtype)
@@ -132,6 +146,24 @@ def write_checkpoint(
         # What follows in this process, and others on the same GPU, need the memory.
         torch.cuda.empty_cache()
     return weights
+
+
+def take_checkpoint(spec: BenchSpec) -> tuple[BenchSpec, int]:
+    """The specification with the lengths that images have in its checkpoint, and the number of parameters.
+
+    Writes the benchmark's chat template for it. UserError for a checkpoint that cannot be used.
+    """
+    if (spec.model / ADAPTER_CONFIG).is_file():
+        raise UserError(f"{spec.model} is an adapter; merge it (saccade merge) and pass the merged checkpoint")
+    shape = read_shape(spec.model)
+    spec.chat_template.write_text(chat_template("<IMG_CONTEXT>" if shape.model_type == "internvl" else QWEN_IMAGE))
+    chat = load_chat(spec.model, LoadSettings(chat_template=spec.chat_template, max_pixels="checkpoint"))
+
+    def tokens_of(side_px: int) -> int:
+        one = ImageRef(hash="", width=side_px, height=side_px)
+        return len(chat.before_image) + chat.token_count(one) + len(chat.after_image)
+
+    return replace(spec, workload=with_image(spec.workload, spec.workload.image_px, tokens_of)), shape.weights
 
 
 def _config(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLConfig:

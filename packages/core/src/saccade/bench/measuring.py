@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
+
+from saccade.seeding import generator_for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,12 +47,25 @@ def fingerprint(sequences: Iterable[tuple[Sequence[int], Sequence[bool]]]) -> st
 
 
 def save_gradients(parameters: Iterable[tuple[str, Tensor]], file: Path) -> None:
-    """Every named parameter's gradient; zeros where there is none."""
+    """The gradient of every parameter that is trained; zeros where there is none."""
     gradients = {
         name: (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).detach().cpu().contiguous()
         for name, parameter in parameters
+        if parameter.requires_grad
     }
     save_file(gradients, file)
+
+
+@torch.no_grad()
+def fill_adapter(parameters: Iterable[tuple[str, Tensor]]) -> None:
+    """Gives A and B of every adapter the same values in every framework, by their names.
+
+    B is not zero as that of a new adapter is, for then A would have no gradient to compare.
+    """
+    for name, weight in parameters:
+        if ".lora_" in name:
+            drawn = generator_for(0, "adapter", name).standard_normal(tuple(weight.shape), dtype=np.float32)
+            weight.copy_(torch.from_numpy(drawn * (weight.shape[1] ** -0.5 if ".lora_A." in name else 0.005)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,10 +90,13 @@ class WorkCounter:
     """Counts a model's work from hooks on its vision tower, its embeddings and its image processor."""
 
     def __init__(self, model: nn.Module, image_processor: object) -> None:
-        """``model`` is transformers' whole class, with ``model.visual`` and ``model.language_model`` inside."""
+        """``model`` is transformers' whole class, with a vision tower and ``model.language_model`` inside."""
         self._counts: dict[str, int] = {}
+        self.is_training = False
+        """Whether images that are encoded without gradients are of the training too: a frozen tower needs none."""
         inner = model.get_submodule("model")
-        inner.get_submodule("visual").register_forward_pre_hook(self._saw_images, with_kwargs=True)
+        tower = next(part for name, part in inner.named_children() if name in ("visual", "vision_tower"))
+        tower.register_forward_pre_hook(self._saw_images, with_kwargs=True)
         # Every token is embedded once for each time that it is forwarded.
         inner.get_submodule("language_model.embed_tokens").register_forward_pre_hook(self._saw_tokens)
         self._count_preprocessed(image_processor)
@@ -91,9 +110,12 @@ class WorkCounter:
         self._counts[name] = self._counts.get(name, 0) + count
 
     def _saw_images(self, module: nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        grid = kwargs["grid_thw"] if "grid_thw" in kwargs else args[1]
-        if isinstance(grid, Tensor):
-            self._add(f"images_encoded_{'training' if torch.is_grad_enabled() else 'rollout'}", len(grid))
+        # InternVL's tower takes tiles, of which a square image has one.
+        images = kwargs.get("grid_thw", kwargs.get("pixel_values"))
+        images = args[1] if images is None else images
+        if isinstance(images, Tensor):
+            is_training = self.is_training or torch.is_grad_enabled()
+            self._add(f"images_encoded_{'training' if is_training else 'rollout'}", len(images))
 
     def _saw_tokens(self, module: nn.Module, args: tuple[Tensor, ...]) -> None:
         ids = args[0]
@@ -109,7 +131,8 @@ class WorkCounter:
 
         def count_and_preprocess(*args: object, **kwargs: object) -> Mapping[str, Tensor]:
             features = preprocess(*args, **kwargs)
-            self._add("images_preprocessed", len(features["image_grid_thw"]))
+            counted = next(features[name] for name in ("image_grid_thw", "num_patches") if name in features)
+            self._add("images_preprocessed", len(counted))
             return features
 
         image_processor.preprocess = count_and_preprocess  # type: ignore[attr-defined]

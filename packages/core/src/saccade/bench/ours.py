@@ -10,7 +10,7 @@ from PIL import Image
 from torch import Tensor
 
 from saccade.algorithms.policy_gradient import grpo
-from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
+from saccade.bench.measuring import Moment, WorkCounter, fill_adapter, fingerprint, peak_mb, save_gradients
 from saccade.bench.script import Script
 from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport
 from saccade.distribution import __version__
@@ -64,13 +64,15 @@ class SaccadeSide:
     def __init__(self, spec: BenchSpec) -> None:
         self.spec = spec
         self.media = MediaStore()
-        self.model = load_model(spec.model, self.media, LoadSettings(device=spec.device, dtype=spec.dtype))
+        settings = LoadSettings(
+            device=spec.device, dtype=spec.dtype, max_pixels="checkpoint", chat_template=spec.chat_template
+        )
+        self.model = load_model(spec.model, self.media, settings)
         # A peer scores over the whole vocabulary, so nothing is forbidden here either.
         self.model.forbidden_ids = self.model.forbidden_ids[:0]
         self.script = Script.of(spec.workload, self.model.tokenizer)
         self.counter = WorkCounter(self.model.hf, self.model.image_processor)
         self.draw = ScriptedDraw()
-        self.engine = LocalEngine(self.model, draw=self.draw)
         self.algorithm = grpo()
         # What transformers' Trainer uses unless it is told otherwise.
         optimizer = OptimizerSettings(
@@ -78,8 +80,11 @@ class SaccadeSide:
             betas=(0.9, 0.999),
             weight_decay=0.0,
             activation_checkpointing=spec.checkpointing,
+            lora=spec.lora,
         )
         self.learner = Learner(self.model, optimizer)
+        fill_adapter(self.model.hf.named_parameters())
+        self.engine = LocalEngine(self.model, draw=self.draw)
         self.protocol = _protocol(self.script)
         self.tools = (tool_from(crop),)
 
@@ -93,13 +98,17 @@ class SaccadeSide:
         self.counter.take()
         start = Moment.now(self.spec.device)
         groups = self._rollout(index, requests)
+        self.counter.is_training = True
+        between = Moment.now(self.spec.device)
         metrics = self._learn(groups)
+        self.counter.is_training = False
         end = Moment.now(self.spec.device)
         trained = [one for group in groups for one in group.trajectories]
         return StepReport(
             step=index,
             wall_s=end.wall_s - start.wall_s,
             cpu_s=end.cpu_s - start.cpu_s,
+            training_cpu_s=end.cpu_s - between.cpu_s,
             work=self.counter.take(),
             gradient_norm=metrics["gradient_norm"],
             entropy=metrics["entropy"],

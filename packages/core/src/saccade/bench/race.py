@@ -1,9 +1,13 @@
-"""Drives frameworks through the same steps, one step each in turn, so that a busy machine hits all alike."""
+"""Drives frameworks through the same steps, one step each in turn, so that a busy machine hits all alike.
+
+Frameworks that do not fit into memory together run one after the other.
+"""
 
 import importlib.util
 import logging
+import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,36 +15,41 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
+from torch import Tensor
 
-from saccade.bench.checkpoint import ModelSize, write_checkpoint
+from saccade.bench.checkpoint import ModelSize, take_checkpoint, write_checkpoint
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
 from saccade.bench.worker import running_worker
 from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
-from saccade.errors import MachineError, UserError, install_command
+from saccade.errors import MachineError, UserError, install_command, missing_extra
 
 logger = logging.getLogger(__name__)
 
 _TOLERANCE: Mapping[DtypeName, float] = {"float32": 1e-3, "bfloat16": 0.2}
 """Largest relative difference of gradients that rounding explains."""
+_BYTES_PER_WEIGHT = 16
+"""That a process takes at least: weights, gradients and two moments; with an adapter as much goes to activations."""
 
 
 def race(
     workload: Workload,
     frameworks: Sequence[FrameworkName],
     *,
-    size: ModelSize,
+    model: ModelSize | Path,
     steps: int,
     threads: int = 1,
     device: DeviceName = "cpu",
     dtype: DtypeName | None = None,
+    lora_rank: int | None = None,
     command: str = "",
 ) -> BenchResult:
     """``steps`` timed steps of each framework after one that warms up; ``dtype`` None is bf16 on a GPU, else fp32.
 
-    UserError when something is missing; MachineError when the frameworks did not do the same work.
+    ``model`` is a checkpoint, or a size to make a random one of; ``lora_rank`` None trains all weights. UserError when
+    something is missing; MachineError when the frameworks did not do the same work.
     """
     workload.check()
-    _check(frameworks, steps, device)
+    _check(frameworks, steps, device, lora_rank)
     precision = dtype or ("bfloat16" if device == "cuda" else "float32")
     with tempfile.TemporaryDirectory(prefix="saccade-bench-") as directory:
         spec = BenchSpec(
@@ -50,37 +59,62 @@ def race(
             threads=threads,
             device=device,
             dtype=precision,
+            checkpoint=model.resolve() if isinstance(model, Path) else None,
+            lora_rank=lora_rank,
         )
-        parameters = write_checkpoint(spec.model, size, device=device, dtype=getattr(torch, precision))
+        if isinstance(model, Path):
+            spec, parameters = take_checkpoint(spec)
+        else:
+            parameters = write_checkpoint(spec.model, model, device=device, dtype=getattr(torch, precision))
         # Without it 3 billion weights and their optimiser leave 80 GB no room for activations.
         spec = replace(spec, checkpointing=parameters > 1_000_000_000)
-        results = _run(spec, frameworks)
-        agreement = _agreement(spec, results) if len(results) > 1 else None
-    if agreement is not None:
-        check_agreement(agreement, precision)
+        in_turns = _fit_together(parameters * len(frameworks), device)
+        results = _run(spec, frameworks, in_turns=in_turns)
+        agreements: dict[FrameworkName, Agreement] = {
+            name: _agreement(spec, results, name) for name in results if name != "saccade" and "saccade" in results
+        }
+    for peer, agreement in agreements.items():
+        check_agreement(peer, agreement, precision)
     return BenchResult(
         command=command,
         date=datetime.now(UTC).date().isoformat(),
-        workload=workload,
+        workload=spec.workload,
         parameters=parameters,
+        lora_rank=lora_rank,
+        in_turns=in_turns,
         threads=threads,
         device=device,
         dtype=precision,
         frameworks=results,
-        agreement=agreement,
+        agreements=agreements,
     )
 
 
-def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName) -> None:
+def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName, lora_rank: int | None) -> None:
     if steps < 1:
         raise UserError(f"steps={steps} times nothing; use 1 or more")
     if "trl" in frameworks and importlib.util.find_spec("trl") is None:
         raise UserError(f"TRL is not installed; run {install_command('interop')}, or choose --framework saccade")
+    if lora_rank is not None and importlib.util.find_spec("peft") is None:
+        raise missing_extra("lora", "peft", needed_for="--lora")
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda, but torch sees no GPU here; use device=cpu")
 
 
-def _run(spec: BenchSpec, frameworks: Sequence[FrameworkName]) -> dict[FrameworkName, FrameworkResult]:
+def _fit_together(weights: int, device: DeviceName) -> bool:
+    """Whether so many weights, of all frameworks, can be in memory at once."""
+    memory = Path("/proc/meminfo")
+    if device != "cpu" or not memory.is_file():
+        return True
+    free_kib = next(int(line.split()[1]) for line in memory.read_text().splitlines() if line.startswith("MemAvailable"))
+    return weights * _BYTES_PER_WEIGHT < free_kib * 1024
+
+
+def _run(
+    spec: BenchSpec, frameworks: Sequence[FrameworkName], *, in_turns: bool
+) -> dict[FrameworkName, FrameworkResult]:
+    if not in_turns:
+        return {name: result for one in frameworks for name, result in _run(spec, [one], in_turns=True).items()}
     with ExitStack() as stack:
         workers = [stack.enter_context(running_worker(framework, spec)) for framework in frameworks]
         ready = [worker.ready() for worker in workers]
@@ -89,34 +123,53 @@ def _run(spec: BenchSpec, frameworks: Sequence[FrameworkName]) -> dict[Framework
             # One at a time: two at work would take each other's caches and memory bandwidth.
             for worker, of_worker in zip(workers, reports):
                 of_worker.append(worker.step())
-                logger.info("step %d of %s: %.2f s", step, worker.framework, of_worker[-1].wall_s)
+                last = of_worker[-1]
+                logger.info(
+                    "step %d of %s: %.2f s, %.2f s of processor time", step, worker.framework, last.wall_s, last.cpu_s
+                )
     return {
         worker.framework: FrameworkResult(versions=hello.versions, resident_mb=hello.resident_mb, steps=tuple(steps))
         for worker, hello, steps in zip(workers, ready, reports)
     }
 
 
-def _agreement(spec: BenchSpec, results: Mapping[FrameworkName, FrameworkResult]) -> Agreement:
-    pairs = list(zip(results["saccade"].steps, results["trl"].steps))
-    ours, theirs = (load_file(spec.gradient_file(name)) for name in ("saccade", "trl"))
-    if ours.keys() != theirs.keys():
-        raise MachineError(f"the frameworks trained different parameters: {sorted(ours.keys() ^ theirs.keys())[:3]}")
-    difference = sum(float((ours[name].double() - theirs[name].double()).square().sum()) for name in theirs)
-    size = sum(float(gradient.double().square().sum()) for gradient in theirs.values())
+def _agreement(spec: BenchSpec, results: Mapping[FrameworkName, FrameworkResult], peer: FrameworkName) -> Agreement:
+    pairs = list(zip(results["saccade"].steps, results[peer].steps))
+    entropies = [(one.entropy, other.entropy) for one, other in pairs]
     return Agreement(
         same_tokens=all(one.trained_on == other.trained_on for one, other in pairs),
-        gradient_error=(difference / size) ** 0.5,
+        gradient_error=gradient_error(spec, peer),
         gradient_norm_error=max(abs(one.gradient_norm / other.gradient_norm - 1.0) for one, other in pairs),
-        entropy_error=max(abs(one.entropy / other.entropy - 1.0) for one, other in pairs),
+        entropy_error=max((abs(one / other - 1.0) for one, other in entropies if one and other), default=None),
     )
 
 
-def check_agreement(agreement: Agreement, dtype: DtypeName) -> None:
+def gradient_error(spec: BenchSpec, peer: FrameworkName) -> float:
+    """Norm of the difference of the first step's gradients, over the norm of the peer's; of an adapter the larger one
+    of its A and B, since gradients of A are far smaller and would not show beside those of B.
+
+    MachineError when other parameters were trained.
+    """
+    ours, theirs = (load_file(spec.gradient_file(name)) for name in ("saccade", peer))
+    if ours.keys() != theirs.keys():
+        odd = sorted(ours.keys() ^ theirs.keys())[:3]
+        raise MachineError(f"saccade and {peer} trained different parameters: {odd}")
+    kinds = {next((kind for kind in (".lora_A.", ".lora_B.") if kind in name), "") for name in theirs}
+    return max(_relative_error(ours, theirs, [name for name in theirs if kind in name]) for kind in kinds)
+
+
+def _relative_error(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], names: Iterable[str]) -> float:
+    pairs = [(ours[name].double(), theirs[name].double()) for name in names]
+    difference = sum(float((one - other).square().sum()) for one, other in pairs)
+    return math.sqrt(difference / sum(float(other.square().sum()) for _, other in pairs))
+
+
+def check_agreement(peer: FrameworkName, agreement: Agreement, dtype: DtypeName) -> None:
     """MachineError when two frameworks did not do the same work, for then their times say nothing."""
     if not agreement.same_tokens:
-        raise MachineError("the frameworks were not trained on the same tokens, so their times cannot be compared")
+        raise MachineError(f"saccade and {peer} were not trained on the same tokens, so their times cannot be compared")
     if not agreement.gradient_error <= _TOLERANCE[dtype]:
         raise MachineError(
-            f"the frameworks' gradients differ by {agreement.gradient_error:.2g}, more than {_TOLERANCE[dtype]:g}: "
-            "they did not do the same work, so their times cannot be compared"
+            f"the gradients of saccade and {peer} differ by {agreement.gradient_error:.2g}, more than "
+            f"{_TOLERANCE[dtype]:g}: they did not do the same work, so their times cannot be compared"
         )

@@ -39,6 +39,10 @@ class FrameworkResult:
         return min(step.cpu_s for step in self.steps[1:])
 
     @property
+    def training_cpu_s_min(self) -> float:
+        return min(step.training_cpu_s for step in self.steps[1:])
+
+    @property
     def wall_s_min(self) -> float:
         return min(step.wall_s for step in self.steps[1:])
 
@@ -56,6 +60,7 @@ class FrameworkResult:
             "versions": dict(self.versions),
             "cpu_s_min": self.cpu_s_min,
             "wall_s_min": self.wall_s_min,
+            "training_cpu_s_min": self.training_cpu_s_min,
             "cpu_s": [step.cpu_s for step in self.steps],
             "wall_s": [step.wall_s for step in self.steps],
             "work": plain_json(self.work),
@@ -74,11 +79,12 @@ class Agreement:
     same_tokens: bool
     """Every step of both was on the same sequences with the same tokens chosen by the model."""
     gradient_error: float
-    """Norm of the difference of the first step's clipped gradients, over the norm of TRL's."""
+    """Norm of the difference of the first step's clipped gradients, over the norm of the peer's; of an adapter the
+    larger one of its A and B."""
     gradient_norm_error: float
     """Largest relative difference of gradient norms over all steps."""
-    entropy_error: float
-    """Largest relative difference of mean entropies over all steps."""
+    entropy_error: float | None
+    """Largest relative difference of mean entropies over all steps; None where a peer has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,21 +95,23 @@ class BenchResult:
     date: str
     workload: Workload
     parameters: int
+    lora_rank: int | None
+    in_turns: bool
+    """Whether the frameworks took their steps by turns, and not all steps of one before those of the next."""
     threads: int
     device: DeviceName
     dtype: DtypeName
     frameworks: Mapping[FrameworkName, FrameworkResult]
-    agreement: Agreement | None
-    """None when only one framework ran."""
+    agreements: Mapping[FrameworkName, Agreement]
+    """Of each peer with Saccade; none when only one framework ran."""
 
-    @property
-    def speedup_cpu(self) -> float | None:
-        """TRL's time on the processor over ours."""
-        return self.frameworks["trl"].cpu_s_min / self.frameworks["saccade"].cpu_s_min if self.agreement else None
-
-    @property
-    def speedup_wall(self) -> float | None:
-        return self.frameworks["trl"].wall_s_min / self.frameworks["saccade"].wall_s_min if self.agreement else None
+    def speedups(self, peer: FrameworkName) -> Mapping[str, float]:
+        """A peer's times over ours; without a rollout there is only the training to compare."""
+        ours, theirs = self.frameworks["saccade"], self.frameworks[peer]
+        training = {"training_cpu": theirs.training_cpu_s_min / ours.training_cpu_s_min}
+        if peer == "plain":
+            return training
+        return {"cpu": theirs.cpu_s_min / ours.cpu_s_min, "wall": theirs.wall_s_min / ours.wall_s_min, **training}
 
     def as_json(self) -> Mapping[str, Json]:
         return {
@@ -112,22 +120,24 @@ class BenchResult:
             "hardware": hardware(),
             "workload": asdict(self.workload),
             "parameters": self.parameters,
+            "lora_rank": self.lora_rank,
+            "in_turns": self.in_turns,
             "threads": self.threads,
             "device": self.device,
             "dtype": self.dtype,
             "unique_work": plain_json(self.workload.unique_work),
             "frameworks": {name: dict(result.as_json()) for name, result in self.frameworks.items()},
-            "agreement": asdict(self.agreement) if self.agreement else None,
-            "speedup_cpu": self.speedup_cpu,
-            "speedup_wall": self.speedup_wall,
+            "agreement": {peer: asdict(found) for peer, found in self.agreements.items()},
+            "speedup": {peer: dict(self.speedups(peer)) for peer in self.agreements},
         }
 
     def table(self) -> Table:
         """A column for each framework, beside the work that is there to do."""
         shown = self.workload
+        trained = f"LoRA {self.lora_rank}" if self.lora_rank else "all trained"
         title = (
             f"{shown.name}: {shown.prompts} prompts x {shown.group_size}, {shown.turns} x {shown.turn_tokens} tokens, "
-            f"{self.parameters / 1e6:.2f} M parameters, {self.threads} thread{'s' * (self.threads > 1)}, "
+            f"{self.parameters / 1e6:.2f} M parameters, {trained}, {self.threads} thread{'s' * (self.threads > 1)}, "
             f"{self.device}, {self.dtype}"
         )
         table = Table(title=title, caption=self._caption())
@@ -137,6 +147,7 @@ class BenchResult:
         table.add_column("unique", justify="right")
         results = list(self.frameworks.values())
         table.add_row("CPU time, best (s)", *(f"{one.cpu_s_min:.2f}" for one in results), "")
+        table.add_row("CPU time of the training, best (s)", *(f"{one.training_cpu_s_min:.2f}" for one in results), "")
         table.add_row("wall-clock time, best (s)", *(f"{one.wall_s_min:.2f}" for one in results), "")
         unique = plain_json(shown.unique_work)
         for label, key in _ROWS:
@@ -146,13 +157,20 @@ class BenchResult:
         return table
 
     def _caption(self) -> str:
-        if self.agreement is None or self.speedup_cpu is None or self.speedup_wall is None:
+        if not self.agreements:
             return "one framework ran; nothing was compared"
+        order = [] if self.in_turns else ["The frameworks ran one after the other: together they need too much memory."]
+        return "\n".join([*order, *(self._comparison(peer) for peer in self.agreements)])
+
+    def _comparison(self, peer: FrameworkName) -> str:
+        times, found = self.speedups(peer), self.agreements[peer]
+        labels = {"cpu": "CPU time", "wall": "wall-clock time", "training_cpu": "CPU time of the training"}
         return (
-            f"{self.speedup_cpu:.2f} times less CPU time, {self.speedup_wall:.2f} times less wall-clock time. Same "
-            f"tokens: {'yes' if self.agreement.same_tokens else 'NO'}; gradients differ by "
-            f"{self.agreement.gradient_error:.1e}, their norms by {self.agreement.gradient_norm_error:.1e}, "
-            f"entropies by {self.agreement.entropy_error:.1e} (relative)"
+            f"{peer} takes {', '.join(f'{times[key]:.2f} times our {labels[key]}' for key in times)}. Same tokens: "
+            f"{'yes' if found.same_tokens else 'NO'}; gradients differ by {found.gradient_error:.1e}, their norms by "
+            f"{found.gradient_norm_error:.1e}"
+            + ("" if found.entropy_error is None else f", entropies by {found.entropy_error:.1e}")
+            + " (relative)"
         )
 
 

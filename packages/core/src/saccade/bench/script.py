@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from transformers import PreTrainedTokenizerFast
 
-from saccade.bench.workload import WORDS, Workload, image_tokens
+from saccade.bench.workload import WORDS, Workload
 from saccade.errors import UserError
 from saccade.seeding import generator_for
 
@@ -38,13 +38,13 @@ class Script:
         def opening(text: str) -> int:
             message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}
             rendered = tokenizer.apply_chat_template([message], tokenize=False, add_generation_prompt=True)
-            return _length(tokenizer, rendered) - 1 + image_tokens(workload.image_px)
+            return _length(tokenizer, rendered) - 1 + workload.image_tokens
 
         def answered(text: str) -> int:
             message = {"role": "tool", "content": [{"type": "image"}, {"type": "text", "text": text}]}
             rendered = tokenizer.apply_chat_template([message], tokenize=False, add_generation_prompt=True)
             # The newline after the end-of-turn token belongs to it too.
-            return _length(tokenizer, "\n" + rendered) - 1 + image_tokens(workload.crop_px)
+            return _length(tokenizer, "\n" + rendered) - 1 + workload.crop_tokens
 
         fillers = sorted({ids[0] for word in WORDS if len(ids := _ids(tokenizer, f" {word}")) == 1})
         if not fillers:

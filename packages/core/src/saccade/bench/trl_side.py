@@ -17,14 +17,9 @@ from datasets import Dataset
 from PIL import Image
 from torch import Tensor, nn
 from transformers import (
-    AutoImageProcessor,
-    AutoTokenizer,
     LogitsProcessor,
     LogitsProcessorList,
-    PreTrainedTokenizerFast,
     PrinterCallback,
-    Qwen2_5_VLForConditionalGeneration,
-    Qwen2_5_VLProcessor,
     TrainerCallback,
     TrainerControl,
     TrainerState,
@@ -32,7 +27,8 @@ from transformers import (
 )
 from trl import GRPOConfig, GRPOTrainer
 
-from saccade.bench.measuring import Moment, WorkCounter, fingerprint, peak_mb, save_gradients
+from saccade.bench.measuring import Moment, WorkCounter, fill_adapter, fingerprint, peak_mb, save_gradients
+from saccade.bench.peers import load_peer_model, load_processor, peer_adapter
 from saccade.bench.script import Script
 from saccade.bench.workload import BenchSpec, Channel, Ready, StepReport, Workload
 
@@ -66,13 +62,6 @@ class ScriptedLogits(LogitsProcessor):  # type: ignore[misc]
         return torch.full_like(scores, float("-inf")).scatter(-1, forced[:, None], 0.0)
 
 
-class PictureProcessor(Qwen2_5_VLProcessor):  # type: ignore[misc]
-    """The model's processor without videos, whose part needs packages that pictures do not."""
-
-    def __init__(self, image_processor: object, tokenizer: PreTrainedTokenizerFast) -> None:
-        super().__init__(image_processor, tokenizer, None, chat_template=tokenizer.chat_template)
-
-
 class CropEnvironment:
     """Environment of a trajectory, which may crop the image of its question."""
 
@@ -104,9 +93,15 @@ class CropEnvironment:
 
 
 class RecordingTrainer(GRPOTrainer):  # type: ignore[misc]
-    """GRPOTrainer that keeps a reference to what each micro-batch was trained on."""
+    """GRPOTrainer that keeps a reference to what each micro-batch was trained on, and when its rollout ended."""
 
     trained: list[Mapping[str, Tensor]]
+    rollout_end: Moment
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, object]]) -> dict[str, object]:
+        completed: dict[str, object] = super()._generate_and_score_completions(inputs)
+        self.rollout_end = Moment.now(self.accelerator.device.type)
+        return completed
 
     def _compute_loss(self, model: nn.Module, inputs: Mapping[str, Tensor]) -> Tensor:
         self.trained.append(inputs)
@@ -135,8 +130,8 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         self.generations = 0
         self._spec, self._channel, self._counter, self._model = spec, channel, counter, model
         self._start = self._end = Moment.now("cpu")
-        self._trained_on = ""
-        self.take_fingerprint: Callable[[], str] = lambda: ""
+        self._trained_on, self._training_cpu_s = "", 0.0
+        self.trainer: RecordingTrainer | None = None
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         if self._channel.recv() == "stop":
@@ -152,8 +147,10 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             save_gradients(self._model.named_parameters(), self._spec.gradient_file("trl"))
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
+        assert self.trainer is not None
         self._end = Moment.now(self._spec.device)
-        self._trained_on = self.take_fingerprint()
+        self._training_cpu_s = self._end.cpu_s - self.trainer.rollout_end.cpu_s
+        self._trained_on = self.trainer.take_fingerprint()
 
     def on_log(
         self,
@@ -169,6 +166,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             step=self.step,
             wall_s=self._end.wall_s - self._start.wall_s,
             cpu_s=self._end.cpu_s - self._start.cpu_s,
+            training_cpu_s=self._training_cpu_s,
             work=self._counter.take(),
             gradient_norm=float(logs["grad_norm"]),
             entropy=float(logs["entropy"]),
@@ -236,23 +234,33 @@ def _reward(workload: Workload) -> Callable[..., list[float]]:
     return seeded
 
 
+def _hide_tile_counts(image_processor: object) -> None:
+    """TRL hands all that an image processor gives for a tool's images on to the model; InternVL's takes no counts."""
+    preprocess: Callable[..., dict[str, Tensor]] = image_processor.preprocess  # type: ignore[attr-defined]
+
+    def hidden(*args: object, **settings: object) -> dict[str, Tensor]:
+        features = preprocess(*args, **settings)
+        # The family's processor always says whether it wants tiles, and needs their counts.
+        if "crop_to_patches" not in settings:
+            features.pop("num_patches", None)
+        return features
+
+    image_processor.preprocess = hidden  # type: ignore[attr-defined]
+
+
 def serve(spec: BenchSpec, channel: Channel) -> None:
     """Trains as long as the driver asks for steps."""
     # TRL says of its tool loop for environments that it is experimental; it is the loop that is compared.
     warnings.filterwarnings("ignore", message=".*experimental feature.*")
     workload = spec.workload
-    tokenizer = AutoTokenizer.from_pretrained(spec.model, local_files_only=True, trust_remote_code=False)
+    processor = load_processor(spec)
+    tokenizer = processor.tokenizer
     script = Script.of(workload, tokenizer)
     tokenizer.response_template = json.loads(json.dumps(RESPONSE_TEMPLATE))
     tokenizer.padding_side = "left"
-    image_processor = AutoImageProcessor.from_pretrained(
-        spec.model, local_files_only=True, trust_remote_code=False, backend="pil"
-    )
-    processor = PictureProcessor(image_processor, tokenizer)
-    model = Qwen2_5_VLForConditionalGeneration.from_pretrained(
-        spec.model, local_files_only=True, trust_remote_code=False, dtype="float32"
-    )
-    counter = WorkCounter(model, image_processor)
+    model = load_peer_model(spec)
+    counter = WorkCounter(model, processor.image_processor)
+    _hide_tile_counts(processor.image_processor)
     steps = Steps(spec, channel, counter, model)
 
     def scripted(generate: Callable[..., Tensor], *, input_ids: Tensor, **inputs: object) -> Tensor:
@@ -264,6 +272,8 @@ def serve(spec: BenchSpec, channel: Channel) -> None:
             ]
         )
         steps.generations += 1
+        # TRL makes these of a tool's images for models without a grid of patches; InternVL takes none.
+        inputs.pop("token_type_ids", None)
         processors = LogitsProcessorList([ScriptedLogits(said, input_ids.shape[1])])
         return generate(input_ids=input_ids, logits_processor=processors, **inputs)
 
@@ -277,11 +287,13 @@ def serve(spec: BenchSpec, channel: Channel) -> None:
             train_dataset=_rows(workload, spec.steps, script.question),
             processing_class=processor,
             callbacks=[steps],
+            peft_config=peer_adapter(spec),
             environment_factory=partial(CropEnvironment, script.observation) if workload.turns > 1 else None,
         )
+        fill_adapter(model.named_parameters())
         trainer.trained = []
         trainer.remove_callback(PrinterCallback)
-        steps.take_fingerprint = trainer.take_fingerprint
+        steps.trainer = trainer
         versions = {"trl": trl.__version__, "torch": torch.__version__, "transformers": transformers.__version__}
         channel.send(Ready(versions=versions, resident_mb=peak_mb("cpu")))
         try:

@@ -100,6 +100,8 @@ def _serve(
     transformers_logging.set_verbosity_error()
     if framework == "saccade":
         from saccade.bench.ours import serve
+    elif framework == "plain":
+        from saccade.bench.plain_side import serve
     else:
         from saccade.bench.trl_side import serve
     serve(spec, connection)

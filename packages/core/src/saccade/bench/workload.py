@@ -1,6 +1,6 @@
 """Specification of a benchmark: the workload, a step of fixed shape, and what each framework reports of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -11,6 +11,7 @@ from PIL import Image
 from saccade.bench.measuring import StepWork
 from saccade.errors import UserError
 from saccade.media.resize import smart_resize
+from saccade.models.lora import LoraSettings
 from saccade.seeding import generator_for
 
 # fmt: off
@@ -58,6 +59,9 @@ class Workload:
     """Side of the square image of a question."""
     crop_px: int = 112
     """Side of the square region that the tool gives back."""
+    image_tokens: int = 64
+    """Tokens of an image of ``image_px``, and of those that the family's processor writes around it."""
+    crop_tokens: int = 16
 
     def check(self) -> None:
         """Raises UserError for a step that cannot be built."""
@@ -111,7 +115,7 @@ class Workload:
 
 
 def image_tokens(side_px: int) -> int:
-    """Tokens of a square image."""
+    """Tokens of a square image in the random model."""
     width, height = smart_resize(side_px, side_px, factor=IMAGE_FACTOR, min_pixels=MIN_PIXELS, max_pixels=MAX_PIXELS)
     return (width // IMAGE_FACTOR) * (height // IMAGE_FACTOR)
 
@@ -123,20 +127,27 @@ WORKLOADS: dict[WorkloadName, Workload] = {
 """A question answered at once, and one answered after two looks; the lengths are those of studies/trl_step."""
 
 
-def with_image(workload: Workload, image_px: int) -> Workload:
-    """The workload with images of another size; crops keep half their side, texts their length."""
+def with_image(workload: Workload, image_px: int, tokens_of: Callable[[int], int] = image_tokens) -> Workload:
+    """The workload with images of another size or for another model; crops keep half their side, texts their length.
+
+    ``tokens_of`` gives the tokens of a square image by its side.
+    """
     crop_px = image_px // 2
-    grown = workload.observation_tokens + image_tokens(crop_px) - image_tokens(workload.crop_px)
+    whole, crop = tokens_of(image_px), tokens_of(crop_px)
+    grown = workload.observation_tokens + crop - workload.crop_tokens
     return replace(
         workload,
         image_px=image_px,
         crop_px=crop_px,
-        prompt_tokens=workload.prompt_tokens + image_tokens(image_px) - image_tokens(workload.image_px),
+        image_tokens=whole,
+        crop_tokens=crop,
+        prompt_tokens=workload.prompt_tokens + whole - workload.image_tokens,
         observation_tokens=grown if workload.turns > 1 else 0,
     )
 
 
-FrameworkName = Literal["saccade", "trl"]
+FrameworkName = Literal["saccade", "trl", "plain"]
+"""``plain`` is a training step by transformers and PEFT alone, without a rollout."""
 DeviceName = Literal["cpu", "cuda"]
 DtypeName = Literal["float32", "bfloat16"]
 
@@ -147,7 +158,7 @@ class BenchSpec:
 
     workload: Workload
     directory: Path
-    """Holds ``model/``; gradients of the first step are left here."""
+    """Gradients of the first step are left here; without a ``checkpoint`` it holds ``model/``."""
     steps: int
     """All steps, the first included, which warms up and is compared but not timed."""
     threads: int
@@ -159,10 +170,22 @@ class BenchSpec:
     learning_rate: float = 1e-6
     micro_batch_sequences: int = 8
     """Trajectories that a framework without packing forwards at once."""
+    checkpoint: Path | None = None
+    """A model of one's own, which has its chat template of the benchmark in ``directory``."""
+    lora_rank: int | None = None
+    """Rank of the adapter that is trained; None trains all weights."""
 
     @property
     def model(self) -> Path:
-        return self.directory / "model"
+        return self.checkpoint or self.directory / "model"
+
+    @property
+    def chat_template(self) -> Path:
+        return (self.directory if self.checkpoint else self.model) / "chat_template.jinja"
+
+    @property
+    def lora(self) -> LoraSettings | None:
+        return LoraSettings(rank=self.lora_rank, alpha=2.0 * self.lora_rank) if self.lora_rank else None
 
     def gradient_file(self, framework: FrameworkName) -> Path:
         return self.directory / f"gradient_{framework}.safetensors"
@@ -176,11 +199,13 @@ class StepReport:
     wall_s: float
     cpu_s: float
     """CPU time of all threads of the process."""
+    training_cpu_s: float
+    """The part of it after the rollout."""
     work: StepWork
     gradient_norm: float
     """Before clipping."""
-    entropy: float
-    """Mean over the sampled tokens, in nats."""
+    entropy: float | None
+    """Mean over the sampled tokens, in nats; None where it is not worked out."""
     trained_on: str
     """SHA-256 over the sorted sequences of the step: their ids, and which of them the model chose."""
     peak_mb: float

@@ -1,13 +1,15 @@
 """``saccade bench``: Saccade measured, also beside its peers."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.options import PATH
+from saccade.errors import UserError
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -25,10 +27,10 @@ def bench() -> None:
 @click.option("--workload", type=click.Choice(["single", "multi"]), default="single", show_default=True)
 @click.option(
     "--framework",
-    type=click.Choice(["saccade", "trl", "both"]),
-    default="both",
+    type=click.Choice(["saccade", "trl", "plain", "both", "all"]),
+    default="all",
     show_default=True,
-    help="Frameworks to time.",
+    help="Frameworks to time: plain is a training step by transformers alone; both are saccade and trl.",
 )
 @click.option(
     "--steps", type=click.IntRange(min=1), default=5, show_default=True, help="Timed steps of each framework."
@@ -36,22 +38,32 @@ def bench() -> None:
 @options.thread_count
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU, else float32.")
-@click.option("--size", type=click.Choice(["tiny", "3b"]), default="tiny", show_default=True, help="Size of the model.")
+@click.option("--size", type=click.Choice(["tiny", "3b"]), help="Size of a random model, by default tiny.")
+@click.option("--model", type=PATH, help="A checkpoint instead of a random model.")
+@click.option("--lora", "lora_rank", type=click.IntRange(min=1), help="Train an adapter of this rank, not all weights.")
+@click.option("--prompts", type=click.IntRange(min=1), help="Questions of a step.")
+@click.option("--group", type=click.IntRange(min=2), help="Trajectories of a question.")
+@click.option("--turn-tokens", type=click.IntRange(min=1), help="Tokens that the model says in a turn.")
 @click.option("--image-px", type=click.IntRange(min=56), help="Side of the image; prompts grow with it.")
 @click.option("--json", "json_file", type=PATH, help="Write all figures to this file.")
 @options.quiet
 def bench_rl(
     workload: "WorkloadName",
-    framework: "FrameworkName | Literal['both']",
+    framework: "FrameworkName | Literal['both', 'all']",
     steps: int,
     threads: int,
     device: "DeviceName",
     dtype: "DtypeName | None",
-    size: "SizeName",
+    size: "SizeName | None",
+    model: Path | None,
+    lora_rank: int | None,
+    prompts: int | None,
+    group: int | None,
+    turn_tokens: int | None,
     image_px: int | None,
     json_file: Path | None,
 ) -> None:
-    """Time one RL step, by default beside TRL's GRPOTrainer on the same tokens."""
+    """Time one RL step, by default beside TRL's GRPOTrainer and a plain training step on the same tokens."""
     from rich.console import Console
 
     from saccade.bench.checkpoint import SIZES
@@ -59,15 +71,25 @@ def bench_rl(
     from saccade.bench.results import write_figures
     from saccade.bench.workload import WORKLOADS, with_image
 
+    if model is not None and size is not None:
+        raise UserError(f"--size {size} is of a random model; leave it out, or --model")
     chosen = WORKLOADS[workload] if image_px is None else with_image(WORKLOADS[workload], image_px)
+    chosen = replace(
+        chosen,
+        prompts=prompts or chosen.prompts,
+        group_size=group or chosen.group_size,
+        turn_tokens=turn_tokens or chosen.turn_tokens,
+    )
+    together: dict[str, tuple[FrameworkName, ...]] = {"both": ("saccade", "trl"), "all": ("saccade", "trl", "plain")}
     result = race(
         chosen,
-        ("saccade", "trl") if framework == "both" else (framework,),
-        size=SIZES[size],
+        together.get(framework, (cast("FrameworkName", framework),)),
+        model=model or SIZES[size or "tiny"],
         steps=steps,
         threads=threads,
         device=device,
         dtype=dtype,
+        lora_rank=lora_rank,
         command=shell_words("saccade", *click.get_current_context().obj),
     )
     Console().print(result.table())
