@@ -1,4 +1,4 @@
-"""Entries of a vocabulary that stand for nothing: they fill a table of embeddings, and no text was ever made of them."""
+"""Entries of a vocabulary that stand for nothing: they fill a table of embeddings, and no text is made of them."""
 
 import re
 
