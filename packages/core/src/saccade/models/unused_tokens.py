@@ -16,8 +16,8 @@ _NAMES = re.compile(
 def unused_tokens(tokenizer: PreTrainedTokenizerFast, vocabulary: Mapping[str, int]) -> dict[str, int]:
     """Unused entries of the tokenizer's ``vocabulary`` with their ids, known by their whole names.
 
-    ``[PAD151665]`` where 151665 is its own id, ``<unused3>``, ``[unused3]``, ``[UNUSED_TOKEN_3]``, ``<|reserved_special_token_3|>``, ``<|placeholder3|>`` and
-    ``<|dummy_3|>``.
+    ``[PAD151665]`` where 151665 is its own id, ``<unused3>``, ``[unused3]``, ``[UNUSED_TOKEN_3]``,
+    ``<|reserved_special_token_3|>``, ``<|placeholder3|>`` and ``<|dummy_3|>``.
 
     One that the chat template names, or that the tokenizer has a role for (its end, its padding), is in use.
     """
