@@ -160,7 +160,10 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Malformed:
-    """A turn that is neither a call nor an answer; ``why`` is shown to the model."""
+    """A turn that is neither a call nor an answer; ``why`` is shown to the model, with its tags as they are.
+
+    What it quotes of the turn must be defused (``saccade.protocols.markup.defused``).
+    """
 
     why: str
 

@@ -177,7 +177,9 @@ def test_a_refused_call_has_no_result_and_its_reason_is_shown(call: str, shown: 
 def test_a_malformed_turn_is_told_why_and_the_episode_goes_on() -> None:
     env = make_env()
     observation, reward, terminated, truncated, _ = env.step("I see red.")
-    why = "the turn does nothing; end it with a tool call as the instructions show, or with <answer>your answer</answer>"
+    why = (
+        "the turn does nothing; end it with a tool call as the instructions show, or with <answer>your answer</answer>"
+    )
     assert env.turns[0].action == Malformed(why=why)
     assert observation["text"] == f"Error: {why}."
     assert (reward, terminated, truncated) == (0.0, False, False)

@@ -22,26 +22,30 @@ def tokenizer_of(*words: str, **named: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model), **named)
 
 
+def unused(tokenizer: PreTrainedTokenizerFast) -> dict[str, int]:
+    return unused_tokens(tokenizer, tokenizer.get_vocab())
+
+
 def test_entries_are_unused_by_their_whole_name() -> None:
     tokenizer = tokenizer_of("?", "<unused7>", "[unused0]", "[UNUSED_TOKEN_12]", "<|reserved_special_token_3|>")
-    assert set(unused_tokens(tokenizer).values()) == {1, 2, 3, 4}
-    assert unused_tokens(tokenizer_of("?", "<|placeholder1|>", "<|placeholder_2|>", "<|dummy_4|>")) == {
+    assert set(unused(tokenizer).values()) == {1, 2, 3, 4}
+    assert unused(tokenizer_of("?", "<|placeholder1|>", "<|placeholder_2|>", "<|dummy_4|>")) == {
         "<|placeholder1|>": 1,
         "<|placeholder_2|>": 2,
         "<|dummy_4|>": 3,
     }
     words = ("unused", "<unused>", "a<unused1>", "<unused1>b", "[PAD]", "<|im_end|>", "<think>", "<|reserved|>")
-    assert unused_tokens(tokenizer_of("?", *words)) == {}
+    assert unused(tokenizer_of("?", *words)) == {}
 
 
 def test_a_padding_entry_has_its_own_number_as_its_name() -> None:
-    assert unused_tokens(tokenizer_of("?", "[PAD1]", "[PAD1665]", "[PAD3]", "[PAD03]")) == {"[PAD1]": 1, "[PAD3]": 3}
+    assert unused(tokenizer_of("?", "[PAD1]", "[PAD1665]", "[PAD3]", "[PAD03]")) == {"[PAD1]": 1, "[PAD3]": 3}
 
 
 def test_what_the_template_or_the_tokenizer_itself_uses_is_in_use() -> None:
     tokenizer = tokenizer_of("?", "<unused1>", "<unused2>", "<unused3>", pad_token="<unused2>")
     tokenizer.chat_template = "<unused3>{{ messages }}"
-    assert unused_tokens(tokenizer) == {"<unused1>": 1}
+    assert unused(tokenizer) == {"<unused1>": 1}
 
 
 def test_a_model_says_no_unused_token_and_gives_it_no_probability() -> None:

@@ -159,7 +159,8 @@ def test_thoughts_that_say_nothing_are_no_thought() -> None:
 
 def test_tags_are_case_sensitive_and_other_tags_are_text() -> None:
     assert parse("<think>a <b>x</b></think><Answer>7</Answer>").action == Malformed(
-        why="the turn does nothing; end it with a tool call as the instructions show, or with <answer>your answer</answer>"
+        why="the turn does nothing; end it with a tool call as the instructions show, or with "
+        "<answer>your answer</answer>"
     )
 
 

@@ -68,6 +68,15 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_limits_that_its_engine_had
     assert len(rules([Change(key="recipe.model.engine.max_rows", before=128, after=3)])) == 1
 
 
+def test_a_run_of_an_earlier_version_goes_on_without_what_it_could_not_set() -> None:
+    rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
+    for name, now, other in (("corrects_cut_turns", False, True), ("few_shot", 0, 2), ("few_shot_file", "", "a.jsonl")):
+        key = f"recipe.rollout.{name}"
+        assert len(rules([Change(key=key, before=ABSENT, after=now)])) == 1
+        with pytest.raises(UserError, match="started with other settings"):
+            rules([Change(key=key, before=ABSENT, after=other)])
+
+
 def test_a_run_of_an_earlier_version_goes_on_with_the_correction_that_it_had() -> None:
     options = "recipe.rl.algorithm.options"
     named = Change(key=f"{options}.importance", before="none", after="auto")

@@ -119,6 +119,27 @@ class Chat:
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
         return self.tokens_of(text, images)
 
+    def conversation(self, messages: Sequence[Message]) -> Tokens:
+        """``prompt``, but turns of the assistant in it, and what follows them, are the ids that they have in an
+        episode; a message of the role ``tool`` is an observation."""
+        first = next((place for place, one in enumerate(messages) if one.role == "assistant"), len(messages))
+        head = self.prompt(messages[:first])
+        ids, images = list(head.ids), list(head.images)
+        for one in messages[first:]:
+            text = "".join(part for part in one.parts if isinstance(part, str))
+            shown = tuple(part for part in one.parts if isinstance(part, ImageRef))
+            if one.role == "assistant":
+                ids += (*self.encode(text), self.eos_id)
+                continue
+            if one.role == "tool":
+                tokens = self.observation(Observation(text=text, images=shown), ends_with_eos=True)
+            else:
+                suffix = self._suffix(_as_template_message(one)).removeprefix(self.eos_token)
+                tokens = self.tokens_of(suffix, shown)
+            ids += tokens.ids
+            images += tokens.images
+        return Tokens(ids=tuple(ids), images=tuple(images))
+
     def tokens_of(self, text: str, images: Sequence[ImageRef]) -> Tokens:
         """The ids of rendered text, and of the images that it has placeholders for; UserError where they differ."""
         return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), tuple(images))
@@ -199,11 +220,15 @@ class Chat:
         return {"role": self.observation_role, "content": content}
 
     def _observation_suffix(self, text: str, image_count: int) -> str:
+        return self._suffix(self._observation_message(text, image_count))
+
+    def _suffix(self, message: dict[str, object]) -> str:
+        """What the template writes after an assistant's turn that this message follows."""
         spoken: list[dict[str, object]] = [
             {"role": "user", "content": "?"},
             {"role": "assistant", "content": _SENTINEL},
         ]
-        rendered = self._render([*spoken, self._observation_message(text, image_count)], generation=True)
+        rendered = self._render([*spoken, message], generation=True)
         return rendered[rendered.index(_SENTINEL) + len(_SENTINEL) :]
 
     def _shows_images_in_observations(self) -> bool:

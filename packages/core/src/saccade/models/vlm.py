@@ -53,7 +53,7 @@ def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[
     }
     spoken = {vocabulary[token] for token in (family.eos_token, *family.spoken_tokens) if token in vocabulary}
     of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
-    unused = set(unused_tokens(tokenizer).values()) - spoken
+    unused = set(unused_tokens(tokenizer, vocabulary).values()) - spoken
     return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools | unused}
 
 

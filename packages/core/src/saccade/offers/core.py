@@ -18,5 +18,6 @@ OFFERS = {
         "graph_of_thoughts": "saccade.protocols.baselines:baseline_protocol",
         "evidence_first": "saccade.protocols.baselines:baseline_protocol",
     },
+    "saccade.parts": {"recorded episodes": "saccade.runs.recorded_episodes:recorded_episodes"},
     "saccade.figures": {"grounding": "saccade.evaluation.grounding:FIGURE"},
 }

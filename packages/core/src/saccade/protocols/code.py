@@ -206,7 +206,9 @@ def _code(content: str) -> tuple[Action, bool]:
         return _python(outdented(lines, len(lines[0]) - len(lines[0].lstrip(" \t")))), False
     fence = fences[0]
     if fence.language and fence.language not in _PYTHON:
-        return Malformed(why=f"only Python is run, not {defused(fence.language[:20])}; begin the block with ```python"), False
+        return Malformed(
+            why=f"only Python is run, not {defused(fence.language[:20])}; begin the block with ```python"
+        ), False
     has_its_form = fence.indent == 0 and fence.marks[0] == "`" and fence.info == "python" and not rest.strip()
     return _code_in(fence), has_its_form
 

@@ -67,7 +67,7 @@ def prompt(
 def observation(outcome: ToolResult | Malformed, images_before: int, *, style: Style) -> Observation:
     """The observation after a run, another tool's call or a malformed turn.
 
-    Tags, role tokens and fences of what tools say are defused. A run is known by ``error_kind`` among the result's data.
+    Tags, role tokens and fences of what tools say are defused. A run is known by ``error_kind`` among its data.
     """
     if isinstance(outcome, Malformed):
         return instructions.observation(outcome, images_before, style=style)

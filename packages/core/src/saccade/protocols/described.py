@@ -121,7 +121,9 @@ def read_blocks(text: str) -> DescribedTurn:
     is_in_order = not problem and _is_in_order(text, blocks)
     beside = " ".join(filter(None, map(str.strip, outside(text, blocks))))
     if not problem and len(answers) != 1:
-        problem = f"the turn has {f'{len(answers)} answers' if answers else 'no answer'}; finish with one {ANSWER_EXAMPLE}"
+        problem = (
+            f"the turn has {f'{len(answers)} answers' if answers else 'no answer'}; finish with one {ANSWER_EXAMPLE}"
+        )
     return DescribedTurn(
         think="\n".join(filter(None, contents["think"])),
         description="\n".join(filter(None, contents["description"])),

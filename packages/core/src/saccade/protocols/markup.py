@@ -46,7 +46,10 @@ def find_blocks(text: str, tags: re.Pattern[str]) -> tuple[list[Block], str]:
     for match in tags.finditer(text):
         closes, tag = match.group(1), match.group(2)
         if tag is None:
-            return blocks, "only the environment writes tool responses and marks of turns; end your turn after your action"
+            return (
+                blocks,
+                "only the environment writes tool responses and marks of turns; end your turn after your action",
+            )
         if opened is None and not closes:
             opened = match
         elif opened is None:

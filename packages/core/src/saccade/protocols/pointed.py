@@ -23,9 +23,9 @@ POINTED = "pointed"
 
 _POINTS = """# Points
 Say in your reasoning where things are. Each time you name an object that matters for the question, point at it: \
-<points x1="150" y1="100" alt="cup">cup</points>. Number further points on: x2 and y2 for the next one. In a video, say \
-in the same sentence which frame or time you mean, for example "frame 5" or "3.20 seconds"; say from when to when for \
-what lasts. With several images, say in the same sentence which one you mean. Write no point in the answer."""
+<points x1="150" y1="100" alt="cup">cup</points>. Number further points on: x2 and y2 for the next one. In a video, \
+say in the same sentence which frame or time you mean, for example "frame 5" or "3.20 seconds"; say from when to \
+when for what lasts. With several images, say in the same sentence which one you mean. Write no point in the answer."""
 
 _CALLS_TOO = """Points are always on the images of the question, also when you have looked closer with a tool."""
 

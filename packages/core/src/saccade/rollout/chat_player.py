@@ -140,9 +140,7 @@ class Conversation:
             temperature=how.settings.temperature,
             seed=self.request.seed,
             run_blocking=persistently,
-            fault=lambda _: (
-                "the reply was cut off" if self._is_cut_off and not how.settings.corrects_cut_turns else ""
-            ),
+            fault=lambda _: "the reply was cut off" if self._is_cut_off and not how.settings.corrects_cut_turns else "",
             on_reply=self.replies.append,
         )
 

@@ -9,8 +9,10 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
+from saccade.protocols.few_shot import with_few_shot
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
+from saccade.rollout.shown_episodes import shown_episodes
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import Task
 
@@ -40,6 +42,11 @@ class RolloutSettings:
     corrects_cut_turns: bool = False
     """Whether a turn that reaches ``max_turn_tokens`` is told what is wrong with it and another follows, while there
     are turns left; else it ends the trajectory."""
+    few_shot: int = 0
+    """Episodes shown before each question, the first of ``few_shot_file``; they count in ``max_tokens``."""
+    few_shot_file: str = ""
+    """Trajectories that Saccade recorded, of which those well-formed and right are shown, or conversations as for
+    imitation."""
     max_tokens: int = 4096
     """Limit of a whole trajectory: prompt, turns and observations; of each context, where there are several."""
     temperature: float = 1.0
@@ -60,6 +67,8 @@ class RolloutSettings:
                 f"max_turn_tokens={self.max_turn_tokens}, max_tokens={self.max_tokens} and "
                 f"tool_threads={self.tool_threads} must be positive, and max_tokens at least 2"
             )
+        if self.few_shot < 0 or (self.few_shot_file and not self.few_shot):
+            raise UserError(f"few_shot={self.few_shot} shows nothing of few_shot_file; use 1 or more, or no file")
         if self.temperature < 0 or not 0 < self.top_p <= 1 or self.top_k < 0:
             raise UserError(
                 f"temperature={self.temperature}, top_p={self.top_p}, top_k={self.top_k}: use a temperature of 0 or "
@@ -130,12 +139,19 @@ class EpisodeSpec:
             EnvironmentContext(
                 media=media,
                 view=view,
-                protocol=self.protocol,
+                protocol=self._asked_protocol(media),
                 tools=self.tools,
                 max_turns=self.max_turns,
                 latencies=self.latencies if is_timed else None,
             )
         )
+
+    def _asked_protocol(self, media: MediaStore) -> ChatProtocol:
+        """The protocol with the episodes that it shows before each question."""
+        count = self.rollout.few_shot
+        if not count:
+            return self.protocol
+        return with_few_shot(self.protocol, shown_episodes(self.rollout.few_shot_file, count, media), count)
 
     def played_as(self, media: MediaStore, view: ViewRule, *, temperature: float | None = None) -> PlayedAs:
         """Its environments and limits for a model with this view; None samples at the ``rollout``'s temperature."""

@@ -97,6 +97,7 @@ class Player:
             raise UserError(
                 f"the prompt takes {len(self.ids)} tokens of max_tokens={self.settings.max_tokens} and leaves no room "
                 "to answer; raise max_tokens or let the model see smaller images"
+                + (f", or show fewer than few_shot={self.settings.few_shot}" if self.settings.few_shot else "")
             )
         turn, begins_anew = 0, False
         while True:
@@ -151,7 +152,7 @@ class Player:
     def _prompt(self) -> Tokens:
         messages = self.env.prompt
         if messages not in self.prompts:
-            self.prompts[messages] = self.chat.prompt(messages)
+            self.prompts[messages] = self.chat.conversation(messages)
         return self.prompts[messages]
 
     def _sampling(self, *, begins_anew: bool) -> Sampling:
@@ -247,7 +248,7 @@ def demonstrate(
     """
     expert_env = for_experts(env)
     env.reset(options={"task": example.task})
-    prompt = chat.prompt(env.prompt)
+    prompt = chat.conversation(env.prompt)
     segments = [Segment(role="prompt", turn=0, ids=prompt.ids, images=prompt.images)]
     is_over = False
     for index, turn in enumerate(example.turns):

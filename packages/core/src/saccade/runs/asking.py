@@ -224,7 +224,9 @@ def open_asked(
 ASKING = Codec(
     {
         RolloutSettings: Form(
-            sparse=("corrects_cut_turns",), apart=("temperature", "tool_threads", "machine_retries", "retry_wait_s")
+            sparse=("corrects_cut_turns", "few_shot"),
+            # A file may be elsewhere now, and a checkpoint of others must not choose one.
+            apart=("few_shot_file", "temperature", "tool_threads", "machine_retries", "retry_wait_s"),
         ),
         ToolRecord: Form(flat=("spec",)),
         Way: Form(flat=("rollout",), sparse=("toolbox", "package", "reading")),

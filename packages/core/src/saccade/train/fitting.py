@@ -66,6 +66,7 @@ def check_prompts_fit(where: str, episodes: EpisodeSpec, tasks: Sequence[Task], 
             f"{where}: about {max(1, too_large)} of {len(tasks)} questions do not fit rollout.max_tokens={limit}. The "
             f"prompt of {task.id} takes {tokens} tokens{_advice(task, tokens - of_text)}raise rollout.max_tokens above "
             f"{tokens + episodes.rollout.max_turn_tokens}"
+            + (f", or lower rollout.few_shot={episodes.rollout.few_shot}" if episodes.rollout.few_shot else "")
         )
     if tokens + episodes.rollout.max_turn_tokens > limit:
         logger.warning(
@@ -101,7 +102,7 @@ def _image_tokens(task: Task, model: VisionLanguageModel) -> int:
 def _prompt_tokens(task: Task, episodes: EpisodeSpec, model: VisionLanguageModel) -> int:
     with closing(episodes.environment(model.media, model.view, is_timed=False)) as env:
         env.reset(options={"task": task})
-        return len(model.chat.prompt(env.prompt).ids)
+        return len(model.chat.conversation(env.prompt).ids)
 
 
 def _advice(task: Task, image_tokens: int) -> str:

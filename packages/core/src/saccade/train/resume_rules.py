@@ -37,7 +37,7 @@ _CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
 _NEW_GROUPS: Mapping[str, Json] = {
     "engine": to_json(EngineSettings()),
     "in_flight": RLSettings.in_flight,
-    "corrects_cut_turns": RolloutSettings().corrects_cut_turns,
+    **{name: getattr(RolloutSettings(), name) for name in ("corrects_cut_turns", "few_shot", "few_shot_file")},
     **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
 }
 """Settings that runs of earlier versions had without a name for them."""

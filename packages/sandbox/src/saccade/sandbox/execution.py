@@ -86,7 +86,7 @@ def _show_warning(
         if filename == displays.__file__:
             filename, lineno = "<display>", 1
         elif not filename.startswith((work, "<")):
-            filename = f"<{os.path.basename(filename)}>"
+            filename = f"<{filename.rpartition('/')[2]}>"
         show(message, category, filename, lineno, *more)
 
 
