@@ -16,7 +16,8 @@ from saccade.errors import MachineError, UserError
 from saccade.media.store import MediaStore
 from saccade.protocols.code import code_protocol, write
 from saccade.protocols.instructions import Style
-from saccade.protocols.readings import Reading, with_reading
+from saccade.protocols.protocol import Reading
+from saccade.protocols.readings import with_reading
 from saccade.rewards.reward import keeps_format
 from saccade.rollout.batch import rollout_batch
 from saccade.rollout.chat_player import ChatPlayer

@@ -260,6 +260,15 @@ def test_each_protocol_with_tags_has_all_readings_by_name(name):
     assert made.parse("<answer>A</answer><answer>B</answer>").action == Answer(text="A")
 
 
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS if name not in ("bare", "toolchain")])
+@pytest.mark.parametrize(
+    "text", ["red", CALL, "<answer>A</answer><answer>B</answer>", f"<tool_call>{CALL}", f"{BLOCK}\n"]
+)
+def test_no_protocol_pays_the_form_of_what_only_another_reading_takes(name, text):
+    for reading in ("strict", "lenient", "foreign"):
+        assert not protocol_named(name, style="full", max_turns=None, reading=reading).parse(text).is_well_formed
+
+
 def test_a_reading_without_effect_is_refused():
     with pytest.raises(UserError, match="has one reading"):
         with_reading(bare_protocol(), "lenient")

@@ -11,8 +11,8 @@ from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in, own_file
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
-from saccade.protocols.protocol import ChatProtocol, ToolboxOfWords
-from saccade.protocols.readings import Reading, with_reading
+from saccade.protocols.protocol import ChatProtocol, Reading, ToolboxOfWords
+from saccade.protocols.readings import with_reading
 from saccade.types import Json
 
 _GROUP = "saccade.protocols"

@@ -38,6 +38,9 @@ class ParsedTurn:
     """The points of the thought, in the model's frame, where the protocol asks for them."""
 
 
+Reading = Literal["strict", "lenient", "foreign"]
+"""How turns are read; see ``saccade.protocols.readings``."""
+
 Prompt = Callable[[Task, Sequence[ToolSpec], ViewRule], tuple[Message, ...]]
 Parse = Callable[[str], ParsedTurn]
 Write = Callable[[ExpertTurn], str]
@@ -79,7 +82,7 @@ class ChatProtocol:
     """Style of the instructions."""
     box_form: BoxForm = "lenient"
     """How boxes of the thought are read, where the protocol asks for them."""
-    reading: Literal["strict", "lenient", "foreign"] = "strict"
+    reading: Reading = "strict"
     """How turns are read; see ``saccade.protocols.readings``."""
     fenced_actions: FencedActions | None = None
     """Fenced blocks that end a turn as stop strings do, where the reading takes them for actions."""

@@ -41,11 +41,10 @@ from typing import Literal
 
 from saccade.errors import UserError
 from saccade.protocols.markup import after_thought, call_value, find_fences, read_call, unreadable
-from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn
+from saccade.protocols.protocol import ChatProtocol, Parse, ParsedTurn, Reading
 from saccade.turn_ends import FencedActions, FirstAction, first_action, whole_object
 from saccade.types import Json, Malformed
 
-Reading = Literal["strict", "lenient", "foreign"]
 TrainedReading = Literal["strict", "lenient"]
 """Readings that a policy may learn by."""
 
@@ -100,7 +99,7 @@ def _read(text: str, strict: Parse, rule: FencedActions, reading: Reading) -> Pa
         read = as_written if _LIKE_A_TAG.search(said) else strict(f"<answer>{said}</answer>")
     else:
         return as_written
-    return as_written if isinstance(read.action, Malformed) else replace(read, thought=as_written.thought)
+    return as_written if isinstance(read.action, Malformed) else replace(as_written, action=read.action)
 
 
 def _mended(text: str, first: FirstAction, rule: FencedActions) -> str:

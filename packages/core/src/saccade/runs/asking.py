@@ -25,7 +25,7 @@ from saccade.models.checkpoint import ASKING_RECORD
 from saccade.plain_files import plain_text
 from saccade.protocols.box_text import BoxForm
 from saccade.protocols.instructions import Style
-from saccade.protocols.readings import Reading
+from saccade.protocols.protocol import Reading
 from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.runinfo import read_json_object
 from saccade.runs.trained_on import Novelty
