@@ -138,6 +138,12 @@ def test_all_ranks_skip_a_step_whose_loss_is_not_finite_on_one() -> None:
     assert suspects
 
 
+def test_half_precision_weights_whole_beside_an_adapter_are_not_sharded() -> None:
+    case = Case(is_half=True, settings=replace(ADAPTER, trained="merger"))
+    with pytest.raises(UserError, match=r"not trained whole beside an adapter with fleet\.learners above 1"):
+        together([case], 1)
+
+
 def test_what_cannot_be_sharded_is_the_users_to_change() -> None:
     for name in ("eight_bit_optimizer", "offload_optimizer", "compile"):
         with pytest.raises(UserError, match=f"stage rl: optimizer.{name}=true does not work with fleet.learners"):

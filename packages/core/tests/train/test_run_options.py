@@ -125,6 +125,17 @@ def test_any_options_together_resume_to_the_byte(number: int, tmp_path: Path) ->
     assert files(died) == files(tmp_path / "whole")
 
 
+def test_chosen_weights_beside_an_adapter_resume_to_the_byte(tmp_path: Path) -> None:
+    overrides = ["rl.optimizer.trained=merger", "rl.optimizer.lora.rank=2", "rl.algorithm.options.kl_weight=0.05"]
+    run(tmp_path / "whole", overrides)
+    died = tmp_path / "died"
+    with pytest.raises(Killed):
+        run(died, overrides, die_at=3)
+    run(died, overrides, resume=True)
+    assert without_times(died / "metrics.jsonl") == without_times(tmp_path / "whole" / "metrics.jsonl")
+    assert files(died) == files(tmp_path / "whole")
+
+
 def metric(out: Path, name: str) -> list[float]:
     return [values[name] for _, values in read_metrics(out / "metrics.jsonl") if name in values]
 

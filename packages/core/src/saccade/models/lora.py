@@ -16,7 +16,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from saccade.errors import UserError, missing_extra
-from saccade.models.chosen_weights import saved_holders, tied_names
 from saccade.models.low_rank import has_adapter
 from saccade.plain_files import plain_text
 
@@ -231,6 +230,8 @@ def _in_cache(name: str) -> Path | None:
 
 def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     """Puts the adapter of a directory into its base, bit by bit as it was saved."""
+    from saccade.models.chosen_weights import saved_holders
+
     values = _read_config(directory)
     if values.get("peft_type") != "LORA" or (odd := [name for name in _NOT_OURS if values.get(name)]):
         what = odd[0] if values.get("peft_type") == "LORA" else f"peft_type={values.get('peft_type')}"
@@ -316,6 +317,8 @@ def _whole_modules(values: dict[str, object]) -> list[str]:
 
 def _refuse_tied(model: "VisionLanguageModel", whole: tuple[str, ...], directory: Path) -> None:
     """UserError where the adapter has one of two weights whole that are one in this model."""
+    from saccade.models.chosen_weights import tied_names
+
     for names in tied_names(model.hf).values():
         if any(name.rpartition(".")[0] in whole for name in names):
             raise UserError(

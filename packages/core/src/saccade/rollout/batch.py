@@ -2,17 +2,19 @@
 
 import asyncio
 import logging
+import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
-from saccade.engines.engine import Engine, EngineLostError
+from saccade.engines.engine import Engine, EngineLostError, ShowsOpenTurn
 from saccade.envs.environment import MakeEnvironment
 from saccade.errors import MachineError
 from saccade.heartbeat import phase
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import PlayedAs as PlayedAs
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
-from saccade.rollout.playing import PlayingBatch
 from saccade.rollout.trajectory import Player, Result
 from saccade.types import Message, Tokens, Trajectory
 from saccade.waiting import run_to_end
@@ -81,7 +83,7 @@ async def _play_batch(
     threads = max((played.settings.tool_threads for played in streams.values()), default=1)
     pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="environment")
 
-    playing = PlayingBatch()
+    playing = _PlayingBatch()
 
     def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
         return asyncio.get_running_loop().run_in_executor(pool, playing.in_environment(operation))
@@ -122,6 +124,50 @@ async def _play_batch(
     finally:
         # Without waiting, so that a hanging tool cannot hold up the error that ends the batch.
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(kw_only=True, slots=True)
+class _PlayingBatch:
+    """How far a batch is, for a person who waits; nothing that is played depends on it."""
+
+    players: Sequence[Player] = ()
+    done: set[int] = field(default_factory=set)
+    """Places of those that have ended."""
+    _busy: int = 0
+    _counting: threading.Lock = field(default_factory=threading.Lock)
+    _started_s: float = field(default_factory=time.monotonic)
+
+    def in_environment(self, operation: Callable[[], Result]) -> Callable[[], Result]:
+        """The operation, counted while it is at work."""
+
+        def counted() -> Result:
+            self._count(1)
+            try:
+                return operation()
+            finally:
+                self._count(-1)
+
+        return counted
+
+    def in_words(self) -> str:
+        """``sampling: 3 of 16 trajectories done, turn 2, 12 tokens/s, 1 in their environment``."""
+        turns = [len(player.clocks) for place, player in enumerate(self.players) if place not in self.done]
+        tokens = sum(_sampled(player) for player in self.players)
+        speed = tokens / max(1e-9, time.monotonic() - self._started_s)
+        tools = f", {self._busy} in their environment" if self._busy else ""
+        done = f"{len(self.done)} of {len(self.players)} trajectories done"
+        return f"sampling: {done}, turn {1 + max(turns, default=0)}, {speed:,.1f} tokens/s{tools}"
+
+    def _count(self, change: int) -> None:
+        # Operations are at work in several threads.
+        with self._counting:
+            self._busy += change
+
+
+def _sampled(player: Player) -> int:
+    """Tokens that the policy wrote so far, those of an open turn among them."""
+    ended = sum(len(segment.ids) for segment in list(player.segments) if segment.role == "action")
+    return ended + (len(player.slot.sampled_so_far().ids) if isinstance(player.slot, ShowsOpenTurn) else 0)
 
 
 def _warn_of_failures(trajectories: Sequence[Trajectory]) -> None:

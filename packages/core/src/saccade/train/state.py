@@ -15,6 +15,7 @@ from saccade.config.tracking import TrackingSettings
 from saccade.engines.engine import Engine, EngineContext
 from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
+from saccade.heartbeat import phase
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import ASKING_RECORD, TRAINED_ON_RECORD
 from saccade.models.identity import model_hash
@@ -221,7 +222,8 @@ def open_run(
     saver = _open_saver(tracking, directory, stack)
     context = EngineContext(model=model, load=plan.load, seed=seed, policy_version=_updates_until(plan, position))
     # Rollout workers have weights of their own: then the engine of this process only measures.
-    engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
+    with phase(lambda: "starting the engine"):
+        engine = (plan.engine if fleet is not None and fleet.settings.rollouts else plan.applied_engine)(context)
     stack.callback(lambda: run_to_end(engine.aclose()))
     rollouts = rollouts_of(fleet, engine, model, directory, rows=plan.load.engine.max_rows)
     stack.callback(rollouts.close)
