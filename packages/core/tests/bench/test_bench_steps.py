@@ -131,6 +131,11 @@ def test_a_race_without_steps_is_refused() -> None:
         race(SMALL, ("saccade",), model=SMALL_SIZE, steps=0)
 
 
+def test_turns_that_are_too_short_for_the_models_tokenizer_are_refused_before_a_framework_starts() -> None:
+    with pytest.raises(UserError, match="turn_tokens=10 is too short"):
+        race(replace(SMALL, turn_tokens=10), ("saccade",), model=SMALL_SIZE, steps=1)
+
+
 def agreement(**changes: object) -> Agreement:
     values = {"same_tokens": True, "gradient_error": 1e-6, "gradient_norm_error": 1e-6, "entropy_error": 1e-6}
     return Agreement(**{**values, **changes})
@@ -183,7 +188,7 @@ def test_trl_trains_an_adapter_of_a_checkpoint_with_tiles_to_the_same_gradient(t
     spec = checkpoint_spec(tmp_path, "internvl", 4)
     frameworks: tuple[FrameworkName, ...] = ("saccade", "trl", "plain")
     result = race(replace(SMALL, turn_tokens=70), frameworks, model=spec.model, steps=1, lora_rank=4)
-    assert result.workload == spec.workload
+    assert result.spec.workload == spec.workload
     assert {peer: found.same_tokens for peer, found in result.agreements.items()} == {"trl": True, "plain": True}
     assert max(found.gradient_error for found in result.agreements.values()) < 1e-4
     assert result.as_json()["lora_rank"] == 4

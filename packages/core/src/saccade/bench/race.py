@@ -19,6 +19,7 @@ from torch import Tensor
 
 from saccade.bench.checkpoint import ModelSize, take_checkpoint, write_checkpoint
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
+from saccade.bench.script import check_script
 from saccade.bench.worker import running_worker
 from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.errors import MachineError, UserError, install_command, missing_extra
@@ -62,12 +63,7 @@ def race(
             checkpoint=model.resolve() if isinstance(model, Path) else None,
             lora_rank=lora_rank,
         )
-        if isinstance(model, Path):
-            spec, parameters = take_checkpoint(spec)
-        else:
-            parameters = write_checkpoint(spec.model, model, device=device, dtype=getattr(torch, precision))
-        # Without it 3 billion weights and their optimiser leave 80 GB no room for activations.
-        spec = replace(spec, checkpointing=parameters > 1_000_000_000)
+        spec, parameters = _with_model(spec, model)
         in_turns = _fit_together(parameters * len(frameworks), device)
         results = _run(spec, frameworks, in_turns=in_turns)
         agreements: dict[FrameworkName, Agreement] = {
@@ -78,13 +74,9 @@ def race(
     return BenchResult(
         command=command,
         date=datetime.now(UTC).date().isoformat(),
-        workload=spec.workload,
+        spec=spec,
         parameters=parameters,
-        lora_rank=lora_rank,
         in_turns=in_turns,
-        threads=threads,
-        device=device,
-        dtype=precision,
         frameworks=results,
         agreements=agreements,
     )
@@ -99,6 +91,17 @@ def _check(frameworks: Sequence[FrameworkName], steps: int, device: DeviceName, 
         raise missing_extra("lora", "peft", needed_for="--lora")
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda, but torch sees no GPU here; use device=cpu")
+
+
+def _with_model(spec: BenchSpec, model: ModelSize | Path) -> tuple[BenchSpec, int]:
+    """The specification for the model, once it is there, and the number of its parameters."""
+    if isinstance(model, Path):
+        spec, parameters = take_checkpoint(spec)
+    else:
+        parameters = write_checkpoint(spec.model, model, device=spec.device, dtype=getattr(torch, spec.dtype))
+    check_script(spec)
+    # Without it 3 billion weights and their optimiser leave 80 GB no room for activations.
+    return replace(spec, checkpointing=parameters > 1_000_000_000), parameters
 
 
 def _fit_together(weights: int, device: DeviceName) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from saccade.bench.measuring import StepWork
-from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, StepReport, Workload
+from saccade.bench.workload import BenchSpec, FrameworkName, StepReport
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.types import Json
@@ -93,14 +93,10 @@ class BenchResult:
 
     command: str
     date: str
-    workload: Workload
+    spec: BenchSpec
     parameters: int
-    lora_rank: int | None
     in_turns: bool
     """Whether the frameworks took their steps by turns, and not all steps of one before those of the next."""
-    threads: int
-    device: DeviceName
-    dtype: DtypeName
     frameworks: Mapping[FrameworkName, FrameworkResult]
     agreements: Mapping[FrameworkName, Agreement]
     """Of each peer with Saccade; none when only one framework ran."""
@@ -118,14 +114,14 @@ class BenchResult:
             "command": self.command,
             "date": self.date,
             "hardware": hardware(),
-            "workload": asdict(self.workload),
+            "workload": asdict(self.spec.workload),
             "parameters": self.parameters,
-            "lora_rank": self.lora_rank,
+            "lora_rank": self.spec.lora_rank,
             "in_turns": self.in_turns,
-            "threads": self.threads,
-            "device": self.device,
-            "dtype": self.dtype,
-            "unique_work": plain_json(self.workload.unique_work),
+            "threads": self.spec.threads,
+            "device": self.spec.device,
+            "dtype": self.spec.dtype,
+            "unique_work": plain_json(self.spec.workload.unique_work),
             "frameworks": {name: dict(result.as_json()) for name, result in self.frameworks.items()},
             "agreement": {peer: asdict(found) for peer, found in self.agreements.items()},
             "speedup": {peer: dict(self.speedups(peer)) for peer in self.agreements},
@@ -133,12 +129,12 @@ class BenchResult:
 
     def table(self) -> Table:
         """A column for each framework, beside the work that is there to do."""
-        shown = self.workload
-        trained = f"LoRA {self.lora_rank}" if self.lora_rank else "all trained"
+        spec, shown = self.spec, self.spec.workload
+        trained = f"LoRA {spec.lora_rank}" if spec.lora_rank else "all trained"
         title = (
             f"{shown.name}: {shown.prompts} prompts x {shown.group_size}, {shown.turns} x {shown.turn_tokens} tokens, "
-            f"{self.parameters / 1e6:.2f} M parameters, {trained}, {self.threads} thread{'s' * (self.threads > 1)}, "
-            f"{self.device}, {self.dtype}"
+            f"{self.parameters / 1e6:.2f} M parameters, {trained}, {spec.threads} thread{'s' * (spec.threads > 1)}, "
+            f"{spec.device}, {spec.dtype}"
         )
         table = Table(title=title, caption=self._caption())
         table.add_column("per step")

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from saccade.bench.workload import WORDS, Workload
+from saccade.bench.workload import WORDS, BenchSpec, Workload
 from saccade.errors import UserError
 from saccade.seeding import generator_for
 
@@ -48,7 +48,7 @@ class Script:
 
         fillers = sorted({ids[0] for word in WORDS if len(ids := _ids(tokenizer, f" {word}")) == 1})
         if not fillers:
-            raise UserError("no word is one token of this tokenizer; build the checkpoint with write_checkpoint")
+            raise UserError("no word of the script is one token of this tokenizer; use one that was made for English")
         observed = workload.observation_tokens if workload.turns > 1 else 0
         return cls(
             workload=workload,
@@ -75,6 +75,15 @@ class Script:
     def turns(self, step: int, prompt: int, sample: int) -> tuple[int, ...]:
         """All that a trajectory says, turn after turn."""
         return tuple(token for turn in range(self.workload.turns) for token in self.turn(step, prompt, sample, turn))
+
+
+def check_script(spec: BenchSpec) -> None:
+    """UserError when the model's tokenizer cannot say the script in the lengths of the workload."""
+    tokenizer = AutoTokenizer.from_pretrained(spec.model, local_files_only=True, trust_remote_code=False)
+    tokenizer.chat_template = spec.chat_template.read_text()
+    script = Script.of(spec.workload, tokenizer)
+    for turn in range(spec.workload.turns):
+        script.turn(0, 0, 0, turn)
 
 
 def _ids(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
