@@ -77,3 +77,15 @@ def test_products_are_the_same_to_the_bit_on_any_number_of_threads(kernels: Kern
 def test_a_right_side_without_neighbours_is_refused(kernels: Kernels) -> None:
     with pytest.raises(ValueError, match="neither its rows nor its columns"):
         kernels.product(numbers(70, 80), numbers(160, 80)[::2, ::2])
+
+
+def test_factors_are_rounded_where_the_processor_multiplies_them_faster(kernels: Kernels) -> None:
+    left, right = numbers(96, 128), numbers(128, 80, seed=1)
+    factors = left, right
+    if torch.cpu._is_amx_tile_supported():
+        factors = left.bfloat16(), right.bfloat16()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        assert_close(kernels.product(left, right), factors[0].double() @ factors[1].double())
+    finally:
+        torch.set_float32_matmul_precision("highest")

@@ -23,6 +23,7 @@ from saccade.tasks.procedural import generate
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.loops import check_parity
+from saccade.train.parity import check_gap
 from saccade.types import ToolCall, Trajectory
 
 TEMPERATURE = 0.8
@@ -132,3 +133,15 @@ def test_the_probe_finds_log_probabilities_that_are_not_finite(
     broken = replace(sequence, sampled_logprobs=(float("nan"),) * sequence.action_count)
     with pytest.raises(MachineError, match="disagree by nan"):
         probe(model, broken)
+
+
+def test_products_of_rounded_factors_may_differ_as_weights_of_that_precision_may() -> None:
+    with pytest.raises(MachineError, match=r"0\.001 is accepted"):
+        check_gap(0.02, torch.float32)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        check_gap(0.02, torch.float32)
+        with pytest.raises(MachineError, match=r"0\.1 is accepted"):
+            check_gap(0.2, torch.float32)
+    finally:
+        torch.set_float32_matmul_precision("highest")

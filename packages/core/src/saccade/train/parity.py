@@ -15,6 +15,8 @@ from saccade.waiting import run_to_end
 
 BOUNDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
 """Largest accepted mean |difference of log-probabilities|, in nats, by the precision of the weights."""
+_FACTORS = {"highest": torch.float32, "high": torch.float16, "medium": torch.bfloat16}
+"""What factors of float32 products are rounded to (``LoadSettings.matmul_precision``); TF32 has float16's digits."""
 
 SCORED_EVERY = 16
 """Updates between texts that are scored by an engine whose weights are exchanged in place, and by the learner."""
@@ -37,12 +39,16 @@ def check_parity(
 
 
 def check_gap(gap: float, precision: torch.dtype, where: str = "") -> None:
-    """MachineError for a mean distance of log-probabilities over the bound for the ``precision`` of the weights."""
-    bound = BOUNDS.get(precision, max(BOUNDS.values()))
+    """MachineError for a mean distance of log-probabilities over the bound for the ``precision`` of the weights.
+
+    Products of float32 weights may round their factors, which widens it.
+    """
+    factors = _FACTORS[torch.get_float32_matmul_precision()] if precision == torch.float32 else precision
+    bound = BOUNDS.get(factors, max(BOUNDS.values()))
     if not gap <= bound:
         raise MachineError(
             f"engine and learner disagree by {gap:.2g} nats a token{where} (at most {bound} is accepted for "
-            f"{precision}); check that both use the same weights, chat template and image size"
+            f"{factors}); check that both use the same weights, chat template and image size"
         )
 
 
