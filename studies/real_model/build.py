@@ -31,21 +31,22 @@ _TEMPLATE = (
 )
 
 
-def build(*, text: str, out: Path, cache: Path, tile_px: int, downsample: float, seed: int) -> None:
-    """Write the checkpoint into ``out``: weights in bf16, configuration, tokenizer, template, processor."""
+def build(*, text: str, out: Path, cache: Path, tile_px: int, downsample: float, seed: int, dtype: str) -> None:
+    """Write the checkpoint into ``out``: weights, configuration, tokenizer, template, processor."""
     gguf = weights_file(_SOURCES[text], cache, f"{text}.gguf")
     onnx = weights_file(DINOV2_SMALL, cache, "dinov2_small.onnx")
     out.mkdir(parents=True, exist_ok=True)
     ids = write_tokenizer(gguf, out)
     model = TextModel.open(gguf)
     tensors: dict[str, Tensor] = {}
+    precision = {"bfloat16": torch.bfloat16, "float32": torch.float32}[dtype]
     for name, weight in model.weights():
         if name == "embed_tokens.weight":
             weight = _with_rows_for(weight, ids)
-        tensors[f"model.language_model.{name}"] = weight.to(torch.bfloat16)
+        tensors[f"model.language_model.{name}"] = weight.to(precision)
     vocabulary, hidden = tensors["model.language_model.embed_tokens.weight"].shape
     for name, weight in tower_weights(onnx, tile_px):
-        tensors[f"model.vision_tower.{name}"] = weight.to(torch.bfloat16)
+        tensors[f"model.vision_tower.{name}"] = weight.to(precision)
     config = InternVLConfig(
         text_config=model.config(vocabulary),
         vision_config=vision_config(tile_px),
@@ -55,9 +56,9 @@ def build(*, text: str, out: Path, cache: Path, tile_px: int, downsample: float,
         tie_word_embeddings=True,
     )
     for name, weight in _projector(config, seed).items():
-        tensors[f"model.multi_modal_projector.{name}"] = weight.to(torch.bfloat16)
+        tensors[f"model.multi_modal_projector.{name}"] = weight.to(precision)
     save_file(tensors, out / "model.safetensors", metadata={"format": "pt"})
-    _write_settings(config, tile_px, out)
+    _write_settings(config, tile_px, dtype, out)
     count = sum(weight.numel() for weight in tensors.values())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{out}: {count / 1e6:.1f} M weights, hidden size {hidden}, peak memory {peak:.1f} GB")
@@ -116,8 +117,8 @@ def _projector(config: InternVLConfig, seed: int) -> dict[str, Tensor]:
     return projector.state_dict()
 
 
-def _write_settings(config: InternVLConfig, tile_px: int, out: Path) -> None:
-    described = {**config.to_dict(), "architectures": ["InternVLForConditionalGeneration"], "dtype": "bfloat16"}
+def _write_settings(config: InternVLConfig, tile_px: int, dtype: str, out: Path) -> None:
+    described = {**config.to_dict(), "architectures": ["InternVLForConditionalGeneration"], "dtype": dtype}
     files: dict[str, dict[str, object]] = {
         "config.json": described,
         "generation_config.json": {"eos_token_id": config.text_config.eos_token_id},
@@ -156,6 +157,7 @@ def main() -> None:
     parser.add_argument("--tile-px", type=int, default=224, help="pixels a side of a tile, a multiple of 28")
     parser.add_argument("--downsample", type=float, default=0.5, help="0.5: 64 tokens a tile of 224 px; 0.25: 16")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dtype", choices=("bfloat16", "float32"), default="bfloat16")
     options = parser.parse_args()
     try:
         build(
@@ -165,6 +167,7 @@ def main() -> None:
             tile_px=options.tile_px,
             downsample=options.downsample,
             seed=options.seed,
+            dtype=options.dtype,
         )
     except UserError as error:
         raise SystemExit(f"error: {error}") from None
