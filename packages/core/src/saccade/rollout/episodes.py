@@ -9,10 +9,8 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.protocols.few_shot import with_few_shot
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
-from saccade.rollout.shown_episodes import shown_episodes
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import Task
 
@@ -151,6 +149,10 @@ class EpisodeSpec:
         count = self.rollout.few_shot
         if not count:
             return self.protocol
+        # Few runs show episodes, and their readers are many modules.
+        from saccade.protocols.few_shot import with_few_shot
+        from saccade.rollout.shown_episodes import shown_episodes
+
         return with_few_shot(self.protocol, shown_episodes(self.rollout.few_shot_file, count, media), count)
 
     def played_as(self, media: MediaStore, view: ViewRule, *, temperature: float | None = None) -> PlayedAs:
