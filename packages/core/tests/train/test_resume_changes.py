@@ -91,6 +91,14 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_correction_that_it_had() -
         stale([named])
 
 
+def test_a_run_of_an_earlier_version_goes_on_with_the_strict_reading_and_no_other() -> None:
+    rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
+    for now in ("strict", None):
+        assert len(rules([Change(key="recipe.reading", before=ABSENT, after=now)])) == 1
+    with pytest.raises(UserError, match="-> lenient"):
+        rules([Change(key="recipe.reading", before=ABSENT, after="lenient")])
+
+
 def test_another_recipe_is_told_by_a_few_of_its_changes() -> None:
     rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
     with pytest.raises(UserError, match="another recipe") as raised:

@@ -38,6 +38,7 @@ _NEW_GROUPS: Mapping[str, Json] = {
     "engine": to_json(EngineSettings()),
     "in_flight": RLSettings.in_flight,
     **{name: getattr(RolloutSettings(), name) for name in ("corrects_cut_turns", "few_shot", "few_shot_file")},
+    "reading": "strict",
     **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
 }
 """Settings that runs of earlier versions had without a name for them."""
@@ -106,7 +107,7 @@ class ResumeRules:
         if change.key.startswith(_NEW_KEYS) and change.before == ABSENT:
             # A run that an earlier version started did not record these.
             return None
-        if change.before == ABSENT and change.after == _NEW_GROUPS.get(name):
+        if change.before == ABSENT and change.after in (None, _NEW_GROUPS.get(name)):
             return None
         if (name, change.before, change.after) == ("importance", "none", "auto") and not self._is_ever_stale:
             # What earlier versions called "none" is what "auto" does with the batches of the present policy.
