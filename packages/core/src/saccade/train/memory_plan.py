@@ -20,8 +20,9 @@ Phase = Literal["always", "sampling", "learning", "step"]
 PHASES: tuple[Phase, ...] = ("sampling", "learning", "step")
 Place = Literal["device", "host"]
 
-PROGRAM_BYTES = 700 << 20
-"""Python, torch and transformers before any model."""
+PROGRAM_BYTES = 512 << 20
+"""Python, torch and transformers on a CPU, with what they load as a model learns."""
+GPU_PROGRAM_BYTES = 700 << 20
 GPU_CONTEXT_BYTES = 600 << 20
 _DECODED_BYTES = 256 << 20
 """Patches of pictures that are kept between steps (``models/pixels.py``)."""
@@ -146,9 +147,11 @@ class _Process:
         yield MemoryPart(name="weights", bytes=self.width * self.own_weights + adapter // shards)
         if self.role.has_copy:
             yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
-        yield MemoryPart(name="program", bytes=PROGRAM_BYTES, place="host" if self.on_gpu else "device")
-        if self.on_gpu:
-            yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
+        if not self.on_gpu:
+            yield MemoryPart(name="program", bytes=PROGRAM_BYTES)
+            return
+        yield MemoryPart(name="program", bytes=GPU_PROGRAM_BYTES, place="host")
+        yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
 
     def states(self, *, needs_reference: bool, needs_critic: bool) -> Iterator[MemoryPart]:
         shape, settings, shards = self.shape, self.optimizer, self.role.learners
@@ -194,8 +197,9 @@ class _Process:
             tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
             yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
         rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.on_gpu) // shape.vocabulary))
-        # Probabilities and their gradients, with one copy for the product's precision.
-        yield MemoryPart(name="logits", bytes=3 * 4 * rows * shape.vocabulary, phase="learning")
+        # Probabilities and their gradients, with one copy for the product's precision where that is half.
+        chunks = 2 if self.width == 4 else 3
+        yield MemoryPart(name="logits", bytes=chunks * 4 * rows * shape.vocabulary, phase="learning")
         if settings.lora is None:
             # It is summed up in fp32 beside what earlier micro-batches have given.
             yield MemoryPart(name="gradient of the head", bytes=4 * shape.head, phase="learning")
@@ -222,7 +226,7 @@ class _Process:
         if self.on_gpu:
             gathered = 2 * tokens * language.key * self.width
             yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase="sampling")
-        chunk = max(limits.max_chunk_tokens, load.row_tokens)
+        chunk = min(max(limits.max_chunk_tokens, load.row_tokens), load.rows * load.row_tokens)
         widths = 4 * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
         yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")
         # Logits; off the CPU's kernels also probabilities and their sums in float64.
@@ -247,9 +251,12 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
         # values, and its result twice; the MLP its four products.
         of_norms = 2 * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
         whole = of_norms + width * (5 * q + 4 * m)
-        if lora:
+        if lora and width == 4:
+            # Frozen norms keep their input alone; it and every other input of a product is an adapter's too.
+            whole -= 4 * (2 * h + q) + (4 * (q + k) if layer.has_norms else 0)
+        elif lora:
             # Adapters see their inputs in fp32; frozen products keep none of theirs.
-            whole += (4 if width == 2 else 0) * (5 * h + q + m) - width * (h + m)
+            whole += 4 * (5 * h + q + m) - width * (h + m)
     if not recomputes:
         return tokens * layer.count * whole
     backward = width * (3 * h + 2 * q + 2 * k + 3 * m)
