@@ -35,7 +35,7 @@ def small():
     return tiny_model(["some words to say"], MediaStore(), vocab_size=300)
 
 
-def slots_for(model, rows, *, paged=False):
+def slots_for(model, rows, *, paged=False, merges=False):
     """Forwards on an empty slot for each row, and the slots."""
     cache = SlotCache(
         layer_count=model.layer_count,
@@ -46,12 +46,13 @@ def slots_for(model, rows, *, paged=False):
         paged=paged,
     )
     slots = [cache.take(()) for _ in rows]
-    return forwards_for(model, FeatureCache(model, capacity_bytes=1), cache, max_chunk_tokens=4096), slots
+    features, decoded_rows = FeatureCache(model, capacity_bytes=1), len(rows) if merges else 0
+    return forwards_for(model, features, cache, max_chunk_tokens=4096, decoded_rows=decoded_rows), slots
 
 
-def decoded(model, rows, *, sharing):
+def decoded(model, rows, *, sharing, merges=False):
     """States of the last token of each row, which alone is decoded: the others are in the cache."""
-    forwards, slots = slots_for(model, rows)
+    forwards, slots = slots_for(model, rows, merges=merges)
     forwards.extend([Chunk(ids=tuple(row[:-1]), images=(), cached=0, position=0) for row in rows], first=0)
     if sharing:
         prompt = Prompt(key=PromptKey(tuple(rows[0][:PROMPT_TOKENS]), ()), hidden=torch.empty(0), position=0)
@@ -149,14 +150,14 @@ def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, mon
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        assert accelerated(scattered.hf).cached.token_step.groups(len(rows)) == 3
+        assert accelerated(scattered.hf).cached().token_step.groups(len(rows)) == 3
         spread = decoded(scattered, rows, sharing=True)
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(spread, alone)
     monkeypatch.setattr(decoding, "_SMALL", 0)
     monkeypatch.setattr(decoding, "_WORTH_A_THREAD", 100)
-    assert accelerated(scattered.hf).cached.token_step.groups(len(rows)) == 0
+    assert accelerated(scattered.hf).cached().token_step.groups(len(rows)) == 0
     torch.testing.assert_close(decoded(scattered, rows, sharing=True), alone, atol=2e-5, rtol=2e-5)
 
 
@@ -172,21 +173,66 @@ def test_weights_that_change_in_place_are_seen(scattered):
         gate.mul_(0.5)
 
 
+def copy_of(scattered):
+    model = tiny_model(["some words to say"], MediaStore(), family=scattered.family.model_type, vocab_size=300)
+    model.hf.load_state_dict(scattered.hf.state_dict())
+    return model
+
+
+@torch.inference_mode(mode=False)
+def adapt(model, seed=3):
+    """Gives the model an adapter, or the one that it has other values."""
+    if model.adapter is None:
+        add_adapter(model, LoraSettings(rank=2, alpha=3.0))
+    for name, weight in model.hf.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(generator=torch.Generator().manual_seed(seed), std=0.1)
+
+
+@pytest.mark.parametrize("merges", [True, False], ids=["merged", "beside"])
+@torch.inference_mode()
+def test_kernels_with_an_adapter_have_the_states_of_the_modules(scattered, merges):
+    if native_kernels() is None:
+        pytest.skip("no native kernels here")
+    model = copy_of(scattered)
+    adapt(model)
+    rows = ragged_rows(model)
+    ours = decoded(model, rows, sharing=True, merges=merges)
+    torch.testing.assert_close(ours, torch.stack([plain(model, row) for row in rows]), atol=2e-5, rtol=2e-5)
+    assert not torch.allclose(ours, decoded(scattered, rows, sharing=True), atol=1e-2)
+
+
+@torch.inference_mode()
+def test_merged_weights_follow_those_of_the_model_when_they_are_told(scattered):
+    if native_kernels() is None:
+        pytest.skip("no native kernels here")
+    model = copy_of(scattered)
+    adapt(model)
+    base = {name: weight.clone() for name, weight in model.hf.state_dict().items() if "lora_" not in name}
+    rows = ragged_rows(model)
+    forwards, _ = slots_for(model, rows, merges=True)
+    adapt(model, seed=4)
+    forwards.note_changed_weights()
+    lengths = [len(row) - 1 for row in rows]
+    forwards.extend([Chunk(ids=tuple(row[:-1]), images=(), cached=0, position=0) for row in rows], first=0)
+    states = forwards.decode([row[-1] for row in rows], lengths, lengths)
+    assert torch.equal(states, decoded(model, rows, sharing=False, merges=True))
+    assert all(torch.equal(weight, model.hf.state_dict()[name]) for name, weight in base.items())
+
+
 @pytest.mark.parametrize("paged", [True, False], ids=["pages", "rows"])
 @pytest.mark.parametrize("kind", ["half", "adapter", "half with adapter"])
 @torch.inference_mode()
-def test_in_half_precision_or_with_an_adapter_the_states_are_the_modules_own_to_the_bit(scattered, kind, paged):
+def test_in_half_precision_or_with_an_adapter_the_states_are_the_modules_own_to_the_bit(
+    scattered, kind, paged, monkeypatch
+):
     """The modules round in places of their own, and a learner that runs them must see the same policy."""
-    model = tiny_model(["some words to say"], MediaStore(), family=scattered.family.model_type, vocab_size=300)
-    model.hf.load_state_dict(scattered.hf.state_dict())
+    monkeypatch.setenv(SWITCH, "0")
+    model = copy_of(scattered)
     if "half" in kind:
         model.hf.to(torch.bfloat16)
     if "adapter" in kind:
-        with torch.inference_mode(mode=False):
-            add_adapter(model, LoraSettings(rank=2))
-            for name, weight in model.hf.named_parameters():
-                if "lora_B" in name:
-                    weight.data.normal_(generator=torch.Generator().manual_seed(3))
+        adapt(model)
     rows, states = ragged_rows(model), []
     for is_bare in (True, False):
         forwards, _ = slots_for(model, rows, paged=paged)

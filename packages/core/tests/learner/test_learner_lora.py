@@ -7,19 +7,21 @@ from pathlib import Path
 
 import pytest
 import torch
-from learner_samples import batch, imitate, loaded_model, same_bytes, sequence, small_model, weights
+from learner_samples import SMALL, batch, imitate, loaded_model, same_bytes, sequence, small_model, weights
 from peft import PeftModel
 from transformers import AutoModelForImageTextToText
 
 from saccade.cli import run_command
-from saccade.engines.engine import Sampling
+from saccade.engines.engine import Sampling, SequenceSlot
 from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
 from saccade.learner.learner import Learner, OptimizerSettings
-from saccade.miniature.tiny_model import TinyFamily
+from saccade.learner.sequences import TrainingSequence
+from saccade.miniature.tiny_model import TinyFamily, TinySize
 from saccade.models.loading import load_model, write_merged
 from saccade.models.lora import LoraSettings, adapter_parameters, merge_adapter, reference_policy
 from saccade.models.vlm import VisionLanguageModel
+from saccade.native import accelerated
 
 FOUR = OptimizerSettings(lora=LoraSettings(rank=4))
 
@@ -108,32 +110,62 @@ def test_the_reference_of_a_later_stage_is_what_the_stage_began_with(tmp_path: P
     assert not torch.equal(logprobs(model), begun)
 
 
-def test_an_engine_that_was_there_before_samples_from_the_adapted_policy(tmp_path: Path) -> None:
-    model = loaded_model(tmp_path / "base")
-    engine = LocalEngine(model)
-    learner = Learner(model, FOUR)
-    imitate(learner, steps=3)
-    engine.update_weights(model, 1)
-    one = sequence(model, 0)
+def spoken(engine: LocalEngine) -> TrainingSequence:
+    """What the engine says after the prompt of a sequence, in a batch of eight."""
+    one = sequence(engine.model, 0)
     start = one.prompt_tokens
 
-    async def sampled() -> tuple[tuple[int, ...], tuple[float, ...]]:
-        async with engine.sequences(["a"]) as [slot]:
-            got = await slot.sample(one.ids[:start], one.images[:1], Sampling(seed=1, max_tokens=8))
-            return got.ids, got.logprobs
+    async def said(slot: SequenceSlot, seed: int) -> TrainingSequence:
+        got = await slot.sample(one.ids[:start], one.images[:1], Sampling(seed=seed, max_tokens=8))
+        slot.close()
+        return replace(
+            one,
+            ids=(*one.ids[:start], *got.ids),
+            is_action=(False,) * start + (True,) * len(got.ids),
+            images=one.images[:1],
+            sampled_logprobs=got.logprobs,
+            advantages=(0.0,) * len(got.ids),
+        )
 
-    ids, expected = asyncio.run(sampled())
-    said = replace(
-        one,
-        ids=(*one.ids[:start], *ids),
-        is_action=(False,) * start + (True,) * len(ids),
-        images=one.images[:1],
-        sampled_logprobs=expected,
-        advantages=(0.0,) * len(ids),
-    )
-    assert learner.logprobs([said], temperature=1.0)[0] == pytest.approx(expected, abs=1e-4)
+    async def all_of_them() -> TrainingSequence:
+        async with engine.sequences([str(index) for index in range(8)]) as slots:
+            return (await asyncio.gather(*map(said, slots, range(8))))[0]
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("size", [SMALL, TinySize()], ids=["modules", "kernels"])
+def test_an_engine_that_was_there_before_samples_from_the_adapted_policy_after_each_update(
+    tmp_path: Path, size: TinySize
+) -> None:
+    """And the weights below the adapter are what they were, to the bit."""
+    model = small_model("internvl", size=size)
+    base = weights(model)
+    engine, learner = LocalEngine(model), Learner(model, FOUR)
+    for version in range(1, 11):
+        imitate(learner, steps=1)
+        engine.update_weights(model, version)
+        said = spoken(engine)
+        learned = learner.logprobs([said], temperature=1.0)[0]
+        assert learned == pytest.approx(said.sampled_logprobs, abs=2e-5)
     with reference_policy(model):
-        assert learner.logprobs([said], temperature=1.0)[0] != pytest.approx(expected, abs=1e-2)
+        assert learner.logprobs([said], temperature=1.0)[0] != pytest.approx(learned, abs=1e-2)
+    now = {name.replace(".base_layer.", "."): weight for name, weight in weights(model).items()}
+    assert same_bytes(base, {name: now[name] for name in base})
+
+
+def test_an_adapter_its_checkpoint_and_the_merged_checkpoint_say_the_same_to_the_bit(tmp_path: Path) -> None:
+    small_model("internvl", size=TinySize()).save(tmp_path / "base")
+    model = trained(tmp_path)
+    if accelerated(model.hf) is None:
+        pytest.skip("no native kernels here")
+    model.save(tmp_path / "adapter")
+    write_merged(tmp_path / "adapter", tmp_path / "merged")
+    saved, merged = (load_model(tmp_path / name, model.media) for name in ("adapter", "merged"))
+    assert saved.adapter is not None
+    assert merged.adapter is None
+    assert spoken(LocalEngine(saved)) == spoken(LocalEngine(model)) == spoken(LocalEngine(merged))
+    assert spoken(LocalEngine(loaded_model(tmp_path / "base"))) != spoken(LocalEngine(model))
 
 
 def test_a_saved_adapter_loads_to_the_same_bytes(tmp_path: Path) -> None:

@@ -5,13 +5,16 @@ import copy
 import pytest
 import torch
 from native_samples import assert_same_gradients, kernels_or_skip
+from peft import LoraConfig, inject_adapter_in_model
 from torch import Tensor
 
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.attention import Layout, tree
+from saccade.models.lora import LoraSettings, add_adapter
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import accelerated
+from saccade.native.forwards import say_that_torch_does_it
 from saccade.native.library import SWITCH
 
 LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
@@ -82,6 +85,70 @@ def test_weights_that_are_frozen_get_no_gradient(model: VisionLanguageModel) -> 
     assert alone.keys() == {name}
     assert torch.equal(alone[name], whole[name])
     assert torch.equal(trained, model.hf.get_parameter(name))
+
+
+def adapted(model: VisionLanguageModel, **odd: object) -> VisionLanguageModel:
+    """The model with an adapter that does something, plain unless anything ``odd`` is asked of PEFT."""
+    made = tiny_model(["some words to say"], MediaStore(), family=model.family.model_type, vocab_size=300)
+    made.hf.load_state_dict(model.hf.state_dict())
+    if odd:
+        config = LoraConfig(r=2, target_modules=r".*language_model\..*_proj", **odd)  # type: ignore[arg-type]
+        inject_adapter_in_model(config, made.hf)
+    else:
+        add_adapter(made, LoraSettings(rank=2, alpha=3.0))
+    generator = torch.Generator().manual_seed(5)
+    for name, weight in made.hf.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(generator=generator, std=0.1)
+    return made
+
+
+@pytest.mark.parametrize("wanted", [None, WANTED], ids=["all", "some"])
+def test_states_and_gradients_of_an_adapter_are_those_of_the_modules(
+    model: VisionLanguageModel, wanted: Tensor | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = adapted(model)
+    assert accelerated(made.hf) is not None
+    ours, our_gradients = states(made, wanted), gradients(made, wanted)
+    assert all("lora_" in name for name in our_gradients)
+    # Seven products in each of the layers.
+    assert len(our_gradients) == 14 * made.layer_count
+    monkeypatch.setenv(SWITCH, "0")
+    torch.testing.assert_close(ours, states(made, wanted), atol=2e-5, rtol=2e-5)
+    assert_same_gradients(our_gradients, gradients(made, wanted))
+
+
+def test_an_adapter_that_does_nothing_leaves_the_states_as_they_are_to_the_bit(model: VisionLanguageModel) -> None:
+    made = adapted(model)
+    for name, weight in made.hf.named_parameters():
+        if "lora_B" in name:
+            weight.data.zero_()
+    assert torch.equal(states(made, WANTED), states(model, WANTED))
+
+
+@pytest.mark.filterwarnings("ignore:.lora_bias=True:UserWarning")  # Layers without a bias are among the targets.
+@pytest.mark.parametrize("odd", ["use_dora", "lora_dropout", "lora_bias"])
+def test_an_adapter_of_an_odd_kind_is_left_to_its_modules_which_is_said_once(
+    model: VisionLanguageModel, odd: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = adapted(model, **{odd: 0.5 if odd == "lora_dropout" else True})
+    say_that_torch_does_it.cache_clear()
+    with caplog.at_level("INFO"):
+        assert accelerated(made.hf) is None
+        assert accelerated(made.hf) is None
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert "has an adapter that the native kernels do not know" in caplog.text
+
+
+def test_an_adapter_that_is_switched_off_or_seen_by_a_hook_is_left_to_its_modules(model: VisionLanguageModel) -> None:
+    made = adapted(model)
+    layer = made.hf.model.language_model.layers[1].mlp.up_proj
+    hook = layer.lora_A["default"].register_forward_hook(lambda *seen: None)
+    assert accelerated(made.hf) is None
+    hook.remove()
+    assert accelerated(made.hf) is not None
+    layer.enable_adapters(False)
+    assert accelerated(made.hf) is None
 
 
 def test_a_graph_is_gone_through_once(model: VisionLanguageModel) -> None:

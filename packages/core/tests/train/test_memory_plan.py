@@ -87,6 +87,10 @@ def test_states_of_the_optimiser_by_precision_and_place(shape: ModelShape) -> No
     assert part(planned(shape, eight_bit_optimizer=True), "moments") == int(count * 2.03125)
     adapter = planned(shape, lora=LoraSettings(rank=2))
     assert part(adapter, "moments") == 8 * shape.adapter_weights(LoraSettings(rank=2))
+    # All weights of the four layers' products are sampled with from a copy that has the adapter in it.
+    merged = 4 * (2 * 128 * 128 + 2 * 128 * 64 + 3 * 128 * 356)
+    assert part(adapter, "weights with the adapter in them") == 4 * merged
+    assert part(plain, "weights with the adapter in them") == 0
     frozen = planned(shape, frozen_vision=True)
     assert part(frozen, "moments") == 8 * (count - shape.vision_weights)
 

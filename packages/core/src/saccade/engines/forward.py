@@ -81,6 +81,10 @@ class Forwards(Protocol):
         """Last hidden states after appending one token to each of the first slots."""
         ...
 
+    def note_changed_weights(self) -> None:
+        """The model has other weights from here on."""
+        ...
+
 
 class TorchForwards:
     """By transformers' modules, and single tokens by the bare layers of ``models.plain_forward``."""
@@ -159,11 +163,22 @@ class TorchForwards:
         )
         return hidden, ends
 
+    def note_changed_weights(self) -> None:
+        """Nothing to do: the modules are the model's own."""
+
 
 def forwards_for(
-    model: VisionLanguageModel, features: FeatureCache, cache: SlotCache, *, max_chunk_tokens: int
+    model: VisionLanguageModel,
+    features: FeatureCache,
+    cache: SlotCache,
+    *,
+    max_chunk_tokens: int,
+    decoded_rows: int = 0,
 ) -> Forwards:
-    """The faster of the two for the model as it is now; ``docs/native.md`` says what is left to torch."""
+    """The faster of the two for the model as it is now; ``docs/native.md`` says what is left to torch.
+
+    ``decoded_rows`` are those that will have many tokens sampled together.
+    """
     native = None if cache.is_paged else accelerated(model.hf)
     if native is None:
         record = None
@@ -172,7 +187,7 @@ def forwards_for(
 
             record = cuda_recorder(model.device)
         return TorchForwards(model, features, cache, max_chunk_tokens=max_chunk_tokens, record=record)
-    return NativeForwards(model, native.cached, features, cache, max_chunk_tokens=max_chunk_tokens)
+    return NativeForwards(model, native.cached(decoded_rows), features, cache, max_chunk_tokens=max_chunk_tokens)
 
 
 class NativeForwards:
@@ -243,3 +258,6 @@ class NativeForwards:
             deepstack=embedded.deepstack,
         )
         return hidden, [end for _, end in starting]
+
+    def note_changed_weights(self) -> None:
+        self._native.follow()

@@ -175,6 +175,8 @@ class LocalEngine:
             self._features,
             self._token_bytes,
             cache=empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged),
+            # Who may come one by one is not worth a copy of the weights.
+            expected=1 if stays_open else expected_rows,
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
         )

@@ -84,21 +84,26 @@ class Rows:
         token_bytes: TokenBytes,
         *,
         cache: SlotCache,
+        expected: int,
         max_chunk_tokens: int,
         draw: Draw,
     ) -> None:
+        """``expected`` is how many rows there will be at once."""
         self.work = EngineWork()
         self._model = model
         self._draw = draw
         self._token_bytes = token_bytes
         self._cache = cache
-        self._forwards = forwards_for(model, features, self._cache, max_chunk_tokens=max_chunk_tokens)
+        self._forwards = forwards_for(
+            model, features, self._cache, max_chunk_tokens=max_chunk_tokens, decoded_rows=expected
+        )
         self._rows: dict[LocalSequence, _Row] = {}
         self._changes = 0
 
     def note_changed_weights(self) -> None:
         """The model has other weights from here on: rows go on, and no new one begins with a prompt of the old ones."""
         self._changes += 1
+        self._forwards.note_changed_weights()
 
     def _prompt_key(self, sequence: LocalSequence) -> PromptKey:
         return PromptKey(tuple(sequence.ids), tuple(sequence.images), self._changes)

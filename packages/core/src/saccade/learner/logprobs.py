@@ -99,6 +99,10 @@ class _Chosen(torch.autograd.Function):
     ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
         lse, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
         kept = states.new_empty(0)
+        wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
+        is_direct = wants_states and not wants_weight and not entropy_gradient and logits.precision == torch.float32
+        # d log p / d states, which the backward has only to scale: it needs no logits of its own then.
+        slopes = torch.empty_like(states) if is_direct and len(states) > rows else states.new_empty(0)
         for chunk in _chunks(len(states), rows):
             z = logits.of(states[chunk], weight, forbidden)
             highest = z.amax(dim=-1, keepdim=True)
@@ -109,11 +113,16 @@ class _Chosen(torch.autograd.Function):
             chosen = z.gather(-1, targets[chunk, None])[:, 0]
             logprobs[chunk] = (chosen - log_total).masked_fill(chosen < _NEVER / 2, -torch.inf)
             entropy[chunk] = log_total - z.mul_(p).sum(dim=-1) * share[chunk]
+            if len(slopes):
+                to_z = p.mul_(-share[chunk, None])
+                to_z.scatter_add_(-1, targets[chunk, None], torch.ones_like(to_z[:, :1]))
+                logits.backward(to_z, states[chunk], weight, slopes[chunk], None)
+                del to_z
             # What fits in one chunk is kept, and spares the backward a product with the weights.
             kept = p if len(states) <= rows else kept
             # The next chunk has their room.
             del z, p
-        ctx.save_for_backward(states, weight, targets, forbidden, lse, entropy, share, kept)
+        ctx.save_for_backward(states, weight, targets, forbidden, lse, entropy, share, kept, slopes)
         ctx.settings = (logits, entropy_gradient, rows)  # type: ignore[attr-defined]
         return logprobs, entropy
 
@@ -125,7 +134,9 @@ class _Chosen(torch.autograd.Function):
     ) -> tuple[
         Float[Tensor, "tokens hidden"] | None, Float[Tensor, "vocabulary hidden"] | None, None, None, None, None, None
     ]:
-        states, weight, targets, forbidden, lse, entropy, share, kept = ctx.saved_tensors  # type: ignore[attr-defined]
+        states, weight, targets, forbidden, lse, entropy, share, kept, slopes = ctx.saved_tensors  # type: ignore[attr-defined]
+        if len(slopes):
+            return slopes * to_logprobs[:, None], None, None, None, None, None, None
         logits, entropy_gradient, rows = ctx.settings  # type: ignore[attr-defined]
         wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
         to_states = torch.empty_like(states) if wants_states else None

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from saccade.errors import UserError, missing_extra
+from saccade.models.low_rank import has_adapter
 from saccade.plain_files import plain_text
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def merge_adapter(model: "VisionLanguageModel") -> None:
     """Adds B A to the weights of the base and takes the adapter out: a plain model that needs no PEFT."""
     _adapter_of(model)
     for name, layer in list(model.hf.named_modules()):
-        if hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer"):
+        if has_adapter(layer):
             layer.merge()
             model.hf.set_submodule(name, layer.get_base_layer())
     del model.hf.peft_config
@@ -157,7 +158,7 @@ def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
     """All weights under the names that they have without an adapter, with B A added and rounded to the base's type."""
     state = base_state(hf)
     for name, layer in hf.named_modules():
-        if hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer"):
+        if has_adapter(layer):
             weight = state[f"{name}.weight"]
             state[f"{name}.weight"] = (weight.float() + layer.get_delta_weight(_NAME).float()).to(weight.dtype)
     return state

@@ -178,7 +178,7 @@ class TokenDecoder:
     def of(cls, hf: PreTrainedModel) -> "TokenDecoder | None":
         """None for a model that needs all of its modules."""
         plain = PlainLanguageModel.of(hf)
-        if plain is not None:
+        if plain is not None and not plain.has_adapters:
             return cls(hf, _Step(plain, TorchOperations(), _rotate_at_once))
         language = PlainLanguageModel.with_modules(hf)
         return None if language is None else cls(hf, _Step(language, ModuleOperations(), _rotate_rounding))

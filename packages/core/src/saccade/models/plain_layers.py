@@ -3,8 +3,8 @@
 A model whose layers are not known to the letter is left to its modules: ``PlainLanguageModel.of`` then gives None.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -15,6 +15,8 @@ from transformers.activations import SiLUActivation
 from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
+
+from saccade.models.low_rank import LowRank, adapted_layer, is_bare
 
 _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
@@ -41,15 +43,17 @@ class PlainNorm:
 
 @dataclass(frozen=True, slots=True)
 class PlainProduct:
-    """x @ weight.T + bias."""
+    """x @ weight.T + bias, and what an adapter adds."""
 
     weight: Float[Tensor, "columns depth"]
     bias: Float[Tensor, "columns"] | None
+    adapter: LowRank | None = None
 
     @classmethod
     def of(cls, module: nn.Module) -> "PlainProduct":
-        bias = module.bias
-        return cls(module.get_parameter("weight"), bias if isinstance(bias, Tensor) else None)
+        linear = adapted_layer(module)
+        bias = linear.bias
+        return cls(linear.get_parameter("weight"), bias if isinstance(bias, Tensor) else None, LowRank.of(module))
 
     @property
     def width(self) -> int:
@@ -71,6 +75,22 @@ class PlainLayer(Generic[Product]):
     gate: Product
     up: Product
     down: Product
+
+    @property
+    def products(self) -> tuple[Product, ...]:
+        return self.query, self.key, self.value, self.after_attention, self.gate, self.up, self.down
+
+    def with_products(self, change: Callable[[Product], Product]) -> "PlainLayer[Product]":
+        return replace(
+            self,
+            query=change(self.query),
+            key=change(self.key),
+            value=change(self.value),
+            after_attention=change(self.after_attention),
+            gate=change(self.gate),
+            up=change(self.up),
+            down=change(self.down),
+        )
 
     @classmethod
     def of(cls, module: nn.Module, product: Callable[[nn.Module], Product]) -> "PlainLayer[Product]":
@@ -109,6 +129,15 @@ class PlainLanguageModel(Generic[Product]):
         """Query heads that share a key head."""
         return self.heads // self.key_heads
 
+    @property
+    def size(self: "PlainLanguageModel[PlainProduct]") -> int:
+        """Weights of all products of its layers."""
+        return sum(product.weight.numel() for layer in self.layers for product in layer.products)
+
+    @property
+    def has_adapters(self: "PlainLanguageModel[PlainProduct]") -> bool:
+        return any(product.adapter is not None for layer in self.layers for product in layer.products)
+
     def angles(self, states: Float[Tensor, "tokens hidden"], positions: Int[Tensor, "*axes 1 tokens"]) -> Angles:
         """For ``positions`` of one row of tokens, as the modules take them; ``states`` give type and device."""
         half = self.head_dim // 2
@@ -122,12 +151,12 @@ class PlainLanguageModel(Generic[Product]):
 
     @staticmethod
     def of(hf: PreTrainedModel) -> "PlainLanguageModel[PlainProduct] | None":
-        """None for a model that needs its modules: with adapters, hooks, sliding windows, scaled positions.
+        """None for a model that needs its modules: with hooks, sliding windows, scaled positions, odd adapters.
 
         In half precision the modules round in places of their own; ``with_modules`` keeps these.
         """
         text = hf.model.language_model
-        parts = (module for part in (*text.layers, text.norm) for module in part.modules())
+        parts = (module for part in (*text.layers, text.norm) for module in _parts(part))
         if not _has_known_layers(text) or not all(is_plain(module) for module in parts) or not is_fp32_on_cpu(text):
             return None
         return _view(text, PlainProduct.of)
@@ -146,6 +175,16 @@ class PlainLanguageModel(Generic[Product]):
         if not _has_known_layers(text) or not all(map(is_plain, between)) or torch.is_autocast_enabled(device):
             return None
         return _view(text, lambda module: module)
+
+
+def _parts(module: nn.Module) -> Iterator[nn.Module]:
+    """The module and all below it; of a layer with a plain adapter the layer that is adapted."""
+    if LowRank.of(module) is not None:
+        yield adapted_layer(module)
+        return
+    yield module
+    for child in module.children():
+        yield from _parts(child)
 
 
 def _has_known_layers(text: Any) -> bool:
@@ -181,4 +220,4 @@ def is_plain(module: nn.Module) -> bool:
     """Whether a module does no more than its class in transformers or torch says."""
     kind = type(module)
     is_known = kind in (nn.Linear, nn.SiLU, SiLUActivation) or kind.__module__ in {one.__module__ for one in _LAYERS}
-    return is_known and not (module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
+    return is_known and is_bare(module)

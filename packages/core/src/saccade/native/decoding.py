@@ -40,7 +40,7 @@ class TokenStep:
         self._epsilon = epsilon
         self._layers = torch.tensor([_addresses(layer) for layer in language.layers])
         """``DecodedLayer`` of the source, one after the other."""
-        self._size = sum(one.weight.numel() for layer in language.layers for one in _products(layer))
+        self._size = language.size
 
     @classmethod
     def of(cls, language: PlainLanguageModel[PlainProduct], kernels: Kernels) -> "TokenStep | None":
@@ -49,18 +49,15 @@ class TokenStep:
         epsilons = {norm.epsilon for norm in norms}
         parts: list[PlainNorm | PlainProduct] = [
             *norms,
-            *(product for layer in language.layers for product in _products(layer)),
+            *(product for layer in language.layers for product in layer.products),
         ]
-        if len(epsilons) > 1 or not all(part.weight.is_contiguous() for part in parts):
+        if len(epsilons) > 1 or language.has_adapters or not all(part.weight.is_contiguous() for part in parts):
             return None
         return cls(language, kernels, epsilons.pop())
 
     def groups(self, rows: int) -> int:
-        """Among how many threads that many rows are best divided; 0 where a step layer by layer is better."""
-        threads = torch.get_num_threads()
-        if rows < _WORTH_A_THREAD * threads and self._size > _SMALL:
-            return 0
-        return max(1, min(threads, rows // _WORTH_A_THREAD))
+        """As ``step_groups``."""
+        return step_groups(self._size, rows)
 
     def __call__(
         self, states: Float[Tensor, "rows hidden"], positions: Int[Tensor, "rows"], groups: Sequence[CachedRows]
@@ -116,17 +113,24 @@ class TokenStep:
         return step
 
 
+def step_groups(size: int, rows: int) -> int:
+    """Among how many threads that many rows are best divided; 0 where a step layer by layer is better.
+
+    ``size`` is that of the language model.
+    """
+    threads = torch.get_num_threads()
+    if rows < _WORTH_A_THREAD * threads and size > _SMALL:
+        return 0
+    return max(1, min(threads, rows // _WORTH_A_THREAD))
+
+
 def _norms(layer: PlainLayer[PlainProduct]) -> tuple[PlainNorm | None, ...]:
     return layer.before_attention, layer.query_norm, layer.key_norm, layer.before_mlp
 
 
-def _products(layer: PlainLayer[PlainProduct]) -> tuple[PlainProduct, ...]:
-    return layer.query, layer.key, layer.value, layer.after_attention, layer.gate, layer.up, layer.down
-
-
 def _addresses(layer: PlainLayer[PlainProduct]) -> list[int]:
     norms = [None if norm is None else norm.weight for norm in _norms(layer)]
-    products = _products(layer)
+    products = layer.products
     tensors = [*norms, *(product.weight for product in products), *(product.bias for product in products)]
     return [address(tensor) or 0 for tensor in tensors]
 

@@ -5,8 +5,9 @@ of it where the state is wanted (where an action follows, or the next token) and
 between kernels and torch.
 """
 
+import functools
+import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -17,12 +18,16 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from transformers import PreTrainedModel
 
 from saccade.models.attention import Layout
+from saccade.models.low_rank import LowRank, has_adapter
 from saccade.models.plain_forward import forward_layer
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainProduct
 from saccade.native.block_mask import pack_mask
-from saccade.native.decoding import TokenStep
+from saccade.native.decoding import TokenStep, step_groups
 from saccade.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens, run_layer
+from saccade.native.merged_layers import MergedLayers
+
+logger = logging.getLogger(__name__)
 
 
 def forward_pack(
@@ -108,8 +113,16 @@ class CachedAttention(Protocol):
 class CachedForward:
     """Prefill and decoding of one language model against a cache. Callers switch gradients off."""
 
-    def __init__(self, language: PlainLanguageModel[PlainProduct], kernels: Kernels) -> None:
+    def __init__(
+        self,
+        language: PlainLanguageModel[PlainProduct],
+        kernels: Kernels,
+        *,
+        follow: Callable[[], object] = lambda: None,
+    ) -> None:
         self.kernels = kernels
+        self.follow = follow
+        """Takes over what the model's weights are now."""
         self.token_step = TokenStep.of(language, kernels)
         """The faster way for one token of each row, where there is one."""
         self._language = language
@@ -210,19 +223,37 @@ class Accelerated:
             deepstack=deepstack,
         )
 
-    @cached_property
-    def cached(self) -> CachedForward:
-        """Prefill and decoding against a cache of keys and values."""
-        return CachedForward(self._language, self._kernels)
+    def cached(self, decoded_rows: int = 0) -> CachedForward:
+        """Prefill and decoding against a cache of keys and values.
+
+        Where so many rows go through all layers in one call, which knows no adapters, these are merged into a copy of
+        the weights as they are now.
+        """
+        language = self._language
+        if not decoded_rows or not language.has_adapters or not step_groups(language.size, decoded_rows):
+            return CachedForward(language, self._kernels)
+        merged = MergedLayers(language)
+        return CachedForward(merged.language, self._kernels, follow=merged.follow)
 
 
 def accelerated(hf: PreTrainedModel) -> Accelerated | None:
     """None where there are no kernels, and for a language model that needs its modules (``PlainLanguageModel.of``)."""
     kernels = native_kernels()
     language = None if kernels is None else PlainLanguageModel.of(hf)
+    if kernels is not None and language is None:
+        for name, layer in hf.model.language_model.named_modules():
+            if has_adapter(layer) and LowRank.of(layer) is None:
+                say_that_torch_does_it(name)
+                break
     if kernels is None or language is None or language.head_dim % VECTOR:
         return None
     return Accelerated(hf, language, kernels)
+
+
+@functools.cache
+def say_that_torch_does_it(layer: str) -> None:
+    """Once in a process for each ``layer``."""
+    logger.info("%s has an adapter that the native kernels do not know: torch does the work, which takes longer", layer)
 
 
 def sampler() -> Sampler | None:

@@ -34,7 +34,8 @@ class KernelOperations:
         *,
         residual: Float[Tensor, "rows columns"] | None = None,
     ) -> Float[Tensor, "rows columns"]:
-        return self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual)
+        out = self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual)
+        return out if product.adapter is None else product.adapter.added_to(out, states)
 
     def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         return self.kernels.gated(gate, up)
@@ -81,9 +82,14 @@ class LayerRun:
     def weights(self) -> list[Tensor]:
         layer = self.layer
         norms = (layer.before_attention, layer.query_norm, layer.key_norm, layer.before_mlp)
-        products = (layer.query, layer.key, layer.value, layer.after_attention, layer.gate, layer.up, layer.down)
-        biases = [product.bias for product in products if product.bias is not None]
-        return [*(norm.weight for norm in norms if norm is not None), *(one.weight for one in products), *biases]
+        biases = [product.bias for product in layer.products if product.bias is not None]
+        adapters = [product.adapter for product in layer.products if product.adapter is not None]
+        return [
+            *(norm.weight for norm in norms if norm is not None),
+            *(one.weight for one in layer.products),
+            *biases,
+            *(weight for adapter in adapters for weight in (adapter.down, adapter.up)),
+        ]
 
     def forward(self, states: Float[Tensor, "tokens hidden"]) -> tuple[Float[Tensor, "queries hidden"], LayerStates]:
         """States after the layer, of the query tokens."""
@@ -184,6 +190,9 @@ class _Gradients:
             self.by_weight[id(product.weight)] = self.kernels.product(grad.t(), given)
         if product.bias is not None and product.bias.requires_grad:
             self.by_weight[id(product.bias)] = grad.sum(dim=0)
+        if (adapter := product.adapter) is not None:
+            self.by_weight[id(adapter.down)] = (grad @ adapter.up).mul_(adapter.scale).t() @ given
+            self.by_weight[id(adapter.up)] = grad.t() @ (given @ adapter.down.t()).mul_(adapter.scale)
 
     def through(
         self,
@@ -193,7 +202,8 @@ class _Gradients:
         added: Float[Tensor, "rows depth"] | None = None,
     ) -> Float[Tensor, "rows depth"]:
         """The gradient of what was given to the product; ``added`` is overwritten with its sum with it."""
-        return self.kernels.product(grad, product.weight, added=added, out=added)
+        out = self.kernels.product(grad, product.weight, added=added, out=added)
+        return out if product.adapter is None else product.adapter.back_added_to(out, grad)
 
     def through_norm(
         self,

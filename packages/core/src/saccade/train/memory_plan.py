@@ -132,7 +132,7 @@ class _Process:
     @property
     def is_native(self) -> bool:
         """Whether the language model's layers run on the CPU's kernels, which keep less."""
-        return not self.on_gpu and self.width == 4 and self.optimizer.lora is None and not self.optimizer.compile
+        return not self.on_gpu and self.width == 4 and not self.optimizer.compile
 
     @property
     def has_copies(self) -> bool:
@@ -222,6 +222,7 @@ class _Process:
             tokens = min(tokens, max(limits.cache_tokens, load.row_tokens))
         cache = tokens * shape.cache_numbers * self.width
         yield MemoryPart(name="keys and values", bytes=cache, phase="sampling")
+        yield MemoryPart(name="weights with the adapter in them", bytes=self._merged(), phase="sampling")
         language = shape.language
         if self.on_gpu:
             gathered = 2 * tokens * language.key * self.width
@@ -238,6 +239,13 @@ class _Process:
         yield MemoryPart(
             name="patches of images", bytes=min(_DECODED_BYTES, patches), place="host" if self.on_gpu else "device"
         )
+
+    def _merged(self) -> int:
+        """Bytes of the weights that ``native/merged_layers.py`` copies; an engine with a model of its own has none."""
+        lora, is_copied = self.optimizer.lora, not self.on_gpu and self.width == 4 and self.load.rows >= 8
+        if lora is None or self.role.has_copy or not self.role.learners or not is_copied:
+            return 0
+        return self.width * self.shape.adapted_weights(lora)
 
 
 def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool, lora: bool, recomputes: bool) -> int:
