@@ -1,6 +1,6 @@
 """Peak memory and time of learning and sampling at real widths, beside what ``saccade plan-memory`` says of them.
 
-    python benchmarks/memory_sizes.py [--size 0.1b] [--model DIR] [--rows NAMES] [--tokens 1024] [--steps 2] [--json FILE]
+    python benchmarks/memory_sizes.py [--size 0.1b | --model DIR] [--rows NAMES] [--tokens 1024] [--json FILE]
 
 A Qwen2.5-VL of random weights is written once, by default with the published vocabulary of 151,936 tokens, or the
 checkpoint of ``--model`` is taken; each row is a process of its own on one thread, which loads it, samples a few turns
@@ -42,9 +42,7 @@ SMALL = ModelSize(
 SIZES = {
     "tiny": OTHER_SIZES["tiny"],
     "0.1b": SMALL,
-    "0.15b": replace(
-        SMALL, vocabulary=49_152, hidden=576, layers=30, heads=9, kv_heads=3, mlp=1536, vision_depth=12
-    ),
+    "0.15b": replace(SMALL, vocabulary=49_152, hidden=576, layers=30, heads=9, kv_heads=3, mlp=1536, vision_depth=12),
     "0.2b": replace(
         SMALL, hidden=768, layers=14, heads=12, mlp=2048, vision_hidden=512, vision_depth=8, vision_heads=8
     ),

@@ -16,7 +16,7 @@ from saccade.engines.scoring import TextScorer
 from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
 from saccade.models.checkpoint import EngineSettings
-from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory, return_large_blocks
+from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
@@ -67,8 +67,8 @@ class LocalEngine:
         may give known ones in the place of sampled ones. ``paged`` says how keys and values lie; None: as suits the
         device.
         """
-        if model.device.type == "cpu":
-            keep_freed_memory() if model.is_tiny else return_large_blocks()
+        if model.device.type == "cpu" and model.is_tiny:
+            keep_freed_memory()
         self.model = model
         self._max_rows = max_rows
         self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic

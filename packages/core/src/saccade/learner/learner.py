@@ -27,7 +27,7 @@ from saccade.learner.sharding import Sharding, check_can_shard, like, settle, wh
 from saccade.learner.state_files import restore_state, save_state
 from saccade.learner.trained_weights import choose_trained, trained_weights
 from saccade.models.lora import adapter_parameters, reference_policy
-from saccade.models.memory import give_freed_memory_back, return_large_blocks
+from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 
@@ -82,8 +82,6 @@ class Learner:
         self._on_nonfinite = on_nonfinite
         if sharding is not None:
             check_can_shard(settings)
-        if model.device.type == "cpu" and not model.is_tiny:
-            return_large_blocks()
         with memory_errors(settings):
             choose_trained(model, settings)
             self._root = PackForward(

@@ -7,6 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+_PLAIN = "peft.tuners.lora.layer.Linear"
+"""By its name, because PEFT is an extra."""
+
 
 @dataclass(frozen=True, slots=True)
 class LowRank:
@@ -44,7 +47,8 @@ class LowRank:
 
 def has_adapter(layer: nn.Module) -> bool:
     """Whether it is one of PEFT's layers around a linear one, of whatever kind."""
-    return hasattr(layer, "lora_A") and hasattr(layer, "get_base_layer")
+    # The dictionary itself: asking a module for a name that it lacks takes ten times as long.
+    return "lora_A" in layer._modules
 
 
 def adapted_layer(layer: nn.Module) -> nn.Module:
@@ -58,7 +62,7 @@ def is_bare(module: nn.Module) -> bool:
 
 
 def _plain_adapter(layer: Any) -> tuple[Tensor, Tensor, float] | None:
-    if not has_adapter(layer) or (type(layer).__module__, type(layer).__name__) != ("peft.tuners.lora.layer", "Linear"):
+    if not has_adapter(layer) or f"{type(layer).__module__}.{type(layer).__name__}" != _PLAIN:
         return None
     names = list(layer.active_adapters)
     if layer.disable_adapters or layer.merged or layer.fan_in_fan_out or len(names) != 1:

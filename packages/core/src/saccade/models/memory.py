@@ -2,12 +2,12 @@
 
 The C library hands what lies free at the end of its memory back to the system, and the system clears every page anew
 when it is used again. On a virtual machine that was a twentieth of a step's time of a tiny model. Of large ones it is
-less, and what is kept would be a third of the peak: only processes of tiny models do this. Those of large ones give
-large blocks back as they are freed, and after a step what lies free between blocks in use as well; the library by
-itself does neither.
+less, and what is kept would be a sixth of the peak: only processes of tiny models do this. Those of large ones give
+back what lies free between blocks in use as well, which the library by itself never does.
 """
 
 import ctypes
+import functools
 import math
 import mmap
 import os
@@ -27,39 +27,22 @@ _LARGEST_KEPT = 32 << 20
 """Bytes of a block. Larger ones, once freed, would leave holes that the next do not fit in."""
 _KEPT_AT_END = 1 << 30
 """Bytes that may lie free at the end of the memory."""
-_SMALLEST_RETURNED = 1 << 20
-"""Bytes of a block. What decoding frees at each step is mostly smaller."""
-_LEFT_AT_END = 64 << 20
-"""Bytes that may lie free at the end of a large model's memory: what glibc comes to by itself."""
 
 
+@functools.cache
 def keep_freed_memory() -> bool:
     """Lets this process keep what it frees, if its C library is glibc and its environment says nothing else.
 
     Its memory then stays at its peak until it ends. Any of glibc's own variables (``MALLOC_TRIM_THRESHOLD_`` and the
     like, or ``GLIBC_TUNABLES``) switches it off. Returns whether it was done.
     """
-    return _set_up(largest_kept=_LARGEST_KEPT, kept_at_end=_KEPT_AT_END)
-
-
-def return_large_blocks() -> bool:
-    """Lets this process give each large block back to the system when it is freed; conditions and result as above.
-
-    glibc by itself soon keeps blocks of up to 32 MiB. Those of torch are aligned, for which it wants more than their
-    size: the hole that one leaves is too small for the next of the same size, and holes were a third of a step's peak.
-    What is given back has to be cleared anew, but so has the new memory that was taken beside the holes.
-    """
-    return _set_up(largest_kept=_SMALLEST_RETURNED, kept_at_end=_LEFT_AT_END)
-
-
-def _set_up(*, largest_kept: int, kept_at_end: int) -> bool:
     is_set_up = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
     if sys.platform != "linux" or is_set_up:
         return False
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is None:
         return False
-    settings = {_MMAP_THRESHOLD: largest_kept, _TRIM_THRESHOLD: kept_at_end}
+    settings = {_MMAP_THRESHOLD: _LARGEST_KEPT, _TRIM_THRESHOLD: _KEPT_AT_END}
     return all(set_option(option, value) == 1 for option, value in settings.items())
 
 

@@ -16,7 +16,7 @@ from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
 
-from saccade.models.low_rank import LowRank, adapted_layer, is_bare
+from saccade.models.low_rank import LowRank, adapted_layer, has_adapter, is_bare
 
 _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
@@ -179,12 +179,13 @@ class PlainLanguageModel(Generic[Product]):
 
 def _parts(module: nn.Module) -> Iterator[nn.Module]:
     """The module and all below it; of a layer with a plain adapter the layer that is adapted."""
-    if LowRank.of(module) is not None:
+    if has_adapter(module) and LowRank.of(module) is not None:
         yield adapted_layer(module)
         return
     yield module
-    for child in module.children():
-        yield from _parts(child)
+    for child in module._modules.values():
+        if child is not None:
+            yield from _parts(child)
 
 
 def _has_known_layers(text: Any) -> bool:

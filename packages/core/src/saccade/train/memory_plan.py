@@ -20,10 +20,13 @@ Phase = Literal["always", "sampling", "learning", "step"]
 PHASES: tuple[Phase, ...] = ("sampling", "learning", "step")
 Place = Literal["device", "host"]
 
-PROGRAM_BYTES = 512 << 20
+PROGRAM_BYTES = 500 << 20
 """Python, torch and transformers on a CPU, with what they load as a model learns."""
 GPU_PROGRAM_BYTES = 700 << 20
 GPU_CONTEXT_BYTES = 600 << 20
+_SHARE_OF_HOLES = 0.45
+"""Of activations, measured on models of 24 and 30 layers: glibc wants more than the size of an aligned block, so the
+hole that one of torch's leaves is too small for the next of the same size. Tiny models have fewer."""
 _DECODED_BYTES = 256 << 20
 """Patches of pictures that are kept between steps (``models/pixels.py``)."""
 
@@ -168,8 +171,8 @@ class _Process:
         for phase in ("learning", "step"):
             place: Place = "device" if phase == "learning" else kept
             yield MemoryPart(name="gradients (fp32)", bytes=4 * self.trained // shards, phase=phase, place=place)
-        # The root of the largest weight's second moments.
-        temporary = 4 * min(shape.largest, self.trained) // shards
+        # The root of the largest weight's second moments, on a CPU before and after it is scaled.
+        temporary = (4 if self.on_gpu else 8) * min(shape.largest, self.trained) // shards
         yield MemoryPart(name="temporaries of the optimiser", bytes=temporary, phase="step", place=kept)
         if needs_critic:
             # A head of two layers and a copy of no trunk: small beside all else.
@@ -190,6 +193,9 @@ class _Process:
             recomputes=settings.activation_checkpointing,
         )  # fmt: skip
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
+        if not self.on_gpu and shape.weights >= TINY_BELOW_WEIGHTS:
+            holes = int(_SHARE_OF_HOLES * kept)
+            yield MemoryPart(name="freed memory between activations", bytes=holes, phase="learning")
         if settings.lora is None and not settings.frozen_vision:
             on_its_own = settings.vision_checkpointing
             recomputes = settings.activation_checkpointing or on_its_own == "on"
@@ -197,12 +203,24 @@ class _Process:
             tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
             yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
         rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.on_gpu) // shape.vocabulary))
-        # Probabilities and their gradients, with one copy for the product's precision where that is half.
-        chunks = 2 if self.width == 4 else 3
-        yield MemoryPart(name="logits", bytes=chunks * 4 * rows * shape.vocabulary, phase="learning")
-        if settings.lora is None:
+        yield from self._head(rows, kept)
+
+    def _head(self, rows: int, kept: int) -> Iterator[MemoryPart]:
+        """Logits of so many tokens, and gradients of the head; ``kept`` are activations, which go first."""
+        shape, is_trained = self.shape, self.optimizer.lora is None
+        chunk, head = 4 * rows * shape.vocabulary, 4 * shape.head
+        if self.on_gpu or self.width == 2:
+            # Probabilities and their gradients, with one copy for the product's precision.
+            logits, embeddings = 3 * chunk, 0
+        else:
+            # The forward has two chunks; the backward overwrites one, and has the head's gradient beside it.
+            logits, head = (chunk, max(head, chunk)) if is_trained else (2 * chunk, head)
+            embeddings = max(0, 4 * shape.head - kept - chunk) if shape.is_tied else 0
+        yield MemoryPart(name="logits", bytes=logits, phase="learning")
+        if is_trained:
             # It is summed up in fp32 beside what earlier micro-batches have given.
-            yield MemoryPart(name="gradient of the head", bytes=4 * shape.head, phase="learning")
+            yield MemoryPart(name="gradient of the head", bytes=head, phase="learning")
+            yield MemoryPart(name="gradient of the embeddings", bytes=embeddings, phase="learning")
 
     def _tower(self, patches: int, *, recomputes: bool) -> int:
         """Its layers, and what its ends keep: pixels, and merged patches on their way to the language model.
