@@ -168,6 +168,22 @@ def test_an_adapter_its_checkpoint_and_the_merged_checkpoint_say_the_same_to_the
     assert spoken(LocalEngine(loaded_model(tmp_path / "base"))) != spoken(LocalEngine(model))
 
 
+def test_who_goes_on_from_a_saved_adapter_learns_and_says_the_same_to_the_bit(tmp_path: Path) -> None:
+    small_model("internvl", size=TinySize()).save(tmp_path / "base")
+    model = loaded_model(tmp_path / "base")
+    learner = Learner(model, FOUR)
+    imitate(learner, steps=2)
+    model.save(tmp_path / "adapter")
+    (tmp_path / "state").mkdir()
+    learner.save_state(tmp_path / "state")
+    follower = Learner(load_model(tmp_path / "adapter", model.media), FOUR)
+    follower.restore_state(tmp_path / "state")
+    for one in (learner, follower):
+        imitate(one, steps=2)
+    assert same_bytes(weights(model), weights(follower.model))
+    assert spoken(LocalEngine(model)) == spoken(LocalEngine(follower.model))
+
+
 def test_a_saved_adapter_loads_to_the_same_bytes(tmp_path: Path) -> None:
     model = trained(tmp_path)
     model.save(tmp_path / "adapter")
