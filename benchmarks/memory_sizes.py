@@ -1,10 +1,11 @@
 """Peak memory and time of learning and sampling at real widths, beside what ``saccade plan-memory`` says of them.
 
-    python benchmarks/memory_sizes.py [--size 0.1b] [--rows NAMES] [--tokens 1024] [--steps 2] [--json FILE]
+    python benchmarks/memory_sizes.py [--size 0.1b | --model DIR] [--rows NAMES] [--tokens 1024] [--json FILE]
 
-A Qwen2.5-VL of random weights with the published vocabulary of 151,936 tokens is written once; each row is a process of
-its own on one thread, which loads it, samples a few turns and takes optimiser steps on packs that are full. Memory is
-the kernel's mark of the process's peak; time is that of the processor.
+A Qwen2.5-VL of random weights is written once, by default with the published vocabulary of 151,936 tokens, or the
+checkpoint of ``--model`` is taken; each row is a process of its own on one thread, which loads it, samples a few turns
+and takes optimiser steps on packs that are full. Memory is the kernel's mark of the process's peak while it samples and
+while it learns; time is that of the processor.
 """
 
 import argparse
@@ -14,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from saccade.bench.checkpoint import SIZES as OTHER_SIZES
 from saccade.bench.checkpoint import ModelSize, write_checkpoint
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.models.lora import LoraSettings
+from saccade.models.shape import read_shape
 
 SMALL = ModelSize(
     vocabulary=151_936,
@@ -36,7 +40,9 @@ SMALL = ModelSize(
     rope_theta=1_000_000.0,
 )
 SIZES = {
+    "tiny": OTHER_SIZES["tiny"],
     "0.1b": SMALL,
+    "0.15b": replace(SMALL, vocabulary=49_152, hidden=576, layers=30, heads=9, kv_heads=3, mlp=1536, vision_depth=12),
     "0.2b": replace(
         SMALL, hidden=768, layers=14, heads=12, mlp=2048, vision_hidden=512, vision_depth=8, vision_heads=8
     ),
@@ -49,6 +55,7 @@ ROWS: dict[str, tuple[str, OptimizerSettings]] = {
     "fp32": ("float32", PLAIN),
     "fp32, checkpointing": ("float32", replace(PLAIN, activation_checkpointing=True)),
     "fp32, 8-bit moments": ("float32", replace(PLAIN, eight_bit_optimizer=True)),
+    "fp32, LoRA 16": ("float32", replace(PLAIN, lora=LoraSettings(rank=16))),
     "fp32, LoRA 16, checkpointing": (
         "float32",
         replace(PLAIN, lora=LoraSettings(rank=16), activation_checkpointing=True),
@@ -66,6 +73,7 @@ PLAYED, WRITTEN = 8, 16
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="0.1b")
+    parser.add_argument("--model", type=Path, help="a checkpoint in place of one of random weights")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=2)
@@ -77,10 +85,13 @@ def main() -> None:
         return
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        weights = write_checkpoint(Path(folder), SIZES[options.size])
+        if options.model is None:
+            write_checkpoint(Path(folder), SIZES[options.size])
+        path = str(options.model or folder)
+        weights = read_shape(Path(path)).weights
         print(f"{weights:,} weights, packs of {options.tokens} tokens")
         for name in options.rows:
-            command = [sys.executable, __file__, "--child", folder, name]
+            command = [sys.executable, __file__, "--child", path, name]
             command += ["--tokens", str(options.tokens), "--steps", str(options.steps)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
@@ -89,12 +100,17 @@ def main() -> None:
             row = json.loads(done.stdout.splitlines()[-1])
             rows.append(row)
             print(
-                f"{name:36} predicted {row['predicted_gib']:6.2f} GiB, measured {row['measured_gib']:6.2f} "
-                f"({row['predicted_gib'] / row['measured_gib'] - 1:+.0%}); a step {row['step_cpu_s']:.1f} s of CPU",
+                f"{name:30} GiB predicted and measured: {_compared(row['sampling_gib'])} sampling, "
+                f"{_compared(row['learning_gib'])} learning; a step {row['step_cpu_s']:.1f} s of CPU",
                 flush=True,
             )
             if options.json:
                 options.json.write_text(json.dumps({"weights": weights, "rows": rows}, indent=1) + "\n")
+
+
+def _compared(pair: Sequence[float]) -> str:
+    predicted, seen = pair
+    return f"{predicted:6.2f} {seen:6.2f} ({predicted / seen - 1:+.0%})"
 
 
 def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object]:
@@ -108,7 +124,6 @@ def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object
     from saccade.learner.sequences import TrainingSequence
     from saccade.media.store import MediaStore
     from saccade.models.loading import load_model
-    from saccade.models.shape import read_shape
     from saccade.train.memory_plan import Load, memory_plan
     from saccade.types import Message
 
@@ -153,24 +168,37 @@ def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object
             await asyncio.gather(*(turn(index) for index in range(PLAYED)))
 
     times: list[float] = []
+    peaks: dict[str, list[int]] = {"sampling": [], "learning": []}
     for _ in range(steps):
+        peak_from_here()
         asyncio.run(sample())
+        peaks["sampling"].append(resident("VmHWM"))
+        peak_from_here()
         started = time.process_time()
         learner.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-4)
         times.append(time.process_time() - started)
+        peaks["learning"].append(resident("VmHWM"))
         engine.reset()
     given = Load(pack_tokens=tokens, pack_image_tokens=image_tokens, rows=PLAYED, row_tokens=len(prompt.ids) + WRITTEN)
     plan = memory_plan(read_shape(path), model=load, optimizer=settings, load=given)
     return {
         "name": name,
-        "predicted_gib": plan.peak() / 2**30,
-        "measured_gib": resident("VmHWM") / 2**20,
+        "sampling_gib": [plan.in_phase("sampling") / 2**30, max(peaks["sampling"]) / 2**20],
+        "learning_gib": [
+            max(plan.in_phase("learning"), plan.in_phase("step")) / 2**30,
+            max(peaks["learning"]) / 2**20,
+        ],
         "before_the_model_gib": begun / 2**20,
         "step_cpu_s": min(times[1:] or times),
         "phase": plan.highest_phase(),
         "parts_gib": {f"{part.name} ({part.phase})": round(part.bytes / 2**30, 3) for part in plan.parts},
         "load": asdict(given),
     }
+
+
+def peak_from_here() -> None:
+    """Lets ``VmHWM`` begin anew."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def resident(name: str) -> int:

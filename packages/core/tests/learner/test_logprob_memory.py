@@ -17,4 +17,4 @@ def test_a_step_never_holds_the_logits_of_all_its_tokens() -> None:
     command = [sys.executable, str(SCRIPT), "--vocabulary", "150000", "--tokens", "512"]
     measured = json.loads(run_warm(command, check=True).stdout)
     assert measured["all_logits_mib"] > 290
-    assert measured["lifted_mib"] < 4 * measured["chunk_mib"]
+    assert measured["lifted_mib"] < 2.5 * measured["chunk_mib"]

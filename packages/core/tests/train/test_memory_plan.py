@@ -140,7 +140,7 @@ def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None
     assert "qwen2_5_vl, 0.00 B weights" in said.output
     assert "4 trajectories of 512 tokens" in said.output
     assert "moments" in said.output
-    tight = ["plan-memory", "--model", str(checkpoint), "--memory", "0.6"]
+    tight = ["plan-memory", "--model", str(checkpoint), "--memory", "0.4"]
     failed = run.invoke(saccade, [*tight, "--rows", "1", "--row-tokens", "64"])
     assert isinstance(failed.exception, UserError)
     assert "does not fit" in str(failed.exception)

@@ -98,7 +98,7 @@ class _Chosen(torch.autograd.Function):
         rows: int,
     ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
         lse, entropy, logprobs, share = (states.new_empty(len(states), dtype=torch.float32) for _ in range(4))
-        p = states.new_empty(0)
+        kept = states.new_empty(0)
         wants_states, wants_weight = ctx.needs_input_grad[:2]  # type: ignore[attr-defined]
         is_direct = wants_states and not wants_weight and not entropy_gradient and logits.precision == torch.float32
         # d log p / d states, which the backward has only to scale: it needs no logits of its own then.
@@ -112,13 +112,16 @@ class _Chosen(torch.autograd.Function):
             lse[chunk] = log_total + highest[:, 0]
             chosen = z.gather(-1, targets[chunk, None])[:, 0]
             logprobs[chunk] = (chosen - log_total).masked_fill(chosen < _NEVER / 2, -torch.inf)
-            entropy[chunk] = log_total - torch.linalg.vecdot(p, z) * share[chunk]
+            entropy[chunk] = log_total - z.mul_(p).sum(dim=-1) * share[chunk]
             if len(slopes):
                 to_z = p.mul_(-share[chunk, None])
                 to_z.scatter_add_(-1, targets[chunk, None], torch.ones_like(to_z[:, :1]))
                 logits.backward(to_z, states[chunk], weight, slopes[chunk], None)
-        # What fits in one chunk is kept, and spares the backward a product with the weights.
-        kept = p if len(states) <= rows else p.new_empty(0)
+                del to_z
+            # What fits in one chunk is kept, and spares the backward a product with the weights.
+            kept = p if len(states) <= rows else kept
+            # The next chunk has their room.
+            del z, p
         ctx.save_for_backward(states, weight, targets, forbidden, lse, entropy, share, kept, slopes)
         ctx.settings = (logits, entropy_gradient, rows)  # type: ignore[attr-defined]
         return logprobs, entropy
@@ -144,13 +147,16 @@ class _Chosen(torch.autograd.Function):
                 p, to_z = kept, to_z * share[:, None]
             else:
                 p = logits.of(states[chunk], weight, forbidden).sub_(lse[chunk, None]).exp_()
-            to_z = p * to_z
+            # A second backward would need what was kept as it is.
+            to_z = p * to_z if entropy_gradient or len(kept) else p.mul_(to_z)
             if entropy_gradient:
                 p = p * share[:, None] if len(kept) else p
-                log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log()
-                to_z -= p * (log_p + entropy[chunk, None]) * to_entropy[chunk, None]
+                log_p = p.clamp_min(torch.finfo(p.dtype).tiny).log_()
+                to_z -= log_p.add_(entropy[chunk, None]).mul_(p).mul_(to_entropy[chunk, None])
+                del log_p
             to_z.scatter_add_(-1, targets[chunk, None], to_logprobs[chunk, None])
             logits.backward(to_z, states[chunk], weight, None if to_states is None else to_states[chunk], to_weight)
+            del p, to_z
         return to_states, None if to_weight is None else to_weight.to(weight.dtype), None, None, None, None, None
 
 

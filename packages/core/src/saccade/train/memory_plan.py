@@ -20,9 +20,13 @@ Phase = Literal["always", "sampling", "learning", "step"]
 PHASES: tuple[Phase, ...] = ("sampling", "learning", "step")
 Place = Literal["device", "host"]
 
-PROGRAM_BYTES = 700 << 20
-"""Python, torch and transformers before any model."""
+PROGRAM_BYTES = 500 << 20
+"""Python, torch and transformers on a CPU, with what they load as a model learns."""
+GPU_PROGRAM_BYTES = 700 << 20
 GPU_CONTEXT_BYTES = 600 << 20
+_SHARE_OF_HOLES = 0.45
+"""Of activations, measured on models of 24 and 30 layers: glibc wants more than the size of an aligned block, so the
+hole that one of torch's leaves is too small for the next of the same size. Tiny models have fewer."""
 _DECODED_BYTES = 256 << 20
 """Patches of pictures that are kept between steps (``models/pixels.py``)."""
 
@@ -164,9 +168,11 @@ class _Process:
         yield MemoryPart(name="weights", bytes=self.width * self.own_weights + adapter // shards)
         if self.role.has_copy:
             yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
-        yield MemoryPart(name="program", bytes=PROGRAM_BYTES, place="host" if self.on_gpu else "device")
-        if self.on_gpu:
-            yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
+        if not self.on_gpu:
+            yield MemoryPart(name="program", bytes=PROGRAM_BYTES)
+            return
+        yield MemoryPart(name="program", bytes=GPU_PROGRAM_BYTES, place="host")
+        yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
 
     def states(self, *, needs_reference: bool, needs_critic: bool) -> Iterator[MemoryPart]:
         shape, settings, shards = self.shape, self.optimizer, self.role.learners
@@ -182,8 +188,8 @@ class _Process:
         for phase in ("learning", "step"):
             place: Place = "device" if phase == "learning" else kept
             yield MemoryPart(name="gradients (fp32)", bytes=4 * self.trained // shards, phase=phase, place=place)
-        # The root of the largest weight's second moments.
-        temporary = 4 * min(shape.largest, self.trained) // shards
+        # The root of the largest weight's second moments, on a CPU before and after it is scaled.
+        temporary = (4 if self.on_gpu else 8) * min(shape.largest, self.trained) // shards
         yield MemoryPart(name="temporaries of the optimiser", bytes=temporary, phase="step", place=kept)
         if needs_critic:
             # A head of two layers and a copy of no trunk: small beside all else.
@@ -204,6 +210,9 @@ class _Process:
             recomputes=settings.activation_checkpointing,
         )  # fmt: skip
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
+        if not self.on_gpu and shape.weights >= TINY_BELOW_WEIGHTS:
+            holes = int(_SHARE_OF_HOLES * kept)
+            yield MemoryPart(name="freed memory between activations", bytes=holes, phase="learning")
         if self.chosen.has_tower:
             on_its_own = settings.vision_checkpointing
             recomputes = settings.activation_checkpointing or on_its_own == "on"
@@ -211,11 +220,24 @@ class _Process:
             tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
             yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
         rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.on_gpu) // shape.vocabulary))
-        # Probabilities and their gradients, with one copy for the product's precision.
-        yield MemoryPart(name="logits", bytes=3 * 4 * rows * shape.vocabulary, phase="learning")
-        if self.chosen.has_head:
+        yield from self._head(rows, kept)
+
+    def _head(self, rows: int, kept: int) -> Iterator[MemoryPart]:
+        """Logits of so many tokens, and gradients of the head; ``kept`` are activations, which go first."""
+        shape, is_trained = self.shape, self.chosen.has_head
+        chunk, head = 4 * rows * shape.vocabulary, 4 * shape.head
+        if self.on_gpu or self.width == 2:
+            # Probabilities and their gradients, with one copy for the product's precision.
+            logits, embeddings = 3 * chunk, 0
+        else:
+            # The forward has two chunks; the backward overwrites one, and has the head's gradient beside it.
+            logits, head = (chunk, max(head, chunk)) if is_trained else (2 * chunk, head)
+            embeddings = max(0, 4 * shape.head - kept - chunk) if shape.is_tied else 0
+        yield MemoryPart(name="logits", bytes=logits, phase="learning")
+        if is_trained:
             # It is summed up in fp32 beside what earlier micro-batches have given.
-            yield MemoryPart(name="gradient of the head", bytes=4 * shape.head, phase="learning")
+            yield MemoryPart(name="gradient of the head", bytes=head, phase="learning")
+            yield MemoryPart(name="gradient of the embeddings", bytes=embeddings, phase="learning")
 
     def _tower(self, patches: int, *, recomputes: bool) -> int:
         """Its layers, and what its ends keep: pixels, and merged patches on their way to the language model.
@@ -240,7 +262,7 @@ class _Process:
         if self.on_gpu:
             gathered = 2 * tokens * language.key * self.width
             yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase="sampling")
-        chunk = max(limits.max_chunk_tokens, load.row_tokens)
+        chunk = min(max(limits.max_chunk_tokens, load.row_tokens), load.rows * load.row_tokens)
         widths = 4 * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
         yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")
         # Logits; off the CPU's kernels also probabilities and their sums in float64.
@@ -272,9 +294,12 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
         # values, and its result twice; the MLP its four products.
         of_norms = 2 * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
         whole = of_norms + width * (5 * q + 4 * m)
-        if lora:
+        if lora and width == 4:
+            # Frozen norms keep their input alone; it and every other input of a product is an adapter's too.
+            whole -= 4 * (2 * h + q) + (4 * (q + k) if layer.has_norms else 0)
+        elif lora:
             # Adapters see their inputs in fp32; frozen products keep none of theirs.
-            whole += (4 if width == 2 else 0) * (5 * h + q + m) - width * (h + m)
+            whole += 4 * (5 * h + q + m) - width * (h + m)
     if not recomputes:
         return tokens * layer.count * whole
     backward = width * (3 * h + 2 * q + 2 * k + 3 * m)
