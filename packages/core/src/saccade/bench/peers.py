@@ -60,14 +60,9 @@ def load_peer_model(spec: BenchSpec) -> PreTrainedModel:
 
 def peer_adapter(spec: BenchSpec) -> "LoraConfig | None":
     """PEFT's configuration of the adapter that Saccade trains."""
-    if spec.lora is None:
+    if (lora := spec.lora) is None:
         return None
     from peft import LoraConfig
 
-    return LoraConfig(
-        r=spec.lora.rank,
-        lora_alpha=spec.lora.alpha,
-        lora_dropout=0.0,
-        target_modules=spec.lora.targets,
-        task_type="CAUSAL_LM",
-    )
+    sizes = {"r": lora.rank, "lora_alpha": lora.alpha, "lora_dropout": 0.0}
+    return LoraConfig(**sizes, target_modules=lora.targets, task_type="CAUSAL_LM")

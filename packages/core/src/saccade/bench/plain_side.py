@@ -85,11 +85,9 @@ class PlainSide:
 
     def _advantages(self, step: int) -> Tensor:
         workload = self.spec.workload
+        samples = range(workload.group_size)
         rewards = torch.tensor(
-            [
-                [workload.reward(step, prompt, sample) for sample in range(workload.group_size)]
-                for prompt in range(workload.prompts)
-            ]
+            [[workload.reward(step, prompt, one) for one in samples] for prompt in range(workload.prompts)]
         )
         return ((rewards - rewards.mean(1, keepdim=True)) / (rewards.std(1, keepdim=True) + 1e-4)).flatten()
 
@@ -125,11 +123,8 @@ class PlainSide:
 def serve(spec: BenchSpec, channel: Channel) -> None:
     """Runs steps as the driver asks for them."""
     side = PlainSide(spec)
-    channel.send(
-        Ready(
-            versions={"torch": torch.__version__, "transformers": transformers.__version__}, resident_mb=peak_mb("cpu")
-        )
-    )
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    channel.send(Ready(versions=versions, resident_mb=peak_mb("cpu")))
     for index in range(spec.steps):
         if channel.recv() == "stop":
             return
