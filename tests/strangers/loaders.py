@@ -231,6 +231,17 @@ def _tasks(path: Path, out: Path) -> None:
             media.export(image, out)
 
 
+def _few_shot(path: Path, _: Path) -> None:
+    """Conversations, or a run's recorded trajectories, as they are shown before questions."""
+    from saccade.errors import UserError
+    from saccade.media.store import MediaStore
+    from saccade.rollout.shown_episodes import shown_episodes
+
+    for file in sorted((path / "trajectories").rglob("*.jsonl")) or [path]:
+        with contextlib.suppress(UserError):
+            shown_episodes(str(file), 1, MediaStore())
+
+
 def _hub_rows(path: Path, _: Path) -> None:
     from saccade.errors import UserError
     from saccade.tasks.rows.tables import dataset_rows
@@ -444,6 +455,7 @@ LOADERS: dict[str, Loader] = {
     "files beside records": Loader(load=_second_tables, takes=("run",)),
     "viewer": Loader(load=_viewer, takes=("run", "folder"), may_write=True),
     "tasks": Loader(load=_tasks, takes=("rows", "release", "file"), endings=(".jsonl", ".json", ".csv", ".parquet")),
+    "few-shot file": Loader(load=_few_shot, takes=("run", "rows", "file"), endings=(".jsonl", ".json")),
     "data set of the hub": Loader(load=_hub_rows, takes=("rows",)),
     "published data set": Loader(load=_release, takes=("release",)),
     "benchmark": Loader(load=_benchmark, takes=("benchmark",)),

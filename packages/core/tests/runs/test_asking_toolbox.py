@@ -38,7 +38,7 @@ OTHER = LinguisticToolbox((LinguisticTool("zoom", "Look closer."),))
 EPISODES = EpisodeSpec(
     protocol=toolchain_protocol(toolbox=BOX, style="full"),
     tools=(),
-    rollout=RolloutSettings(max_turn_tokens=6, max_tokens=800),
+    rollout=RolloutSettings(max_turn_tokens=6, max_tokens=1000),
     max_turns=1,
 )
 

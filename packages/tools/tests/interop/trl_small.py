@@ -17,20 +17,22 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2_5_VLForConditionalGeneration,
+    Qwen2_5_VLProcessor,
     Qwen2Config,
     Qwen2ForCausalLM,
 )
 from trl import GRPOConfig, GRPOTrainer
 
 from saccade.bench.checkpoint import SIZES, write_checkpoint
-from saccade.bench.trl_side import RESPONSE_TEMPLATE, PictureProcessor, ScriptedLogits
+from saccade.bench.peers import WithoutVideos
+from saccade.bench.trl_side import RESPONSE_TEMPLATE, ScriptedLogits
 from saccade.interop.trl.environment import TrlEnvironment
 
 Say = Callable[[int, int], str]
 """What the row of a batch says in its turn, counted from 0."""
 
 
-class TensorProcessor(PictureProcessor):
+class TensorProcessor(WithoutVideos, Qwen2_5_VLProcessor):
     """Gives tensors, as processors do where torchvision is.
 
     TRL 1.16 counts on it when a turn's tools show no picture; those of Pillow give lists, and it stops.

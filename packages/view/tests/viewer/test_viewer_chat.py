@@ -48,7 +48,7 @@ def reply(asked: str) -> str | Iterator[str]:
         return without_end()
     if "hostile" in asked:
         return "<think>" + " \n".join(HOSTILE_TEXTS) + "</think><answer><img src=x onerror=window.__pwned=1></answer>"
-    return ANSWER if "bbox_2d" in asked.split("closer")[-1] and "closer" in asked else CALL
+    return ANSWER if "<think>closer</think>" in asked else CALL
 
 
 @pytest.fixture(scope="module")

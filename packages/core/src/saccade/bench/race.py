@@ -156,7 +156,7 @@ def gradient_error(spec: BenchSpec, peer: FrameworkName) -> float:
     ours, theirs = (load_file(spec.gradient_file(name)) for name in ("saccade", peer))
     if ours.keys() != theirs.keys():
         odd = sorted(ours.keys() ^ theirs.keys())[:3]
-        raise MachineError(f"saccade and {peer} trained different parameters: {odd}")
+        raise MachineError(f"Saccade and {peer} trained different parameters: {odd}")
     kinds = {next((kind for kind in (".lora_A.", ".lora_B.") if kind in name), "") for name in theirs}
     return max(_relative_error(ours, theirs, [name for name in theirs if kind in name]) for kind in kinds)
 
@@ -170,9 +170,9 @@ def _relative_error(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], na
 def check_agreement(peer: FrameworkName, agreement: Agreement, dtype: DtypeName) -> None:
     """MachineError when two frameworks did not do the same work, for then their times say nothing."""
     if not agreement.same_tokens:
-        raise MachineError(f"saccade and {peer} were not trained on the same tokens, so their times cannot be compared")
+        raise MachineError(f"Saccade and {peer} were not trained on the same tokens, so their times cannot be compared")
     if not agreement.gradient_error <= _TOLERANCE[dtype]:
         raise MachineError(
-            f"the gradients of saccade and {peer} differ by {agreement.gradient_error:.2g}, more than "
+            f"the gradients of Saccade and {peer} differ by {agreement.gradient_error:.2g}, more than "
             f"{_TOLERANCE[dtype]:g}: they did not do the same work, so their times cannot be compared"
         )
