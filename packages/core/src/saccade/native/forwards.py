@@ -25,7 +25,6 @@ from saccade.native.block_mask import pack_mask
 from saccade.native.decoding import TokenStep, step_groups
 from saccade.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens, run_layer
-from saccade.native.merged_layers import MergedLayers
 
 logger = logging.getLogger(__name__)
 
@@ -232,6 +231,8 @@ class Accelerated:
         language = self._language
         if not decoded_rows or not language.has_adapters or not step_groups(language.size, decoded_rows):
             return CachedForward(language, self._kernels)
+        from saccade.native.merged_layers import MergedLayers
+
         merged = MergedLayers(language)
         return CachedForward(merged.language, self._kernels, follow=merged.follow)
 
