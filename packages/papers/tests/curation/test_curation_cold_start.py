@@ -175,7 +175,7 @@ def test_the_protocol_writes_the_boxes_as_the_family_does(tmp_path: Path, conven
         ("The dog.", "messages: the turn does nothing"),
         ("I see a dog. <answer>A</answer>", "messages: has no reasoning before </think>"),
         ("<think> </think><answer>A</answer>", "messages: has no reasoning"),
-        ("<think>a dog<answer>A</answer>", "messages: <think> is never closed"),
+        ("<think>a dog<answer>A</answer>", "messages: </think> is missing: <think> is never closed"),
         ("a dog</think><answer> </answer>", "messages: there is no answer"),
         ("a dog</think><answer>A</answer><answer>B</answer>", "messages: the last message holds 2 <answer> blocks"),
         (f"a dog</think><answer>{'A' * 2000}</answer>", "messages: the answer has 2000 characters"),

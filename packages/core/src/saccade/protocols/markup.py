@@ -65,7 +65,8 @@ def find_blocks(text: str, tags: re.Pattern[str]) -> tuple[list[Block], str]:
         else:
             outer = opened.group(2)
             return blocks, f"<{closes}{tag}> stands inside <{outer}>; close it with </{outer}> first"
-    return blocks, "" if opened is None else f"<{opened.group(2)}> is never closed"
+    why = "" if opened is None else "</{0}> is missing: <{0}> is never closed".format(opened.group(2))
+    return blocks, why
 
 
 def outside(text: str, blocks: Sequence[Block]) -> list[str]:
