@@ -2,6 +2,8 @@
 
 import base64
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -289,7 +291,17 @@ REFUSED: dict[str, tuple[Row, str]] = {
 }
 
 
+@pytest.fixture
+def usual_depth() -> Iterator[None]:
+    """Python's own limit of recursion, which libraries that other tests import raise."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
 @pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.usefixtures("usual_depth")
 def test_what_cannot_be_imitated_is_refused_by_its_row(folder: Path, what: str) -> None:
     row, why = REFUSED[what]
     with pytest.raises(UserError) as caught:
