@@ -1,6 +1,7 @@
 """Engine and learner on the same tokens: real multi-turn trajectories with images, and the probe that watches them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
@@ -24,6 +26,7 @@ from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
 from saccade.train.loops import check_parity
 from saccade.train.parity import check_gap
+from saccade.train.state import repeatable
 from saccade.types import ToolCall, Trajectory
 
 TEMPERATURE = 0.8
@@ -145,3 +148,12 @@ def test_products_of_rounded_factors_may_differ_as_weights_of_that_precision_may
             check_gap(0.2, torch.float32)
     finally:
         torch.set_float32_matmul_precision("highest")
+
+
+def test_the_precision_of_products_is_the_runs_own_until_it_ends(tmp_path: Path) -> None:
+    with repeatable(threads=1, device="cpu"):
+        tiny_model(["Which?"] * 9, MediaStore(), size=TinySize(layers=1)).save(tmp_path / "model")
+        load_model(tmp_path / "model", MediaStore(), LoadSettings(matmul_precision="medium"))
+        load_model(tmp_path / "model", MediaStore())
+        assert torch.get_float32_matmul_precision() == "medium"
+    assert torch.get_float32_matmul_precision() == "highest"

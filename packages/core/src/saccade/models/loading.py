@@ -320,8 +320,9 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     check_directory(weights)
     refuse_outside_weights(weights)
     check_pixels(path)
-    # Torch has one for the whole process.
-    torch.set_float32_matmul_precision(settings.matmul_precision)
+    if settings.matmul_precision != "highest":
+        # Torch has one for the whole process, and another model of it, such as a judge, says nothing against it.
+        torch.set_float32_matmul_precision(settings.matmul_precision)
     dtype, stays = _dtype(weights, settings), _LEFT_IN_FILES.get()
     as_stored = (stored_dtype(weights) if stays else None) or dtype
     tokenizer, image_processor = _inputs(path, settings)

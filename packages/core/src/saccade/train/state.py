@@ -53,12 +53,14 @@ def repeatable(*, threads: int, device: str) -> Iterator[None]:
     On a GPU torch would refuse some kernels: there a run repeats closely, not to the bit.
     """
     threads_before, was_deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    precision_before = torch.get_float32_matmul_precision()
     torch.set_num_threads(threads)
     use_deterministic_kernels(device == "cpu")
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(was_deterministic)
+        torch.set_float32_matmul_precision(precision_before)
         torch.set_num_threads(threads_before)
 
 
