@@ -150,16 +150,21 @@ async def _refusals(engine: Engine, model: VisionLanguageModel, picture: ImageRe
 async def _leaving(engine: Engine, model: VisionLanguageModel, picture: ImageRef) -> None:
     """A turn that is cancelled ends its own trajectory only."""
     shown = _picture_prompt(model, picture)
-    async with engine.sequences(["checked/cancelled", "checked/stays"]) as [leaves, stays]:
-        leaving = asyncio.create_task(leaves.sample(shown, (picture,), Sampling(seed=1, max_tokens=2000)))
-        staying = asyncio.create_task(stays.sample(shown, (picture,), Sampling(seed=2, max_tokens=3)))
-        await asyncio.sleep(0.01)
-        leaving.cancel()
-        done = await staying
-        assert len(done.ids) == len(done.logprobs) >= 1
-        with _raises(asyncio.CancelledError):
+    for seed in range(20):
+        async with engine.sequences([f"checked/cancelled/{seed}", f"checked/stays/{seed}"]) as [leaves, stays]:
+            leaving = asyncio.create_task(leaves.sample(shown, (picture,), Sampling(seed=seed, max_tokens=2000)))
+            staying = asyncio.create_task(stays.sample(shown, (picture,), Sampling(seed=20 + seed, max_tokens=3)))
+            await asyncio.sleep(0.01)
+            was_under_way = leaving.cancel()
+            done = await staying
+            assert len(done.ids) == len(done.logprobs) >= 1
+            stays.close()
+            if was_under_way:
+                with _raises(asyncio.CancelledError):
+                    await leaving
+                return
             await leaving
-        stays.close()
+    raise AssertionError("each of 20 turns of up to 2,000 tokens ended before it could be cancelled")
 
 
 async def _scores(engine: Engine, model: VisionLanguageModel, pictures: Sequence[ImageRef]) -> float:
