@@ -155,7 +155,7 @@ def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, mon
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(spread, alone)
-    monkeypatch.setattr(decoding, "_SMALL", 0)
+    monkeypatch.setattr(decoding, "SMALL", 0)
     monkeypatch.setattr(decoding, "_WORTH_A_THREAD", 100)
     assert accelerated(scattered.hf).cached().token_step.groups(len(rows)) == 0
     torch.testing.assert_close(decoded(scattered, rows, sharing=True), alone, atol=2e-5, rtol=2e-5)

@@ -81,6 +81,10 @@ class Forwards(Protocol):
         """Last hidden states after appending one token to each of the first slots."""
         ...
 
+    def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
+        """What the head makes of last hidden states."""
+        ...
+
     def note_changed_weights(self) -> None:
         """The model has other weights from here on."""
         ...
@@ -162,6 +166,10 @@ class TorchForwards:
             self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
         )
         return hidden, ends
+
+    def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
+        logits: Tensor = self._model.hf.lm_head(hidden)
+        return logits
 
     def note_changed_weights(self) -> None:
         """Nothing to do: the modules are the model's own."""
@@ -258,6 +266,11 @@ class NativeForwards:
             deepstack=embedded.deepstack,
         )
         return hidden, [end for _, end in starting]
+
+    def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
+        rounded = None if self._native.rounded is None else self._native.rounded.logits(hidden)
+        logits: Tensor = self._model.hf.lm_head(hidden) if rounded is None else rounded
+        return logits
 
     def note_changed_weights(self) -> None:
         self._native.follow()

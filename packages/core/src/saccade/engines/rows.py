@@ -240,8 +240,7 @@ class Rows:
     def _logits(
         self, hidden: Float[Tensor, "rows hidden"], temperatures: Sequence[float]
     ) -> Float[Tensor, "rows vocabulary"]:
+        model, logits = self._model, self._forwards.logits(hidden)
         if len(set(temperatures)) == 1:
-            return self._model.logprob_logits(hidden, temperatures[0])
-        return torch.stack(
-            [self._model.logprob_logits(state, temperature) for state, temperature in zip(hidden, temperatures)]
-        )
+            return model.at_temperature(logits, temperatures[0])
+        return torch.stack([model.at_temperature(row, temperature) for row, temperature in zip(logits, temperatures)])

@@ -94,8 +94,13 @@ class ModelShape:
         found = [size for name, *size in self.linear if re.fullmatch(lora.targets, name)]
         return sum(lora.rank * (inputs + outputs) for inputs, outputs in found)
 
+    @property
+    def language_weights(self) -> int:
+        """Weights of the language model's linear layers, without its head."""
+        return sum(inputs * outputs for name, inputs, outputs in self.linear if "language_model" in name)
+
     def adapted_weights(self, lora: LoraSettings) -> int:
-        """Weights of the language model's linear layers that such an adapter is beside."""
+        """Those of them that such an adapter is beside."""
         of_language = [one for one in self.linear if "language_model" in one[0]]
         return sum(inputs * outputs for name, inputs, outputs in of_language if re.fullmatch(lora.targets, name))
 

@@ -239,9 +239,15 @@ class VisionLanguageModel:
     def logprob_logits(
         self, hidden: Float[Tensor, "*rows hidden"], temperature: float
     ) -> Float[Tensor, "*rows vocabulary"]:
-        """fp32 logits at a temperature, forbidden tokens at -inf; engine and learner score by it."""
-        logits: Tensor = self.hf.lm_head(hidden).float().index_fill_(-1, self.forbidden_ids, float("-inf"))
-        return logits if temperature == 1 else logits / temperature
+        """Logits that engine and learner score by; see ``at_temperature``."""
+        return self.at_temperature(self.hf.lm_head(hidden), temperature)
+
+    def at_temperature(
+        self, logits: Float[Tensor, "*rows vocabulary"], temperature: float
+    ) -> Float[Tensor, "*rows vocabulary"]:
+        """fp32 logits at a temperature, forbidden tokens at -inf; ``logits`` of the head may be overwritten."""
+        allowed = logits.float().index_fill_(-1, self.forbidden_ids, float("-inf"))
+        return allowed if temperature == 1 else allowed / temperature
 
     def named_weights(self) -> Iterator[tuple[str, Tensor]]:
         """As ``saccade.models.vlm`` gives them: what an engine of its own samples with."""

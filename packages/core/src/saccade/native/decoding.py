@@ -16,7 +16,7 @@ from saccade.native.kernels import Kernels
 
 _WORTH_A_THREAD = 8
 """Rows below which a thread leaves most of each vector empty."""
-_SMALL = 1 << 22
+SMALL = 1 << 22
 """Weights that are read so fast that this does not matter."""
 
 
@@ -119,7 +119,7 @@ def step_groups(size: int, rows: int) -> int:
     ``size`` is that of the language model.
     """
     threads = torch.get_num_threads()
-    if rows < _WORTH_A_THREAD * threads and size > _SMALL:
+    if rows < _WORTH_A_THREAD * threads and size > SMALL:
         return 0
     return max(1, min(threads, rows // _WORTH_A_THREAD))
 

@@ -8,7 +8,7 @@ between kernels and torch.
 import functools
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -22,9 +22,12 @@ from saccade.models.low_rank import LowRank, has_adapter
 from saccade.models.plain_forward import forward_layer
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainProduct
 from saccade.native.block_mask import pack_mask
-from saccade.native.decoding import TokenStep, step_groups
-from saccade.native.kernels import VECTOR, Kernels, native_kernels
+from saccade.native.decoding import SMALL, TokenStep, step_groups
+from saccade.native.kernels import VECTOR, Kernels, native_kernels, rounds_factors
 from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens, run_layer
+
+if TYPE_CHECKING:
+    from saccade.native.rounded import RoundedLayers
 
 logger = logging.getLogger(__name__)
 
@@ -118,19 +121,23 @@ class CachedForward:
         kernels: Kernels,
         *,
         follow: Callable[[], object] = lambda: None,
+        rounded: "RoundedLayers | None" = None,
     ) -> None:
         self.kernels = kernels
         self.follow = follow
         """Takes over what the model's weights are now."""
-        self.token_step = TokenStep.of(language, kernels)
+        self.token_step = None if rounded is not None else TokenStep.of(language, kernels)
         """The faster way for one token of each row, where there is one."""
+        self.rounded = rounded
+        """Copies of the weights of ``language`` and of its head, for decode steps."""
         self._language = language
 
     def decode(
         self, states: Float[Tensor, "rows hidden"], positions: Int[Tensor, "rows"], attention: CachedAttention
     ) -> Float[Tensor, "rows hidden"]:
         """Last hidden states of a text token of each row, from embeddings and ``positions``."""
-        return self._through(states, self._language.text_angles(positions), attention, None)
+        operations = KernelOperations(self.kernels) if self.rounded is None else self.rounded.operations
+        return self._through(states, self._language.text_angles(positions), attention, operations)
 
     def extend(
         self,
@@ -147,19 +154,20 @@ class CachedForward:
         ``positions`` are as the modules take them for one row. ``deepstack`` is added to the states of image tokens
         after the first layers, one after each.
         """
-        return self._through(states, self._language.angles(states, positions), attention, last, is_image, deepstack)
+        angles, operations = self._language.angles(states, positions), KernelOperations(self.kernels)
+        return self._through(states, angles, attention, operations, last, is_image, deepstack)
 
     def _through(
         self,
         states: Float[Tensor, "tokens hidden"],
         angles: Angles,
         kv_cache: CachedAttention,
-        last: Int[Tensor, "rows"] | None,
+        operations: KernelOperations,
+        last: Int[Tensor, "rows"] | None = None,
         is_image: Bool[Tensor, "tokens"] | None = None,
         deepstack: Sequence[Float[Tensor, "image_tokens hidden"]] = (),
     ) -> Float[Tensor, "wanted hidden"]:
         language, kernels = self._language, self.kernels
-        operations = KernelOperations(kernels)
         for index, layer in enumerate(language.layers):
             queries = last if index == len(language.layers) - 1 and index >= len(deepstack) else None
 
@@ -226,15 +234,21 @@ class Accelerated:
         """Prefill and decoding against a cache of keys and values.
 
         Where so many rows go through all layers in one call, which knows no adapters, these are merged into a copy of
-        the weights as they are now.
+        the weights as they are now; where products are rounded anyway, all weights are copied in bf16.
         """
-        language = self._language
+        language, kernels = self._language, self._kernels
+        is_rounded = kernels.has_tiles and rounds_factors() and language.size > SMALL
+        if decoded_rows and is_rounded and torch.cpu._init_amx():
+            from saccade.native.rounded import RoundedLayers
+
+            rounded = RoundedLayers(language, self._hf.lm_head, kernels)
+            return CachedForward(language, kernels, follow=rounded.follow, rounded=rounded)
         if not decoded_rows or not language.has_adapters or not step_groups(language.size, decoded_rows):
-            return CachedForward(language, self._kernels)
+            return CachedForward(language, kernels)
         from saccade.native.merged_layers import MergedLayers
 
         merged = MergedLayers(language)
-        return CachedForward(merged.language, self._kernels, follow=merged.follow)
+        return CachedForward(merged.language, kernels, follow=merged.follow)
 
 
 def accelerated(hf: PreTrainedModel) -> Accelerated | None:

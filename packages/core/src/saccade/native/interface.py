@@ -31,6 +31,9 @@ Product = _structure(
     "left_row left_step right_step right_column added_row out_row rows columns depth",
     "",
 )
+RoundedProduct = _structure(
+    "RoundedProduct", "left weight bias added out", "left_row added_row out_row rows columns depth", ""
+)
 Rotation = _structure(
     "Rotation", "source to cosines sines places", "from_token to_token to_head heads repeats dim", "direction"
 )
@@ -74,6 +77,8 @@ ARGUMENTS: Mapping[str, tuple[object, ...]] = {
     "draw": (_P, _P, _P, _P, _N),
 }
 """Types of each kernel's arguments, before the first and the last item that it works on."""
+TILE_ARGUMENTS: Mapping[str, tuple[object, ...]] = {"multiply_rounded": (_P,)}
+"""The same of the kernels for AMX."""
 
 
 def attention_of(

@@ -8,12 +8,22 @@ from ctypes import byref, c_int64
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import BFloat16, Float, Int
 from torch import Tensor
 
 from saccade.models.plain_layers import Angles
 from saccade.native.block_mask import BlockMask, KeyValues
-from saccade.native.interface import ARGUMENTS, AttentionGradient, Decoding, Product, Rotation, address, attention_of
+from saccade.native.interface import (
+    ARGUMENTS,
+    TILE_ARGUMENTS,
+    AttentionGradient,
+    Decoding,
+    Product,
+    Rotation,
+    RoundedProduct,
+    address,
+    attention_of,
+)
 from saccade.native.library import native_library
 
 _BLOCK_ROWS = 256
@@ -24,6 +34,8 @@ _PRODUCT_ROWS = 48
 """Rows of an item of ``multiply``, as in the source."""
 MANY_ROWS = 64
 """Below it, and below as many products in a sum, torch multiplies faster."""
+_TILED_COLUMNS = 32
+"""Columns of an item of ``multiply_rounded``, as in the source."""
 _WORTH_SPREADING = 1 << 18
 """Multiplications below which threads cost more than they save."""
 VECTOR = 16
@@ -35,7 +47,9 @@ class Kernels:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
-        for name, arguments in ARGUMENTS.items():
+        self.has_tiles = bool(c_int64.in_dll(library, "HAS_TILES").value)
+        """Whether there is ``rounded_product``; it was compiled for a CPU with AMX."""
+        for name, arguments in {**ARGUMENTS, **(TILE_ARGUMENTS if self.has_tiles else {})}.items():
             kernel = getattr(library, name)
             kernel.argtypes, kernel.restype = (*arguments, c_int64, c_int64), None
 
@@ -59,7 +73,7 @@ class Kernels:
             raise ValueError(
                 f"the right side has strides {right.stride()}; neither its rows nor its columns are contiguous"
             )
-        if min(rows, depth) < MANY_ROWS or _rounds_factors():
+        if min(rows, depth) < MANY_ROWS or rounds_factors():
             return _by_torch(left, right, bias, added, out)
         product = Product(
             *map(address, (left, right, bias, added, out)),
@@ -68,6 +82,26 @@ class Kernels:
             *(out.stride(0), rows, columns, depth),
         )
         self._spread(self._library.multiply, -(-rows // _PRODUCT_ROWS), rows * columns * depth, byref(product))
+        return out
+
+    def rounded_product(
+        self,
+        left: Float[Tensor, "rows depth"],
+        tiles: BFloat16[Tensor, "column_blocks depth_blocks 16 32"],
+        *,
+        columns: int,
+        bias: Float[Tensor, "columns"] | None = None,
+        added: Float[Tensor, "rows columns"] | None = None,
+    ) -> Float[Tensor, "rows columns"]:
+        """left @ weight.T + bias + added with factors in bf16; the weight lies as ``RoundedWeight`` has it."""
+        rows, depth = left.shape
+        out = left.new_empty(rows, columns)
+        product = RoundedProduct(
+            *map(address, (left, tiles, bias, added, out)),
+            *(left.stride(0), 0 if added is None else added.stride(0), columns, rows, columns, depth),
+        )
+        items = -(-columns // _TILED_COLUMNS)
+        self._spread(self._library.multiply_rounded, items, rows * columns * depth, byref(product))
         return out
 
     def rms_norm(
@@ -244,7 +278,7 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="saccade-native")
 
 
-def _rounds_factors() -> bool:
+def rounds_factors() -> bool:
     """Whether torch multiplies in bfloat16, which it does several times as fast (``LoadSettings.matmul_precision``)."""
     return torch.get_float32_matmul_precision() == "medium" and torch.cpu._is_amx_tile_supported()
 

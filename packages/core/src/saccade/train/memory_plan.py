@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
+
 from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
@@ -29,6 +31,8 @@ _SHARE_OF_HOLES = 0.45
 hole that one of torch's leaves is too small for the next of the same size. Tiny models have fewer."""
 _DECODED_BYTES = 256 << 20
 """Patches of pictures that are kept between steps (``models/pixels.py``)."""
+_ROUNDED_ABOVE = 1 << 22
+"""Weights of a language model that kernels sample with rounded copies of, as in ``native/decoding.py``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,9 +280,15 @@ class _Process:
         )
 
     def _merged(self) -> int:
-        """Bytes of the weights that ``native/merged_layers.py`` copies; an engine with a model of its own has none."""
-        lora, is_copied = self.optimizer.lora, not self.on_gpu and self.width == 4 and self.load.rows >= 8
-        if lora is None or self.role.has_copy or not self.role.learners or not is_copied:
+        """Bytes of the weights that ``native`` copies: all of them rounded, or in fp32 those with an adapter.
+
+        An engine with a model of its own has no adapter.
+        """
+        shape, lora, is_on_kernels = self.shape, self.optimizer.lora, not self.on_gpu and self.width == 4
+        is_rounded = self.model.matmul_precision == "medium" and torch.cpu._is_amx_tile_supported()
+        if is_on_kernels and is_rounded and shape.language_weights > _ROUNDED_ABOVE:
+            return 2 * (shape.language_weights + shape.head)
+        if lora is None or self.role.has_copy or not self.role.learners or not is_on_kernels or self.load.rows < 8:
             return 0
         return self.width * self.shape.adapted_weights(lora)
 

@@ -1,0 +1,121 @@
+// Products of a few rows with a weight in bf16 by AMX, for decoding: what takes time is to read the weight, once, in its order.
+
+#include "vectors.h"
+
+extern "C" {
+
+// out = left * weight^T + bias + added, of factors in bf16 and sums in fp32; out may be added. The weight lies in tiles of
+// TILE rows (columns of out) by DEEP, those of the same rows one after the other, and zeros beyond the last row.
+struct RoundedProduct {
+    const float *left;
+    const uint16_t *weight;
+    const float *bias, *added;
+    float *out;
+    int64_t left_row, added_row, out_row; // Strides of rows.
+    int64_t rows, columns, depth;         // depth is a multiple of DEEP.
+};
+
+#if defined(__AMX_BF16__) && defined(__AVX512BF16__)
+extern const int64_t HAS_TILES;
+const int64_t HAS_TILES = 1;
+}
+
+namespace {
+
+constexpr long TILE = 16, DEEP = 32, NUMBERS = TILE * DEEP;
+constexpr long AT_ONCE = 2; // Tiles of each side that meet in registers.
+
+struct alignas(64) TileShapes {
+    uint8_t palette = 1, start = 0, unused[14] = {};
+    uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// The left side as tiles with neighbours in depth side by side: (blocks of rows, blocks of depth, DEEP / 2, TILE, 2).
+std::vector<uint16_t> paired(const RoundedProduct &p) {
+    const long steps = p.depth / DEEP;
+    std::vector<uint16_t> tiles((p.rows + TILE - 1) / TILE * steps * NUMBERS);
+    for (long row = 0; row < p.rows; row++)
+        for (long k = 0; k < p.depth; k += W) {
+            const __m256bh rounded = _mm512_cvtneps_pbh((__m512)load(p.left + row * p.left_row + k));
+            uint32_t pairs[W / 2];
+            std::memcpy(pairs, &rounded, sizeof pairs);
+            uint16_t *tile = tiles.data() + (row / TILE * steps + k / DEEP) * NUMBERS;
+            for (long i = 0; i < W / 2; i++)
+                std::memcpy(tile + 2 * ((k % DEEP / 2 + i) * TILE + row % TILE), &pairs[i], sizeof(uint32_t));
+        }
+    return tiles;
+}
+
+// M tiles of columns with N tiles of rows, which lie `apart`; sums are (M, N, columns, rows).
+template <int M, int N> void summed(float *sums, const uint16_t *weight, const uint16_t *left, long steps, long apart) {
+    _tile_zero(0);
+    if constexpr (N > 1) _tile_zero(1);
+    if constexpr (M > 1) _tile_zero(2);
+    if constexpr (M > 1 && N > 1) _tile_zero(3);
+    for (long k = 0; k < steps; k++) {
+        _tile_stream_loadd(4, weight + k * NUMBERS, 64);
+        _tile_loadd(6, left + k * NUMBERS, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        if constexpr (M > 1) {
+            _tile_stream_loadd(5, weight + (steps + k) * NUMBERS, 64);
+            _tile_dpbf16ps(2, 5, 6);
+        }
+        if constexpr (N > 1) {
+            _tile_loadd(7, left + apart + k * NUMBERS, 64);
+            _tile_dpbf16ps(1, 4, 7);
+        }
+        if constexpr (M > 1 && N > 1) _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, sums, 64);
+    if constexpr (N > 1) _tile_stored(1, sums + TILE * TILE, 64);
+    if constexpr (M > 1) _tile_stored(2, sums + 2 * TILE * TILE, 64);
+    if constexpr (M > 1 && N > 1) _tile_stored(3, sums + 3 * TILE * TILE, 64);
+}
+
+// The sums of one tile, to their places.
+void placed(const RoundedProduct &p, const float *sums, long first_row, long first_column) {
+    Lanes square[W];
+    for (int i = 0; i < W; i++) square[i] = load(sums + i * TILE);
+    transpose_square<W / 2>(square);
+    const long count = std::min<long>(TILE, p.columns - first_column);
+    for (long i = 0; i < std::min<long>(TILE, p.rows - first_row); i++) {
+        Lanes lanes = square[i];
+        if (p.bias) lanes += load_some(p.bias + first_column, count);
+        if (p.added) lanes += load_some(p.added + (first_row + i) * p.added_row + first_column, count);
+        store_some(p.out + (first_row + i) * p.out_row + first_column, lanes, count);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+// Items are blocks of AT_ONCE tiles of columns.
+void multiply_rounded(const RoundedProduct *product, int64_t begin, int64_t end) {
+    const RoundedProduct &p = *product;
+    const TileShapes shapes;
+    _tile_loadconfig(&shapes);
+    const std::vector<uint16_t> left = paired(p);
+    const long steps = p.depth / DEEP, apart = steps * NUMBERS;
+    alignas(64) float sums[AT_ONCE * AT_ONCE * TILE * TILE];
+    for (long column = begin * AT_ONCE * TILE; column < std::min<long>(p.columns, end * AT_ONCE * TILE);
+         column += AT_ONCE * TILE)
+        for (long row = 0; row < p.rows; row += AT_ONCE * TILE) {
+            const bool is_wide = column + TILE < p.columns, is_high = row + TILE < p.rows;
+            const uint16_t *weight = p.weight + column / TILE * apart, *rows = left.data() + row / TILE * apart;
+            if (is_wide && is_high) summed<2, 2>(sums, weight, rows, steps, apart);
+            else if (is_wide) summed<2, 1>(sums, weight, rows, steps, apart);
+            else if (is_high) summed<1, 2>(sums, weight, rows, steps, apart);
+            else summed<1, 1>(sums, weight, rows, steps, apart);
+            for (long i = 0; i <= is_wide; i++)
+                for (long j = 0; j <= is_high; j++)
+                    placed(p, sums + (2 * i + j) * TILE * TILE, row + j * TILE, column + i * TILE);
+        }
+    _tile_release();
+}
+#else
+extern const int64_t HAS_TILES;
+const int64_t HAS_TILES = 0;
+#endif
+}
