@@ -29,9 +29,18 @@ def directory_of(variant: str, seed: int, out: Path) -> Path:
     return out / f"{variant.replace(', ', '-').replace(' ', '_')}-{seed}"
 
 
-def train(recipe: str, seed: int, directory: Path, settings: Sequence[str], *, threads: int, start: Path | None) -> Row:
+def train(
+    recipe: str,
+    seed: int,
+    directory: Path,
+    settings: Sequence[str],
+    *,
+    threads: int,
+    start: Path | None,
+    options: Sequence[str] = (),
+) -> Row:
     """One run, resumed if it was interrupted, as the content of its ``report.json``."""
-    command = [sys.executable, "-m", "saccade", "train", recipe, "--seed", str(seed)]
+    command = [sys.executable, "-m", "saccade", "train", recipe, "--seed", str(seed), *options]
     command += [] if start is None else ["--model", str(start)]
     command += ["--out", str(directory), "--threads", str(threads), "--quiet", "--resume"]
     command += [word for setting in settings for word in ("--set", setting)]

@@ -1,0 +1,108 @@
+"""The rewards of CodeDance's Table 3 and its turn signal on a real model, for several seeds.
+
+For each seed a first run imitates the shown solutions and reinforces; the other variants start from that imitation.
+Results are appended to results.jsonl in --out; what is there is not run again, and an interrupted run goes on where it
+was.
+
+python -m studies.real_model.rewards --start seeing05 --data pixels --seeds 0 1 --threads 2 --out runs/rewards
+"""
+
+import argparse
+import functools
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from studies.real_model.questions import SHOWN
+from studies.seed_runs import (
+    Row,
+    Variants,
+    by_seed,
+    directory_of,
+    imitation_of,
+    pooled,
+    read,
+    run_all,
+    train,
+    write_results,
+)
+
+BASE = "outcome"
+VARIANTS: Variants = {
+    BASE: ("reward=outcome", "turn_credit=false"),
+    "adaptive, turns": ("reward=adaptive", "turn_credit=true"),
+    "adaptive": ("reward=adaptive", "turn_credit=false"),
+    "deepeyes": ("reward=deepeyes", "turn_credit=false"),
+}
+"""The first of them also imitates; the others start from its imitation."""
+CONFIG = Path(__file__).with_name("codedance.yaml")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--start", type=Path, required=True, help="The checkpoint that learns.")
+    parser.add_argument("--data", type=Path, required=True, help="What studies.real_model.questions wrote.")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS), metavar="NAME")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--json", type=Path, help="Write all results here too.")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    arguments = parser.parse_args()
+    rows = run_all(functools.partial(run, model=arguments.start, data=arguments.data), arguments, VARIANTS, base=BASE)
+    print(table(rows))
+    if arguments.json:
+        write_results(arguments.json, rows)
+
+
+def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str], *, model: Path, data: Path) -> Row:
+    """One run as a row of the results."""
+    directory = directory_of(variant, seed, out)
+    start, shown = model, [f"sft_data={data / 'examples.jsonl'}"]
+    if variant != BASE:
+        start, shown = imitation_of(directory_of(BASE, seed, out)), []
+    options = ["--config", str(CONFIG), "--data", str(data / "train.jsonl")]
+    options += ["--held-out", str(data / "held_out.jsonl")]
+    report = train("codedance", seed, directory, [*settings, *shown], threads=threads, start=start, options=options)
+    metrics = [metric for metric in read(directory / "metrics.jsonl") if metric["stage"] == "rl"]
+    keys = ("step", "reward/accuracy", "entropy", "rollout/turns", "rollout/action_tokens", "calls/mean")
+    keys += ("calls/success_rate", "time/step_cpu_s")
+    return {
+        "wall_s": report["wall_s"],
+        "stages": report["stages"],
+        "curve": [{key: metric.get(key) for key in keys} for metric in metrics],
+    }
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A Markdown table of held-out questions: right ones, those of kinds without a shown solution, and calls."""
+    lines = ["| | right | by seed | kinds that were shown | others | calls | runs without an error |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    groups = {"untrained": stages(rows, "before", BASE), "imitation": stages(rows, "after_sft", BASE)}
+    groups |= {name: stages(rows, "after_rl", name) for name in VARIANTS}
+    for name, found in groups.items():
+        if found:
+            calls = statistics.mean(stage["tools"]["calls_mean"] for stage in found)
+            rates = [rate for stage in found if (rate := stage["tools"]["success_rate"]) is not None]
+            kinds = [[part for stage in found for part in parts(stage, shown=shown)] for shown in (True, False)]
+            lines.append(
+                f"| {name} | {pooled(found)} | {by_seed(found)} | {' | '.join(map(pooled, kinds))} | {calls:.2f} "
+                f"| {f'{statistics.mean(rates):.0%}' if rates else '-'} |"
+            )
+    return "\n".join(lines)
+
+
+def stages(rows: Sequence[Row], name: str, variant: str) -> list[Row]:
+    """The measurements of that name of one variant."""
+    found = [stage for row in rows if row["variant"] == variant for stage in row["stages"]]
+    return [stage for stage in found if stage["name"] == name]
+
+
+def parts(stage: Row, *, shown: bool) -> list[Row]:
+    """The measurements of the kinds of questions whose solutions were shown, or of the others."""
+    return [part for kind, part in stage["families"].items() if (kind in SHOWN) == shown]
+
+
+if __name__ == "__main__":
+    main()
