@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from warm import run_warm
 
 PAGES_OF_BLOCKS = """

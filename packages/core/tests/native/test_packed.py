@@ -6,7 +6,6 @@ import pytest
 import torch
 from native_samples import assert_same_gradients, kernels_or_skip
 from peft import LoraConfig, inject_adapter_in_model
-from text_models import with_text_model
 from torch import Tensor
 
 from saccade.media.store import MediaStore
@@ -17,6 +16,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.native import accelerated
 from saccade.native.forwards import say_that_torch_does_it
 from saccade.native.library import SWITCH
+from text_models import with_text_model
 
 LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
 TOKENS = 63

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from text_models import with_text_model
 
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
@@ -29,6 +28,7 @@ from saccade.train.loops import check_parity
 from saccade.train.parity import check_gap
 from saccade.train.state import repeatable
 from saccade.types import ToolCall, Trajectory
+from text_models import with_text_model
 
 TEMPERATURE = 0.8
 TURNS = 4
