@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Literal, get_args
 
 from saccade.bench.checkpoint import SIZES as OTHER_SIZES
 from saccade.bench.checkpoint import ModelSize, write_checkpoint
@@ -66,6 +67,8 @@ ROWS: dict[str, tuple[str, OptimizerSettings]] = {
         replace(PLAIN, activation_checkpointing=True, eight_bit_optimizer=True),
     ),
 }
+Precision = Literal["highest", "high", "medium"]
+"""Of products in fp32."""
 PLAYED, WRITTEN = 8, 16
 """Trajectories that are sampled, and their tokens."""
 
@@ -77,11 +80,13 @@ def main() -> None:
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=2)
+    parser.add_argument("--matmul-precision", choices=get_args(Precision), default="highest")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", nargs=2, metavar=("MODEL", "ROW"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measured(Path(options.child[0]), options.child[1], options.tokens, options.steps)))
+        path, name = options.child
+        print(json.dumps(measured(Path(path), name, options.tokens, options.steps, options.matmul_precision)))
         return
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -93,6 +98,7 @@ def main() -> None:
         for name in options.rows:
             command = [sys.executable, __file__, "--child", path, name]
             command += ["--tokens", str(options.tokens), "--steps", str(options.steps)]
+            command += ["--matmul-precision", options.matmul_precision]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 print(f"{name}: ended with {done.returncode}\n{done.stderr[-2000:]}")
@@ -113,7 +119,7 @@ def _compared(pair: Sequence[float]) -> str:
     return f"{predicted:6.2f} {seen:6.2f} ({predicted / seen - 1:+.0%})"
 
 
-def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object]:
+def measured(path: Path, name: str, tokens: int, steps: int, precision: Precision) -> dict[str, object]:
     import torch
     from PIL import Image
 
@@ -131,7 +137,7 @@ def measured(path: Path, name: str, tokens: int, steps: int) -> dict[str, object
     dtype, settings = ROWS[name]
     settings = replace(settings, micro_batch_tokens=tokens)
     limits = EngineSettings(max_rows=PLAYED)
-    load = LoadSettings(device="cpu", dtype=dtype, engine=limits)  # type: ignore[arg-type]
+    load = LoadSettings(device="cpu", dtype=dtype, engine=limits, matmul_precision=precision)  # type: ignore[arg-type]
     begun = resident("VmRSS")
     model = load_model(path, MediaStore(), load)
     learner = Learner(model, settings)

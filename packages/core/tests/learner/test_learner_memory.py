@@ -4,6 +4,7 @@ import os
 import platform
 import re
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import MachineError, UserError
 from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.learner.sequences import TrainingSequence
 from saccade.miniature.tiny_model import TinyFamily, TinySize
+from saccade.models.lora import LoraSettings
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
@@ -103,6 +106,40 @@ def _freed_by_hand() -> int:
     before = _resident_bytes()
     give_freed_memory_back()
     return before - _resident_bytes()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's free memory")
+def test_what_a_pack_frees_does_not_lie_between_the_activations_of_the_next() -> None:
+    with ProcessPoolExecutor(1, mp_context=FRESH) as fresh:
+        freed, taken = fresh.submit(_freed_before_the_third_backward).result(timeout=120)
+    assert freed < 0.2 * taken
+
+
+def _freed_before_the_third_backward() -> tuple[int, int]:
+    """Bytes that lay free after the forward of a third pack, and those that activations and gradients took."""
+    torch.set_num_threads(1)
+    model = small_model(size=TinySize(hidden=256, mlp=1024, layers=24, vision_hidden=32, vision_mlp=48))
+    assert not model.is_tiny
+    one = max(batch(model, 12), key=lambda sequence: len(sequence.ids))
+    settings = OptimizerSettings(lora=LoraSettings(rank=4), micro_batch_tokens=4 * len(one.ids))
+    learner = Learner(model, settings)
+    seen: list[tuple[int, int]] = []
+
+    def loss(tokens: PolicyTokens) -> Loss:
+        before = _resident_bytes()
+        give_freed_memory_back()
+        seen.append((before - _resident_bytes(), _resident_bytes() - begun))
+        return negative_log_likelihood(tokens)
+
+    give_freed_memory_back()
+    begun = _resident_bytes()
+    learner.accumulate(_apart(one, 24), loss, temperature=1.0)
+    return seen[2]
+
+
+def _apart(sequence: TrainingSequence, count: int) -> list[TrainingSequence]:
+    """Copies that share no prompt."""
+    return [replace(sequence, ids=(index, *sequence.ids[1:])) for index in range(count)]
 
 
 def _resident_bytes() -> int:

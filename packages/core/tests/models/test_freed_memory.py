@@ -4,8 +4,11 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from warm import run_warm
 
 PAGES_OF_BLOCKS = """
 import resource
@@ -45,3 +48,35 @@ def test_what_the_user_has_set_up_stays() -> None:
     assert keeps == "False"
     # 64 of them where the system gives pages of 2 MiB.
     assert pages >= 64
+
+
+LOADED = """
+import os, sys
+from pathlib import Path
+from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.checkpoint import LoadSettings
+from saccade.models.loading import load_model
+from saccade.models.memory import give_freed_memory_back
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+if sys.argv[2] == "write":
+    size = TinySize(hidden=256, mlp=1024, layers=24)
+    made = tiny_model(["red"] * 9, MediaStore(), family="internvl", size=size)
+    made.hf.bfloat16()
+    made.save(Path(sys.argv[1]))
+else:
+    model = load_model(Path(sys.argv[1]), MediaStore(), LoadSettings(device="cpu", dtype="float32"))
+    before = resident()
+    give_freed_memory_back()
+    print(model.is_tiny, before - resident())
+"""
+
+
+def test_what_loading_a_model_frees_is_given_back(tmp_path: Path) -> None:
+    for what in ("write", "read"):
+        command = [sys.executable, "-c", LOADED, str(tmp_path / "model"), what]
+        done = run_warm(command, check=True)
+    is_tiny, freed = done.stdout.split()
+    assert is_tiny == "False"
+    assert int(freed) < 4 << 20

@@ -16,15 +16,31 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.native import accelerated
 from saccade.native.forwards import say_that_torch_does_it
 from saccade.native.library import SWITCH
+from text_models import with_text_model
 
 LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
 TOKENS = 63
 
 
-@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
+def made_of(family: str, text: str) -> VisionLanguageModel:
+    made = tiny_model(["some words to say"], MediaStore(), family=family, vocab_size=300)
+    return made if made.hf.config.text_config.model_type == text else with_text_model(made, text)
+
+
+KINDS = [
+    ("qwen3_vl", "qwen3_vl_text"),
+    ("qwen2_5_vl", "qwen2_5_vl_text"),
+    ("internvl", "qwen2"),
+    ("internvl", "qwen3"),
+    ("internvl", "llama"),
+]
+"""Families and their language models."""
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=" of ".join)
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
     """One whose biases and norms are not the zeros and ones that models begin with."""
-    made = tiny_model(["some words to say"], MediaStore(), family=request.param, vocab_size=300)
+    made = made_of(*request.param)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, weight in made.hf.named_parameters():
@@ -89,7 +105,7 @@ def test_weights_that_are_frozen_get_no_gradient(model: VisionLanguageModel) -> 
 
 def adapted(model: VisionLanguageModel, **odd: object) -> VisionLanguageModel:
     """The model with an adapter that does something, plain unless anything ``odd`` is asked of PEFT."""
-    made = tiny_model(["some words to say"], MediaStore(), family=model.family.model_type, vocab_size=300)
+    made = made_of(model.family.model_type, model.hf.config.text_config.model_type)
     made.hf.load_state_dict(model.hf.state_dict())
     if odd:
         config = LoraConfig(r=2, target_modules=r".*language_model\..*_proj", **odd)  # type: ignore[arg-type]

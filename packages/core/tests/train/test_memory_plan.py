@@ -21,6 +21,8 @@ from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.models.lora import LoraSettings
 from saccade.models.shape import ModelShape, read_shape
+from saccade.native.kernels import native_kernels
+from saccade.native.library import SWITCH
 from saccade.train.memory_plan import Load, MemoryPlan, memory_plan
 from saccade.train.memory_roles import Role, roles_of
 
@@ -93,6 +95,37 @@ def test_states_of_the_optimiser_by_precision_and_place(shape: ModelShape) -> No
     assert part(plain, "weights with the adapter in them") == 0
     frozen = planned(shape, frozen_vision=True)
     assert part(frozen, "moments") == 8 * (count - shape.vision_weights)
+
+
+def with_layers_of_their_own(checkpoint: Path, folder: Path) -> ModelShape:
+    """The same sizes in layers that the native kernels do not know."""
+    config = json.loads((checkpoint / "config.json").read_text())
+    config["text_config"]["hidden_act"] = "gelu"
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "preprocessor_config.json").write_bytes((checkpoint / "preprocessor_config.json").read_bytes())
+    return read_shape(folder)
+
+
+def test_layers_that_the_kernels_do_not_know_keep_what_modules_keep(
+    checkpoint: Path, tmp_path: Path, shape: ModelShape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if native_kernels() is None:
+        pytest.skip("no native kernels here")
+    kept, merged = "activations of a pack: language model", "weights with the adapter in them"
+    lora = LoraSettings(rank=2)
+    known, foreign = planned(shape, lora=lora), planned(with_layers_of_their_own(checkpoint, tmp_path), lora=lora)
+    assert part(foreign, kept) > 1.3 * part(known, kept)
+    assert (part(known, merged) > 0, part(foreign, merged)) == (True, 0)
+    monkeypatch.setenv(SWITCH, "0")
+    assert part(planned(shape, lora=lora), kept) == part(foreign, kept)
+
+
+def test_the_program_takes_more_for_many_tokens_and_for_products_in_bfloat16(shape: ModelShape) -> None:
+    assert part(planned(replace(shape, vocabulary=150_000)), "tokenizer") == 75_000_000
+    for dtype, precision in (("bfloat16", "highest"), ("float32", "medium")):
+        load = LoadSettings(device="cpu", dtype=dtype, matmul_precision=precision)  # type: ignore[arg-type]
+        rounded = memory_plan(shape, model=load, optimizer=OptimizerSettings(), load=LOAD)
+        assert part(rounded, "program") > part(planned(shape), "program")
 
 
 def test_learners_share_states_and_rollout_workers_have_none(shape: ModelShape) -> None:

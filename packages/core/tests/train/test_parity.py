@@ -28,6 +28,7 @@ from saccade.train.loops import check_parity
 from saccade.train.parity import check_gap
 from saccade.train.state import repeatable
 from saccade.types import ToolCall, Trajectory
+from text_models import with_text_model
 
 TEMPERATURE = 0.8
 TURNS = 4
@@ -47,10 +48,12 @@ def babbling_protocol(unit: int) -> ChatProtocol:
     return replace(tagged_protocol(style="full"), parse=parse, stop=("e", "a", "t"))
 
 
-@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
+@pytest.fixture(scope="module", params=["qwen3_vl", "qwen2_5_vl", "internvl", "internvl of llama"])
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
-    size = TinySize(heads=2, kv_heads=1, deepstack=request.param == "qwen3_vl", max_tiles=3)
-    return tiny_model(["Which texture is on the red plate?"] * 9, MediaStore(), family=request.param, size=size)
+    family, _, text = request.param.partition(" of ")
+    size = TinySize(heads=2, kv_heads=1, deepstack=family == "qwen3_vl", max_tiles=3)
+    made = tiny_model(["Which texture is on the red plate?"] * 9, MediaStore(), family=family, size=size)
+    return with_text_model(made, text) if text else made
 
 
 @pytest.fixture(scope="module")

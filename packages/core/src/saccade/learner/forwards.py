@@ -10,11 +10,14 @@ from typing import Protocol
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from saccade.errors import UserError
 from saccade.models.attention import Layout
+from saccade.models.plain_layers import has_known_layers
 from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import Accelerated, accelerated
+from saccade.native.kernels import VECTOR, native_kernels
 from saccade.private_folders import keep_compiled_code_private
 
 
@@ -58,6 +61,13 @@ def packed_states(model: VisionLanguageModel) -> PackedStates:
     """The faster of the two for the model as it is now: adapters, hooks and compiled layers need the modules."""
     native = accelerated(model.hf)
     return TorchForward(model) if native is None else NativeForward(model, native)
+
+
+def has_native_forward(skeleton: PreTrainedModel) -> bool:
+    """Whether the kernels of this machine know the language model of a model without weights, in fp32 on the CPU."""
+    text = skeleton.model.language_model
+    is_known = has_known_layers(text) and text.layers[0].self_attn.head_dim % VECTOR == 0
+    return is_known and native_kernels() is not None
 
 
 class TorchForward:

@@ -133,7 +133,6 @@ class Learner:
             share = self._share(sequences)
             totals, suspects = self._accumulate(share, loss, temperature, entropy_gradient)
             settle(self._root)
-            self._give_back()
             norm = self.optimizer.clip()
             is_finite = self.ranks.agree(
                 not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
@@ -270,6 +269,8 @@ class Learner:
                 for name, value in {**result.sums, metric.ENTROPY: tokens.entropy.detach().sum()}.items():
                     totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else float(value))
                 self._keep_entropies(batch, tokens.entropy)
+                # Gradients now lie between what was freed, and the next pack's activations would hardly fit there.
+                self._give_back()
         return self.ranks.add(totals), {index for one in self.ranks.gather(suspects) for index in one}
 
     def _keep_entropies(self, batch: MicroBatch, entropy: Float[Tensor, "actions"]) -> None:

@@ -47,6 +47,7 @@ from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
+from saccade.models.memory import give_freed_memory_back
 from saccade.models.pixels import ImageProcessor
 from saccade.models.vlm import VisionLanguageModel, chat_of, quiet_transformers
 from saccade.plain_files import check_plain_below, plain_text
@@ -356,6 +357,9 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     loaded.wanted_dtype = getattr(torch, dtype) if as_stored != dtype else None
     loaded.source = weights.resolve()
     loaded.checkpoint = path
+    if settings.torch_device == "cpu" and not loaded.is_tiny:
+        # What was read and copied lies free between the weights, where nothing larger fits.
+        give_freed_memory_back()
     return loaded
 
 

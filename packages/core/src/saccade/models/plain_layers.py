@@ -12,14 +12,16 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.activations import SiLUActivation
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
+from transformers.models.qwen3.modeling_qwen3 import Qwen3DecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
 
 from saccade.models.low_rank import LowRank, adapted_layer, has_adapter, is_bare
 
-_LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer)
-"""Pre-norm, rotary, gated with SiLU; norms of queries and keys in the second alone."""
+_LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer, Qwen3DecoderLayer, LlamaDecoderLayer)
+"""Pre-norm, rotary, gated with SiLU; norms of queries and keys in Qwen3's alone."""
 
 
 Product = TypeVar("Product")
@@ -157,7 +159,7 @@ class PlainLanguageModel(Generic[Product]):
         """
         text = hf.model.language_model
         parts = (module for part in (*text.layers, text.norm) for module in _parts(part))
-        if not _has_known_layers(text) or not all(is_plain(module) for module in parts) or not is_fp32_on_cpu(text):
+        if not has_known_layers(text) or not all(is_plain(module) for module in parts) or not is_fp32_on_cpu(text):
             return None
         return _view(text, PlainProduct.of)
 
@@ -172,7 +174,7 @@ class PlainLanguageModel(Generic[Product]):
             if not any(step.endswith("_proj") for step in name.split("."))
         )
         device = next(text.parameters()).device.type
-        if not _has_known_layers(text) or not all(map(is_plain, between)) or torch.is_autocast_enabled(device):
+        if not has_known_layers(text) or not all(map(is_plain, between)) or torch.is_autocast_enabled(device):
             return None
         return _view(text, lambda module: module)
 
@@ -188,7 +190,8 @@ def _parts(module: nn.Module) -> Iterator[nn.Module]:
             yield from _parts(child)
 
 
-def _has_known_layers(text: Any) -> bool:
+def has_known_layers(text: Any) -> bool:
+    """Whether a language model's layers do what their classes and its configuration say, and these are known."""
     config = text.config
     return (
         all(type(layer) in _LAYERS for layer in text.layers)

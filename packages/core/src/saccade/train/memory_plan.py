@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 
+from saccade.learner.forwards import has_native_forward
 from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
@@ -22,13 +23,18 @@ Phase = Literal["always", "sampling", "learning", "step"]
 PHASES: tuple[Phase, ...] = ("sampling", "learning", "step")
 Place = Literal["device", "host"]
 
-PROGRAM_BYTES = 500 << 20
+PROGRAM_BYTES = 430 << 20
 """Python, torch and transformers on a CPU, with what they load as a model learns."""
+_TOKEN_BYTES = 500
+"""Of the tokenizer, for a token of the vocabulary."""
+_ROUNDING_BYTES = 60 << 20
+"""Of oneDNN, which compiles products in bfloat16 on a CPU and keeps them."""
 GPU_PROGRAM_BYTES = 700 << 20
 GPU_CONTEXT_BYTES = 600 << 20
-_SHARE_OF_HOLES = 0.45
-"""Of activations, measured on models of 24 and 30 layers: glibc wants more than the size of an aligned block, so the
-hole that one of torch's leaves is too small for the next of the same size. Tiny models have fewer."""
+_SHARE_OF_HOLES = 0.2
+"""Of activations, fitted to packs of 512 and 828 tokens on 30 and 24 layers: glibc wants more than the size of an
+aligned block, so the hole that one of torch's leaves is too small for the next of the same size. Tiny models have
+fewer."""
 _DECODED_BYTES = 256 << 20
 """Patches of pictures that are kept between steps (``models/pixels.py``)."""
 _ROUNDED_ABOVE = 1 << 22
@@ -154,9 +160,14 @@ class _Process:
         return (self.shape.weights - whole) // shards + whole
 
     @property
+    def has_kernels(self) -> bool:
+        """Whether the language model is sampled from by the CPU's kernels."""
+        return not self.on_gpu and self.width == 4 and has_native_forward(self.shape.skeleton)
+
+    @property
     def is_native(self) -> bool:
-        """Whether the language model's layers run on the CPU's kernels, which keep less."""
-        return not self.on_gpu and self.width == 4 and not self.optimizer.compile
+        """Whether it learns by them, which keep less."""
+        return self.has_kernels and not self.optimizer.compile
 
     @property
     def copied(self) -> int:
@@ -173,7 +184,9 @@ class _Process:
         if self.role.has_copy:
             yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
         if not self.on_gpu:
-            yield MemoryPart(name="program", bytes=PROGRAM_BYTES)
+            rounds = self.width == 2 or self.model.matmul_precision == "medium"
+            yield MemoryPart(name="program", bytes=PROGRAM_BYTES + (_ROUNDING_BYTES if rounds else 0))
+            yield MemoryPart(name="tokenizer", bytes=_TOKEN_BYTES * shape.vocabulary)
             return
         yield MemoryPart(name="program", bytes=GPU_PROGRAM_BYTES, place="host")
         yield MemoryPart(name="CUDA context", bytes=GPU_CONTEXT_BYTES)
@@ -252,7 +265,9 @@ class _Process:
         ends = patches * self.width * (3 * shape.patch_px**2 + 6 * vision.hidden)
         if recomputes:
             return ends + patches * vision.count * self.width * vision.hidden
-        return ends + _kept_layers(vision, patches, self.width, is_native=self.is_native, lora=False, recomputes=False)
+        # Blocks of Qwen2.5-VL's tower have a language model's layers; the kernels know no other tower.
+        is_native = self.is_native and shape.model_type == "qwen2_5_vl"
+        return ends + _kept_layers(vision, patches, self.width, is_native=is_native, lora=False, recomputes=False)
 
     def sampling(self) -> Iterator[MemoryPart]:
         shape, load, limits = self.shape, self.load, self.model.engine
@@ -284,11 +299,16 @@ class _Process:
 
         An engine with a model of its own has no adapter.
         """
-        shape, lora, is_on_kernels = self.shape, self.optimizer.lora, not self.on_gpu and self.width == 4
+        shape, lora = self.shape, self.optimizer.lora
         is_rounded = self.model.matmul_precision == "medium" and torch.cpu._is_amx_tile_supported()
-        if is_on_kernels and is_rounded and shape.language_weights > _ROUNDED_ABOVE:
+        if self.has_kernels and is_rounded and shape.language_weights > _ROUNDED_ABOVE:
             return 2 * (shape.language_weights + shape.head)
-        if lora is None or self.role.has_copy or not self.role.learners or not is_on_kernels or self.load.rows < 8:
+        if (
+            lora is None
+            or self.role.has_copy
+            or not self.role.learners
+            or not (self.has_kernels and self.load.rows >= 8)
+        ):
             return 0
         return self.width * self.shape.adapted_weights(lora)
 
