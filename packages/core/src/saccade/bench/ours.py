@@ -65,7 +65,11 @@ class SaccadeSide:
         self.spec = spec
         self.media = MediaStore()
         settings = LoadSettings(
-            device=spec.device, dtype=spec.dtype, max_pixels="checkpoint", chat_template=spec.chat_template
+            device=spec.device,
+            dtype=spec.dtype,
+            matmul_precision=spec.matmul_precision,
+            max_pixels="checkpoint",
+            chat_template=spec.chat_template,
         )
         self.model = load_model(spec.model, self.media, settings)
         # A peer scores over the whole vocabulary, so nothing is forbidden here either.

@@ -21,7 +21,15 @@ from saccade.bench.checkpoint import ModelSize, take_checkpoint, write_checkpoin
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
 from saccade.bench.script import check_script
 from saccade.bench.worker import running_worker
-from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
+from saccade.bench.workload import (
+    BenchSpec,
+    DeviceName,
+    DtypeName,
+    FrameworkName,
+    MatmulPrecision,
+    StepReport,
+    Workload,
+)
 from saccade.errors import MachineError, UserError, install_command, missing_extra
 
 logger = logging.getLogger(__name__)
@@ -41,6 +49,7 @@ def race(
     threads: int = 1,
     device: DeviceName = "cpu",
     dtype: DtypeName | None = None,
+    matmul_precision: MatmulPrecision = "highest",
     lora_rank: int | None = None,
     command: str = "",
 ) -> BenchResult:
@@ -60,6 +69,7 @@ def race(
             threads=threads,
             device=device,
             dtype=precision,
+            matmul_precision=matmul_precision,
             checkpoint=model.resolve() if isinstance(model, Path) else None,
             lora_rank=lora_rank,
         )
@@ -70,7 +80,7 @@ def race(
             name: _agreement(spec, results, name) for name in results if name != "saccade" and "saccade" in results
         }
     for peer, agreement in agreements.items():
-        check_agreement(peer, agreement, precision)
+        check_agreement(peer, agreement, "bfloat16" if matmul_precision == "medium" else precision)
     return BenchResult(
         command=command,
         date=datetime.now(UTC).date().isoformat(),

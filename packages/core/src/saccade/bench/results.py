@@ -121,6 +121,7 @@ class BenchResult:
             "threads": self.spec.threads,
             "device": self.spec.device,
             "dtype": self.spec.dtype,
+            "matmul_precision": self.spec.matmul_precision,
             "unique_work": plain_json(self.spec.workload.unique_work),
             "frameworks": {name: dict(result.as_json()) for name, result in self.frameworks.items()},
             "agreement": {peer: asdict(found) for peer, found in self.agreements.items()},
@@ -134,7 +135,7 @@ class BenchResult:
         title = (
             f"{shown.name}: {shown.prompts} prompts x {shown.group_size}, {shown.turns} x {shown.turn_tokens} tokens, "
             f"{self.parameters / 1e6:.2f} M parameters, {trained}, {spec.threads} thread{'s' * (spec.threads > 1)}, "
-            f"{spec.device}, {spec.dtype}"
+            f"{spec.device}, {spec.dtype}{', bf16 factors' * (spec.matmul_precision == 'medium')}"
         )
         table = Table(title=title, caption=self._caption())
         table.add_column("per step")

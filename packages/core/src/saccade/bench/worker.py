@@ -96,6 +96,7 @@ def _serve(
     from transformers.utils import logging as transformers_logging
 
     torch.set_num_threads(spec.threads)
+    torch.set_float32_matmul_precision(spec.matmul_precision)
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     if framework == "saccade":

@@ -150,6 +150,8 @@ FrameworkName = Literal["saccade", "trl", "plain"]
 """``plain`` is a training step by transformers and PEFT alone, without a rollout."""
 DeviceName = Literal["cpu", "cuda"]
 DtypeName = Literal["float32", "bfloat16"]
+MatmulPrecision = Literal["highest", "medium"]
+"""Of fp32 products, by torch's names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,6 +167,8 @@ class BenchSpec:
     device: DeviceName
     dtype: DtypeName = "float32"
     """In half precision both frameworks train fp32 weights."""
+    matmul_precision: MatmulPrecision = "highest"
+    """The same for all frameworks."""
     checkpointing: bool = False
     """Whether both work activations out again in the backward pass: large models do not fit otherwise."""
     learning_rate: float = 1e-6

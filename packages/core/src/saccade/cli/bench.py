@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from saccade.bench.checkpoint import SizeName
-    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, WorkloadName
+    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, MatmulPrecision, WorkloadName
 
 
 @click.group()
@@ -38,6 +38,13 @@ def bench() -> None:
 @options.thread_count
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="By default bfloat16 on a GPU, else float32.")
+@click.option(
+    "--matmul-precision",
+    type=click.Choice(["highest", "medium"]),
+    default="highest",
+    show_default=True,
+    help="Of fp32 products in all frameworks: medium rounds their factors to bf16 on CPUs with AMX.",
+)
 @click.option("--size", type=click.Choice(["tiny", "3b"]), help="Size of a random model, by default tiny.")
 @click.option("--model", type=PATH, help="A checkpoint instead of a random model.")
 @click.option("--lora", "lora_rank", type=click.IntRange(min=1), help="Train an adapter of this rank, not all weights.")
@@ -54,6 +61,7 @@ def bench_rl(
     threads: int,
     device: "DeviceName",
     dtype: "DtypeName | None",
+    matmul_precision: "MatmulPrecision",
     size: "SizeName | None",
     model: Path | None,
     lora_rank: int | None,
@@ -89,6 +97,7 @@ def bench_rl(
         threads=threads,
         device=device,
         dtype=dtype,
+        matmul_precision=matmul_precision,
         lora_rank=lora_rank,
         command=shell_words("saccade", *click.get_current_context().obj),
     )
