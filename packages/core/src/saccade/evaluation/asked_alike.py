@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter, ne
-from os.path import commonprefix
 
 from saccade.evaluation.samples import SampleHeader, StoredSample
 from saccade.types import Json
@@ -75,7 +74,7 @@ def _both(before: Json, after: Json) -> str:
         names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
         return "; ".join(f"{name} {_both(before.get(name), after.get(name))}" for name in names)
     texts = [repr(before), repr(after)]
-    alike = len(commonprefix(texts))
+    alike = next((place for place, (one, other) in enumerate(zip(*texts)) if one != other), min(map(len, texts)))
     # What is the same in both is no help to see what is not.
     start = alike - _MAX_SHOWN // 3 if alike > _MAX_SHOWN * 2 // 3 else 0
     return " and ".join(_excerpt(text, start) for text in texts)
