@@ -74,7 +74,9 @@ def _both(before: Json, after: Json) -> str:
         names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
         return "; ".join(f"{name} {_both(before.get(name), after.get(name))}" for name in names)
     texts = [repr(before), repr(after)]
-    alike = next((place for place, (one, other) in enumerate(zip(*texts)) if one != other), min(map(len, texts)))
+    alike = next(
+        (place for place, (one, other) in enumerate(zip(texts[0], texts[1])) if one != other), min(map(len, texts))
+    )
     # What is the same in both is no help to see what is not.
     start = alike - _MAX_SHOWN // 3 if alike > _MAX_SHOWN * 2 // 3 else 0
     return " and ".join(_excerpt(text, start) for text in texts)
