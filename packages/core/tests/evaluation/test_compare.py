@@ -81,6 +81,16 @@ def test_what_was_asked_differently_is_refused_and_said_by_name() -> None:
     assert found.accepted == ("max_pixels: 1 and 2",)
 
 
+def test_of_long_values_that_begin_alike_the_part_that_differs_is_shown() -> None:
+    words = "You answer questions about images. " * 20
+    rewards: list[dict[str, Json]] = [{"reward": {"class": "a.b.C", "weights": [1.0] * 40, "n": n}} for n in (1, 2)]
+    with pytest.raises(UserError, match=r"  reward: n 1 and 2\n"):
+        compare([stored("+-", asked=rewards[0]), stored("++", asked=rewards[1])], ["a", "b"])
+    first, second = stored("+-", asked={"system": f"{words}Two turns."}), stored("++", asked={"system": f"{words}Six."})
+    with pytest.raises(UserError, match=r"  system: \.\.\..*images\. Two turns\.' and \.\.\..*images\. Six\.'\n"):
+        compare([first, second], ["a", "b"])
+
+
 def test_other_words_or_missing_questions_are_refused() -> None:
     first = stored("+-+")
     changed = replace(first, samples=(replace(first.samples[0], q="other"), *first.samples[1:]))

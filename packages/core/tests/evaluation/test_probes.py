@@ -7,7 +7,7 @@ from PIL import Image
 
 from saccade.envs.environment import Environment
 from saccade.errors import UserError
-from saccade.evaluation.figures import figures
+from saccade.evaluation.figures import figures, table
 from saccade.evaluation.probes import GREY, WITHHELD, Probe, ProbeName, probe
 from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample, stored_sample
 from saccade.media.store import MediaStore
@@ -180,3 +180,11 @@ def test_chance_is_a_guess_among_options_and_never_the_commonest_answer_of_open_
     assert "chance" not in found.describe()
     single = figures(SampleSet(header=header, samples=(always_first(tasks[0]),)))
     assert (single.chance, single.commonest_answer) == (None, None)
+
+
+def test_kinds_of_errors_are_named_in_words() -> None:
+    samples = tuple(replace(always_first(question(number)), errors=("E1", "E5")[: number + 1]) for number in range(2))
+    found = figures(SampleSet(header=SampleHeader(name="code", model={}, asked={}), samples=samples))
+    assert table([found]).splitlines()[-1] == (
+        "    errors: 2 without a readable call (E1), 1 with nothing usable from a tool (E5)"
+    )

@@ -28,6 +28,7 @@ from saccade.runs.progress import Progress
 from saccade.runs.recorded_tools import Toolmaker
 from saccade.runs.trained_on import Novelty, read_trained_on
 from saccade.sandbox.sandbox import Sandbox
+from saccade.testing import TINY_VIEW
 from saccade.testing.tasks import tiny_example
 from saccade.tools.catalogue.catalogue import build_tool
 from saccade.tools.catalogue.settings import ToolSettings
@@ -37,6 +38,7 @@ from saccade.tools.making import UnknownOriginError, origin_of
 from saccade.tools.remembered import RememberedSessions
 from saccade.tools.tool import tool_from
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, SFTStage
+from saccade.train.plan_record import way_of
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import SFTSettings
 from saccade.types import Example, Json, Task
@@ -166,6 +168,17 @@ def test_instructions_are_those_of_training_word_by_word(trained: Path, tmp_path
 
     assert system(plan) == ("tools of old: crop",)
     assert system(planned(copy, tools=("zoom",))) == ("tools: zoom",)
+
+
+def test_an_evaluation_in_recorded_words_is_known_by_protocol_and_words(trained: Path) -> None:
+    """So it can be compared with one of a checkpoint without a record that is asked in the same words."""
+    record = read_asking(trained)
+    assert record is not None
+    assert all(way.system for way in record.evaluated)
+    ways = [way_of(stage.episodes, TINY_VIEW) for stage in planned(trained).stages if isinstance(stage, Evaluate)]
+    assert [(way.protocol, way.is_known, way.system) for way in ways] == [
+        (way.protocol, True, way.system) for way in record.evaluated
+    ]
 
 
 def test_what_is_a_recipe_s_own_is_never_guessed(tmp_path: Path) -> None:

@@ -379,18 +379,36 @@ def test_bad_row_names_its_key_and_the_reason(tmp_path: Path, row: Mapping[str, 
 
 def test_all_bad_rows_are_listed_before_any_work(tmp_path: Path) -> None:
     save_picture(tmp_path / "red.png")
-    rows = [good(0)] + [good(number) | {"image": "gone.png"} for number in range(1, 31)]
+    rows = [good(0)] + [good(number) | {"image": f"gone{number}.png"} for number in range(1, 31)]
     path = write_lines(tmp_path / "rows.jsonl", rows)
     with pytest.raises(UserError) as raised:
         read_tasks(path, media=MediaStore())
     lines = str(raised.value).splitlines()
     assert lines[0] == f"{path}: 30 of 31 rows cannot be used"
-    assert lines[1].startswith(f"  {path}, row 2: image: {tmp_path}/gone.png: the image file cannot be read")
+    assert lines[1].startswith(f"  {path}, row 2: image: {tmp_path}/gone1.png: the image file cannot be read")
     assert lines[20].startswith(f"  {path}, row 21: ")
     assert lines[21:] == [
         "  and 10 more",
         "Fix these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).",
     ]
+
+
+def test_a_reason_that_many_rows_share_is_given_once(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [*[{"foo": 1}] * 30, good(0) | {"image": 7}])
+    with pytest.raises(UserError) as raised:
+        read_tasks(path, media=MediaStore())
+    head, first, second = str(raised.value).splitlines()
+    assert head == f"{path}: 31 of 31 rows cannot be used"
+    assert first.startswith(f"  {path}, rows 1, 2, 3, 4, 5 and 25 more: ")
+    assert second.startswith(f"  {path}, row 31: image: must be")
+
+
+def test_a_file_without_a_usable_row_is_not_to_be_mended_by_skipping(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [{"foo": 1}] * 2)
+    for skip_bad_rows in (False, True):
+        with pytest.raises(UserError, match="rows 1 and 2: ") as raised:
+            read_tasks(path, media=MediaStore(), skip_bad_rows=skip_bad_rows)
+        assert "skip" not in str(raised.value)
 
 
 def test_skipping_leaves_bad_rows_out_and_counts_them(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,14 @@ def test_a_question_with_a_picture_is_played_told_and_kept(asked: tuple[TestClie
     assert attempts[0].trajectory.score is None
     assert (out / "media" / f"{image['hash']}.png").exists()
     assert client.get("/api/chat").json()["last"]["ids"] == ids
+
+
+def test_a_question_is_kept_in_a_run_that_is_named_from_here(tmp_path: Path) -> None:
+    with chdir(tmp_path), playground(Path("runs")) as (client, out):
+        told = events_of(client, client.post("/api/chat", json={"question": "Which?"}).json()["ids"][0])
+        assert (out / "trajectories" / "chat" / "step-000001.jsonl").exists()
+    assert told[-1][0] == "kept"
+    assert "file" in told[-1][1]
 
 
 def test_a_run_that_is_there_goes_on(tmp_path: Path) -> None:

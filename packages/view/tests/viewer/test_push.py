@@ -183,6 +183,11 @@ def test_what_the_hub_refuses_is_told(hub: SharedHub, run: Path, tmp_path: Path)
     assert len(hub.asked) == before + 1
 
 
+def test_a_push_that_a_variable_forbids_names_the_variable(hub: SharedHub, run: Path, tmp_path: Path) -> None:
+    [(status, told)] = hub.told_by(tmp_path, ("hf_writes", ["push", str(run), REPO]), HF_HUB_OFFLINE="1")
+    assert (status, "HF_HUB_OFFLINE is set" in told, "try again" in told) == (2, True, False)
+
+
 def test_without_a_connection_the_cache_is_enough(hub: SharedHub, tmp_path: Path) -> None:
     hub.state.add("model", "me/base", {file.name: file.read_bytes() for file in BASE.iterdir()})
     command = ("", ["plan-memory", "--gpus", "1", "--model", "me/base"])

@@ -237,6 +237,9 @@ def test_files_that_are_of_no_known_kind_are_named_with_what_is_read(tmp_path: P
     assert "EasyR1 (generations.log)" in note
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "generations.log").write_text(EASYR1, encoding="utf-8")
+    (tmp_path / "merged").mkdir()
+    # A checkpoint that was merged or fetched is no run, and nobody misses it in the list.
+    (tmp_path / "merged" / "saccade_checksums.jsonl").write_text("{}\n", encoding="utf-8")
     sources, notes = find_sources((tmp_path,))
     assert [source.kind for source in sources] == ["easyr1"]
     assert notes == [f"not shown of {tmp_path}, as of no kind that is known: log.jsonl"]

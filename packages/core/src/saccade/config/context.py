@@ -9,7 +9,7 @@ from saccade.config.gold_check import report_golds
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.tasks.files import TaskFile, read_tasks
-from saccade.tasks.rows.tasks import BadRow
+from saccade.tasks.rows.tasks import BadRow, lines_of
 from saccade.tasks.sources import splits_of_files
 from saccade.tasks.splits import ALL, split_list, training_split
 from saccade.types import AnswerKind, Task
@@ -124,7 +124,5 @@ def warn_of_bad_rows(data: Path, skipped: Sequence[BadRow], good: int) -> None:
     """A warning that counts the rows that were left out, with reasons; nothing where there are none."""
     if not skipped:
         return
-    reasons = [f"  {row}" for row in skipped[:REASONS_SHOWN]]
-    if len(skipped) > REASONS_SHOWN:
-        reasons.append(f"  and {len(skipped) - REASONS_SHOWN} more")
-    logger.warning("%s: left out %d of %d rows:\n%s", data, len(skipped), len(skipped) + good, "\n".join(reasons))
+    reasons = "\n".join(lines_of(skipped, REASONS_SHOWN))
+    logger.warning("%s: left out %d of %d rows:\n%s", data, len(skipped), len(skipped) + good, reasons)

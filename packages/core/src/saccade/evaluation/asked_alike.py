@@ -24,7 +24,7 @@ def asked_differences(
     """Each difference by the name under which it can be accepted, with both values."""
     before, after = _asked_settings(first), _asked_settings(second)
     found = {
-        name: f"{_excerpt(before.get(name))} and {_excerpt(after.get(name))}"
+        name: _both(before.get(name), after.get(name))
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     }
@@ -68,6 +68,20 @@ def _asked_settings(header: SampleHeader) -> Mapping[str, Json]:
     return {**header.asked, **({"extra_body": sent} if sent else {})}
 
 
-def _excerpt(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+def _both(before: Json, after: Json) -> str:
+    """Both values, of mappings what differs in them."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
+        return "; ".join(f"{name} {_both(before.get(name), after.get(name))}" for name in names)
+    texts = [repr(before), repr(after)]
+    alike = next(
+        (place for place, (one, other) in enumerate(zip(texts[0], texts[1])) if one != other), min(map(len, texts))
+    )
+    # What is the same in both is no help to see what is not.
+    start = alike - _MAX_SHOWN // 3 if alike > _MAX_SHOWN * 2 // 3 else 0
+    return " and ".join(_excerpt(text, start) for text in texts)
+
+
+def _excerpt(text: str, start: int) -> str:
+    end = start + _MAX_SHOWN
+    return f"{'...' if start else ''}{text[start:end]}{'...' if len(text) > end else ''}"

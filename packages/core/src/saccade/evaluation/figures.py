@@ -22,6 +22,14 @@ from saccade.evaluation.statistics import ClusteredMean, clustered_mean, planned
 from saccade.rewards.groups import UNANSWERED
 from saccade.types import Json
 
+_ERRORS: Mapping[str, str] = {
+    "E1": "without a readable call",
+    "E2": "with an unknown argument",
+    "E3": "with a wrong value",
+    "E5": "with nothing usable from a tool",
+}
+"""Kinds of errors that rules find (``saccade.evaluation.errors``), of trajectories, in short."""
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MEGAPIXEL_BOUNDS = (0.0, 0.25, 1.0, 4.0, 16.0)
 """Lower bounds of the bands of picture sizes, in megapixels of a question's largest picture."""
@@ -303,5 +311,6 @@ def table(found: Iterable[EvaluationFigures]) -> str:
         if one.tools:
             lines.append("    tools: " + ", ".join(f"{name} {count:,}" for name, count in one.tools.items()))
         if one.errors:
-            lines.append("    errors: " + ", ".join(f"{kind} {count:,}" for kind, count in one.errors.items()))
+            kinds = (f"{count:,} {_ERRORS.get(kind, 'of kind')} ({kind})" for kind, count in one.errors.items())
+            lines.append("    errors: " + ", ".join(kinds))
     return "\n".join(lines)

@@ -131,6 +131,7 @@ def _hub_error(error: Exception, name: HubName, kind: Kind, *, writes: bool) -> 
         HfHubHTTPError,
         HFValidationError,
         LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
@@ -138,6 +139,8 @@ def _hub_error(error: Exception, name: HubName, kind: Kind, *, writes: bool) -> 
     hub, what = constants.ENDPOINT, f"the {'data set' if kind == 'dataset' else kind} {name.repo}"
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
     has_token = get_token() is not None
+    if isinstance(error, OfflineModeIsEnabled):
+        return UserError(f"HF_HUB_OFFLINE is set, so {hub} is not asked for {what}; unset the variable")
     if isinstance(error, HFValidationError):
         return UserError(f"{name} is no name on a hub: {error}")
     if isinstance(error, GatedRepoError):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from saccade.protocols.protocol import ChatProtocol as ChatProtocol
     from saccade.protocols.protocol import ParsedTurn as ParsedTurn
     from saccade.protocols.protocol import Reading as Reading
+    from saccade.protocols.protocol import with_instructions as with_instructions
     from saccade.protocols.readings import TrainedReading as TrainedReading
     from saccade.protocols.readings import with_reading as with_reading
     from saccade.protocols.tagged import direct_protocol as direct_protocol

@@ -1,7 +1,7 @@
 """The protocol interface: how a task is put to a model and how the model's turns are read back."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from saccade.errors import UserError
@@ -89,6 +89,19 @@ class ChatProtocol:
     toolbox: ToolboxOfWords | Callable[[], ToolboxOfWords] | None = None
     """Linguistic tools that the protocol asks for, or a function that returns them once they are there; None where it
     asks for none."""
+
+
+def with_instructions(protocol: ChatProtocol, system: str) -> ChatProtocol:
+    """The protocol with this text as its instructions, whatever the tools."""
+    own = protocol.prompt
+
+    def prompt(task: Task, tools: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
+        return tuple(
+            replace(message, parts=(system,)) if message.role == "system" else message
+            for message in own(task, tools, view)
+        )
+
+    return replace(protocol, prompt=prompt)
 
 
 def check_written(text: str, parsed: ParsedTurn) -> None:

@@ -1,12 +1,11 @@
 """The ways in which ``saccade eval`` asks: as the checkpoint's record says, as the user says, or by default."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from saccade.characters import shell_words
 from saccade.errors import UserError
-from saccade.media import ViewRule
 from saccade.models import instruction_style
 from saccade.models.checkpoint import ASKING_RECORD
 from saccade.protocols import (
@@ -18,13 +17,13 @@ from saccade.protocols import (
     Style,
     known_name,
     protocol_named,
+    with_instructions,
 )
 from saccade.protocols.protocol import ToolboxOfWords
 from saccade.runs import AskingRecord, Toolmaker, ToolRecord, UnknownOriginError, Way, words_for
 from saccade.tools import IMAGE_TOOLS, EpisodeTool, Tool, crop, tool_from
 from saccade.tools.making import wished_tools
 from saccade.train import EpisodeSpec
-from saccade.types import Message, Task, ToolSpec
 
 Tools = tuple[Tool | EpisodeTool, ...]
 
@@ -220,22 +219,14 @@ class Ways:
 
     def _in_recorded_words(self, protocol: ChatProtocol, way: Way, tools: Tools) -> ChatProtocol:
         """With the instructions that the policy was trained with, should those of today be others."""
-        system = way.system
-        if system is None:
+        if way.system is None:
             return protocol
-
-        def prompt(task: Task, specs: Sequence[ToolSpec], view: ViewRule) -> tuple[Message, ...]:
-            return tuple(
-                replace(message, parts=(system,)) if message.role == "system" else message
-                for message in protocol.prompt(task, specs, view)
-            )
-
         if [tool.spec for tool in tools] != list(way.specs):
             self.remarks.append(
                 f"The tools of {way.protocol} have changed since {self.checkpoint} was trained; it is told of them in "
                 "the words of then."
             )
-        return replace(protocol, prompt=prompt)
+        return with_instructions(protocol, way.system)
 
 
 def _episode_words(episodes: EpisodeSpec) -> str:

@@ -16,7 +16,7 @@ from saccade.tasks.rows.fields import RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, reader_of, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
-from saccade.tasks.rows.tasks import BadRow, TaskRow, row_identity, task_of
+from saccade.tasks.rows.tasks import BadRow, TaskRow, lines_of, row_identity, task_of
 from saccade.tasks.rows.videos import VideoReader
 from saccade.tasks.sources import FileSource, sources_of
 from saccade.types import AnswerKind, ImageRef, Task
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 AnyRow = TypeVar("AnyRow")
 
-ROWS_IN_DETAIL = 20
+REASONS_IN_DETAIL = 20
 _COUNTED_ROWS = 1024
 """Between two looks at the clock."""
 
@@ -154,11 +154,9 @@ def check_bad_rows(path: Path | str, bad: Sequence[BadRow], good: int, *, skip_b
 
 
 def _summary(path: Path | str, bad: Sequence[BadRow], good: int) -> str:
-    lines = [f"{path}: {len(bad)} of {len(bad) + good} rows cannot be used"]
-    lines += [f"  {row}" for row in bad[:ROWS_IN_DETAIL]]
-    if len(bad) > ROWS_IN_DETAIL:
-        lines.append(f"  and {len(bad) - ROWS_IN_DETAIL} more")
-    lines.append("Fix these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).")
+    lines = [f"{path}: {len(bad)} of {len(bad) + good} rows cannot be used", *lines_of(bad, REASONS_IN_DETAIL)]
+    if good:
+        lines.append("Fix these rows, or leave them out with --skip-bad-rows (skip_bad_rows=True).")
     return "\n".join(lines)
 
 

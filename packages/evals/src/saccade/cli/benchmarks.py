@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli import options
+from saccade.cli.machine import telling_of_waits
 from saccade.cli.options import PATH
 from saccade.strict_json import strict_json
 
@@ -102,5 +103,8 @@ def ask_judge(run: Path, benchmarks_dir: Path, judge: str, judge_model: str | No
     from saccade.waiting import run_to_end
 
     name = f"{judge_model} at {judge}" if judge_model else judge
-    with connect(judge, model=judge_model, cache_dir=run / "judge-cache") as model:
+    with (
+        telling_of_waits("asking the judge"),
+        connect(judge, model=judge_model, cache_dir=run / "judge-cache") as model,
+    ):
         return run_to_end(reread_run(run, benchmarks_dir, model, name))

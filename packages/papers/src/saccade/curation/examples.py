@@ -26,7 +26,7 @@ from saccade.rewards.answers.metrics_by_set import METRICS, answer_is_right
 from saccade.tasks.files import read_tasks
 from saccade.tasks.rows.fields import Row, RowError, RowValue, is_encodable, listed, mapping
 from saccade.tasks.rows.fields import kind_of as type_name
-from saccade.tasks.rows.tasks import BadRow
+from saccade.tasks.rows.tasks import BadRow, lines_of
 from saccade.tasks.rows.text_files import json_lines
 from saccade.tasks.rows.videos import NO_BOUND
 from saccade.types import Answer, Example, ExpertTurn, Json, Malformed, Task, ToolCall
@@ -151,9 +151,8 @@ def read_turn_rows(path: Path, media: MediaStore, read: Callable[[Task, Row], It
         except RowError as error:
             bad.append(BadRow(file=str(file), row=numbered.number, key=error.key, why=error.why))
     if bad:
-        shown = [f"  {row}" for row in bad[:BAD_ROWS_SHOWN]]
-        more = [f"  and {len(bad) - BAD_ROWS_SHOWN} more"] if len(bad) > BAD_ROWS_SHOWN else []
-        raise UserError("\n".join([f"{file}: {len(bad)} of {len(tasks)} examples cannot be used", *shown, *more]))
+        lines = lines_of(bad, BAD_ROWS_SHOWN)
+        raise UserError("\n".join([f"{file}: {len(bad)} of {len(tasks)} examples cannot be used", *lines]))
     return items
 
 

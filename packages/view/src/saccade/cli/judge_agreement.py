@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from saccade.cli import options
-from saccade.cli.machine import log_to_stderr, prepare_machine
+from saccade.cli.machine import log_to_stderr, prepare_machine, telling_of_waits
 from saccade.cli.measured import existing_run
 from saccade.cli.options import PATH
 from saccade.codec.codecs import plain_json
@@ -70,7 +70,7 @@ def judge_agreement(
     folder = run_directory / "judging"
     with disk_errors(folder):
         folder.mkdir(exist_ok=True)
-    with where, where_second:
+    with telling_of_waits("asking the judge"), where, where_second:
         asked = AnswerJudge(asking=JudgeClient(model=where))
         other = None if second is None else AnswerJudge(asking=JudgeClient(model=where_second))
         for stem, path in files.items():

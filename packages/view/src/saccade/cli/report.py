@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from saccade.cli import options
-from saccade.cli.machine import prepare_machine
+from saccade.cli.machine import prepare_machine, telling_of_waits
 from saccade.cli.options import PATH
 from saccade.entry_points import part
 from saccade.errors import UserError
@@ -48,15 +48,20 @@ def report(
         raise UserError(f"--stars {stars} needs a judge to give them; name it with --judge SERVER_OR_CHECKPOINT")
     if judge is not None and stars is not None:
         prepare_machine(None)
-        count = part("--stars")(run_directory, judge, judge_model, sees_pages=stars == "pages", api_key_env=api_key_env)
+        sees_pages = stars == "pages"
+        with telling_of_waits("asking the judge"):
+            count = part("--stars")(run_directory, judge, judge_model, sees_pages=sees_pages, api_key_env=api_key_env)
         click.echo(f"Judged: {count} responses have stars")
     elif judge is not None:
         prepare_machine(None)
-        count = part("--judge")(run_directory, judge, judge_model, api_key_env=api_key_env)
+        with telling_of_waits("asking the judge"):
+            count = part("--judge")(run_directory, judge, judge_model, api_key_env=api_key_env)
         click.echo(f"Judged: {count} wrong trajectories")
     if why is not None:
         prepare_machine(None)
-        click.echo(f"Explained: the pages of {part('--why')(run_directory, why)} questions")
+        with telling_of_waits("reading pages"):
+            count = part("--why")(run_directory, why)
+        click.echo(f"Explained: the pages of {count} questions")
     from saccade.runs.runinfo import RunPaths
     from saccade.viewer.report import write_report
 

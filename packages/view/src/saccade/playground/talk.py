@@ -131,7 +131,7 @@ class Talk:
 
     async def _play_all(self, samples: Sequence[LiveSample], temperature: float, given: tuple[GivenTurn, ...]) -> None:
         """Samples of one question; each is told as it ends, and all are written as one step."""
-        kept: Mapping[str, Json]
+        kept: Mapping[str, Json] = {"why": "the server failed; its log says how"}
         step = self.run.next_step()
         pictures = EpisodePictures(self.held)
         loop = asyncio.get_running_loop()
@@ -141,14 +141,14 @@ class Talk:
             attempts = [Attempt(task=task, trajectory=one.trajectory) for one in samples if one.trajectory]
             try:
                 path = await loop.run_in_executor(None, self.run.keep, step, attempts, pictures)
-                kept = {"run": self.shown.id, "file": file_identity(path, self.shown.source.root)}
+                kept = {"run": self.shown.id, "file": file_identity(path, self.run.directory.paths.root)}
                 await self._until_listed(f"{kept['file']}.0")
             except SaccadeError as error:
                 kept = {"why": visible(str(error), 300)}
         finally:
             pictures.close()
-        for index, sample in enumerate(samples):
-            sample.keep({**kept, "id": f"{kept['file']}.{index}"} if "file" in kept else kept)
+            for index, sample in enumerate(samples):
+                sample.keep({**kept, "id": f"{kept['file']}.{index}"} if "file" in kept else kept)
 
     async def _until_listed(self, identity: str) -> None:
         """The viewer looks for new files by itself; a link to a record should lead to it."""

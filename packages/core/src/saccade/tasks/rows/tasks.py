@@ -15,6 +15,8 @@ from saccade.tasks.rows.parts import RowParts
 from saccade.tasks.rows.videos import ReadVideo, VideoReader, read_event
 from saccade.types import ImageRef, Task
 
+_NUMBERS_SHOWN = 5
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BadRow:
@@ -27,7 +29,29 @@ class BadRow:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.file}, row {self.row}: {f'{self.key}: ' if self.key else ''}{self.why}"
+        return self.in_words(f"row {self.row}")
+
+    def in_words(self, rows: str) -> str:
+        return f"{self.file}, {rows}: {f'{self.key}: ' if self.key else ''}{self.why}"
+
+
+def lines_of(bad: Sequence[BadRow], most: int) -> list[str]:
+    """A line for each reason, at most so many, with the numbers of the first rows that it is true of."""
+    alike: dict[str, list[BadRow]] = {}
+    for one in bad:
+        alike.setdefault(one.in_words("row"), []).append(one)
+    listed_rows = list(alike.values())[:most]
+    lines = [f"  {rows[0].in_words(_numbers(rows))}" for rows in listed_rows]
+    more = len(bad) - sum(map(len, listed_rows))
+    return [*lines, f"  and {more:,} more"] if more else lines
+
+
+def _numbers(rows: Sequence[BadRow]) -> str:
+    if len(rows) == 1:
+        return f"row {rows[0].row}"
+    first = [str(one.row) for one in rows[:_NUMBERS_SHOWN]]
+    more = len(rows) - len(first)
+    return f"rows {', '.join(first)} and {more:,} more" if more else f"rows {', '.join(first[:-1])} and {first[-1]}"
 
 
 @dataclass(frozen=True, slots=True)

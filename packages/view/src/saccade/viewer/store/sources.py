@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.characters import visible
+from saccade.checksums import CHECKSUMS
 from saccade.errors import UserError
 from saccade.plain_files import open_plain
 from saccade.viewer.store.field_map import FieldMap
@@ -21,7 +22,9 @@ MAX_DEPTH = 3
 """Folders below the one named in which runs are looked for."""
 MAX_ENTRIES = 20_000
 """Entries of folders that are looked at."""
-_SKIPPED = frozenset({"checkpoints", "media", "tensorboard", "index", "signals", "clocks", "recipe", "node_modules"})
+_SKIPPED = frozenset(
+    {"checkpoints", "media", "tensorboard", "index", "signals", "clocks", "recipe", "node_modules", CHECKSUMS}
+)
 
 Foreign = Callable[[], "Sequence[ForeignKind]"]
 """Kinds of other trainers' files, read in when a folder is no run of Saccade."""
