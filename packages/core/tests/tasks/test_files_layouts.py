@@ -61,6 +61,14 @@ def test_targets_as_list_json_or_python_literal_are_the_same(tmp_path: Path, tar
     assert read_one(tmp_path, EASYR1 | {"target_instances": targets}).targets == expected
 
 
+@pytest.mark.parametrize("key", ["boxes", "target_instances"])
+@pytest.mark.parametrize("question", ["problem", "question"])
+def test_every_layout_reads_targets_by_either_key(tmp_path: Path, question: str, key: str) -> None:
+    row = {question: "How many sheep are there?", "answer": "2", "images": ["a.png"]}
+    (target,) = read_one(tmp_path, row | {key: [{"bbox": [10, 10, 30, 30], "label": "sheep"}]}).targets
+    assert (target.label, target.box) == ("sheep", Box(10, 10, 30, 30))
+
+
 @pytest.mark.parametrize("targets", [None, "", "[]", []])
 def test_no_targets_are_no_targets(tmp_path: Path, targets: object) -> None:
     assert read_one(tmp_path, EASYR1 | {"target_instances": targets}).targets == ()

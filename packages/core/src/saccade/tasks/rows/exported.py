@@ -30,7 +30,7 @@ def read_exported(row: Row) -> RowParts:
         "boxes": [_region(one) for one in regions] if isinstance(regions, list) else None,
         "box_frame": "pixels",
     }
-    return row_parts(read, str(gold["question"]), gold["answer"], "ground_truth", targets_key="boxes")
+    return row_parts(read, str(gold["question"]), gold["answer"], "ground_truth")
 
 
 def _region(value: RowValue) -> RowValue:

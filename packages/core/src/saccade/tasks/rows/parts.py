@@ -27,6 +27,8 @@ IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file", 
 
 _NUMBERED_IMAGE = re.compile(r"image_?([1-9])")
 _OPTION_COLUMN = re.compile(r"(?:option|choice)[ _]?([0-9]|[a-h])", re.IGNORECASE)
+TARGET_KEYS = ("boxes", "target_instances")
+"""Keys of the boxes that a question is about; the first that is there is read."""
 _UNREAD = ("objects", "bboxs", "bboxes", "masks", "points")
 """Keys that look like targets, and that no layout reads as such."""
 
@@ -68,7 +70,7 @@ class RowParts:
     """The frame of the boxes of an answer, where the row says it."""
     difficulty: float | None = None
     targets: RowValue = None
-    targets_key: str = "boxes"
+    targets_key: str = TARGET_KEYS[0]
     wordings: Mapping[str, str] = field(default_factory=dict)
     accepted: RowValue = None
     """Further answers that count."""
@@ -98,7 +100,6 @@ def row_parts(
     answer: RowValue,
     answer_key: str,
     *,
-    targets_key: str = "target_instances",
     question_key: str = "question",
     notes: Sequence[str] = (),
 ) -> RowParts:
@@ -107,7 +108,8 @@ def row_parts(
     video = find_video(row, images_key)
     images = () if video else tuple(listed(row.get(images_key), images_key))
     event_key = next((key for key in EVENT_KEYS if row.get(key)), EVENT_KEYS[0])
-    unread = [f"`{key}`" for key in _UNREAD if row.get(key) and key != targets_key]
+    targets_key = next((key for key in TARGET_KEYS if row.get(key)), TARGET_KEYS[0])
+    unread = [f"`{key}`" for key in (*TARGET_KEYS, *_UNREAD) if row.get(key) and key != targets_key]
     second = [f"pictures of `{key}`" for key in ("image",) if images_key == "images" and row.get(key)]
     return RowParts(
         question=without_markers(question, pictures(images, video), question_key, has_video=video is not None),

@@ -39,7 +39,7 @@ def read_plain(row: Row) -> RowParts:
     answer, notes = gold_of(row.get(key), key)
     if key in INDEX_KEYS and type(answer) is int and answer in range(26):
         answer = chr(ord("A") + answer)
-    return row_parts(row, required_text(row, "question"), answer, key, targets_key="boxes", notes=notes)
+    return row_parts(row, required_text(row, "question"), answer, key, notes=notes)
 
 
 def gold_of(value: RowValue, key: str) -> tuple[RowValue, tuple[str, ...]]:
