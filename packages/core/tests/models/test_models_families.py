@@ -230,9 +230,7 @@ def with_template(model: VisionLanguageModel, tool_branch: str = "") -> Chat:
         image_token_id=chat.image_token_id,
         eos_token=chat.eos_token,
         eos_id=chat.eos_id,
-        token_count=chat.token_count,
-        before_image=chat.before_image,
-        after_image=chat.after_image,
+        image_layout=chat.image_layout,
     )
 
 

@@ -106,6 +106,8 @@ def check_parts(
 ) -> None:
     """UserError when the parts of a checkpoint do not belong together."""
     config, family = model.config, family_of(model.config.model_type)
+    if missing := family.missing(config):
+        raise UserError(f"{path}: {family.model_type} has {missing}, which Saccade cannot run yet; use another model")
     _check_end(path, family.eos_token, tokenizer)
     _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
