@@ -24,7 +24,7 @@ from transformers import (
 from trl import GRPOConfig, GRPOTrainer
 
 from saccade.bench.checkpoint import SIZES, write_checkpoint
-from saccade.bench.peers import WithoutVideos
+from saccade.models.own_processor import WithoutVideos
 from saccade.bench.trl_side import RESPONSE_TEMPLATE, ScriptedLogits
 from saccade.interop.trl.environment import TrlEnvironment
 

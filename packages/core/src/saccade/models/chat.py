@@ -233,7 +233,8 @@ class Chat:
     def _render(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
         return self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=generation)
 
-    def _observation_message(self, text: str, image_count: int) -> dict[str, object]:
+    def observation_message(self, text: str, image_count: int) -> dict[str, object]:
+        """An observation as the template takes it."""
         content: list[dict[str, object]] = [{"type": "image"}] * image_count
         if text:
             content.append({"type": "text", "text": text})
@@ -246,7 +247,7 @@ class Chat:
         return {"role": self.observation_role, "content": content}
 
     def _observation_suffix(self, text: str, image_count: int) -> str:
-        return self._suffix(self._observation_message(text, image_count))
+        return self._suffix(self.observation_message(text, image_count))
 
     def _suffix(self, message: dict[str, object]) -> str:
         """What the template writes after an assistant's turn that this message follows."""
@@ -301,7 +302,7 @@ class Chat:
         """
         question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         answered = [*question, self.as_content("assistant", _SENTINEL)]
-        continued = [*answered, self._observation_message(_PROBE, image_count=0)]
+        continued = [*answered, self.observation_message(_PROBE, image_count=0)]
         try:
             head = self._render(question, generation=True)
             longer = (self._render(answered, generation=False), self._render(continued, generation=True))
