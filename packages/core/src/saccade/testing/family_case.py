@@ -34,6 +34,10 @@ class FallsBackError(Exception):
     """What a family has not, and what is done in its place."""
 
 
+class NotTriedError(Exception):
+    """Why a check cannot be made here."""
+
+
 @dataclass(frozen=True)
 class FamilyCase:
     """A checkpoint that is checked."""
@@ -96,7 +100,7 @@ class FamilyCase:
                 model.family.processor_config(model.hf.config),
             )
         except ImportError as error:
-            raise FallsBackError(f"the family's own processor is not made: {str(error).strip()[:120]}") from error
+            raise NotTriedError(f"{type(error).__name__}: {str(error).strip()[:120]}") from error
         written = model.chat.image_token * len(images) if text is None else text
         pictures = [model.media.get(image) for image in images]
         with quiet_transformers():

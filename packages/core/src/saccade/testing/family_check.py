@@ -11,9 +11,9 @@ from typing import Literal
 
 from saccade.media.store import MediaStore
 from saccade.testing import family_inputs, family_runs, family_weights
-from saccade.testing.family_case import FallsBackError, FamilyCase
+from saccade.testing.family_case import FallsBackError, FamilyCase, NotTriedError
 
-Outcome = Literal["passes", "fails", "falls back"]
+Outcome = Literal["passes", "fails", "falls back", "not tried"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ CHECKS: Mapping[str, Callable[[FamilyCase], str]] = MappingProxyType(
         "memory plan": family_weights.planned,
     }
 )
-"""By name, in order: each gives a figure, or raises ``AssertionError`` or ``FallsBackError``."""
+"""By name, in order: each gives a figure, or raises ``AssertionError``, ``FallsBackError`` or ``NotTriedError``."""
 
 
 def family_findings(directory: Path) -> Iterator[FamilyFinding]:
@@ -59,6 +59,8 @@ def family_findings(directory: Path) -> Iterator[FamilyFinding]:
             yield FamilyFinding(name, "passes", check(case))
         except FallsBackError as why:
             yield FamilyFinding(name, "falls back", str(why))
+        except NotTriedError as why:
+            yield FamilyFinding(name, "not tried", str(why))
         except Exception as error:  # A stranger's family may raise anything.
             said = " ".join(str(error).split())[:300]
             yield FamilyFinding(

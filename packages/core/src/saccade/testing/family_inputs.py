@@ -25,10 +25,14 @@ def picture_tokens(case: FamilyCase) -> str:
 
 @torch.no_grad()
 def pixels(case: FamilyCase) -> str:
-    """What the tower makes of our pixels is what it makes of the processor's, of as many tokens as there are places."""
+    """Our pixels are the processor's, and so are their features, as many as there are places in the text."""
     model, worst = case.model, 0.0
     for name, image in case.pictures.items():
         own = taken_by(model.hf.model.get_image_features, case.own_inputs([image]))
+        [prepared] = model.patches.get([image])
+        # Others hold what a still picture has once, where the processor repeats it for each frame.
+        if prepared.values.numel() == own["pixel_values"].numel():
+            assert torch.equal(prepared.values.flatten(), own["pixel_values"].flatten()), f"{name} has other pixels"
         output = model.hf.model.get_image_features(**own, return_dict=True).pooler_output
         theirs = torch.cat([part.flatten(0, -2) for part in (output if isinstance(output, list | tuple) else [output])])
         with quiet_transformers():
@@ -53,10 +57,8 @@ def rendering(case: FamilyCase) -> str:
     theirs = tuple(case.own_inputs(case.shown, case.whole_text)["input_ids"][0].tolist())
     ours = case.in_pieces
     place = next((at for at, (one, other) in enumerate(zip(ours, theirs)) if one != other), min(len(ours), len(theirs)))
-    decode = case.model.tokenizer.decode
-    assert ours == theirs, (
-        f"from token {place} on {decode(list(ours[place : place + 8]))!r} is not {decode(list(theirs[place : place + 8]))!r}"
-    )
+    here, there = (case.model.tokenizer.decode(list(ids[place : place + 8])) for ids in (ours, theirs))
+    assert ours == theirs, f"from token {place} on it is {here!r}, of the template and the processor {there!r}"
     return f"{len(ours)} ids, observations as {case.model.chat.observation_role}"
 
 

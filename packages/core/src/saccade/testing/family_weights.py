@@ -17,7 +17,6 @@ from saccade.models.lora import LoraSettings, adapter_parameters, add_adapter
 from saccade.models.shape import read_shape
 from saccade.models.vlm import VisionLanguageModel, quiet_transformers
 from saccade.testing.family_case import FallsBackError, FamilyCase, plain_logits
-from saccade.testing.family_inputs import BOUND
 
 _RANK = 2
 _MERGED_BOUND = 2e-3
@@ -50,7 +49,7 @@ def frozen(case: FamilyCase) -> str:
         assert reached - seeing, "no gradient reaches the language model"
         assert bool(reached & seeing) != is_frozen, f"frozen_vision={is_frozen}: {len(reached & seeing)} weights learn"
         found.append(len(seeing - reached))
-    return f"without a gradient {found[0]} of {found[1]} weights of vision when trained, all when frozen"
+    return f"{found[0]} of {found[1]} weights of vision have no gradient when trained, and none has when frozen"
 
 
 def lora_on_language(case: FamilyCase) -> str:
@@ -59,7 +58,8 @@ def lora_on_language(case: FamilyCase) -> str:
     choose_trained(model, OptimizerSettings(lora=LoraSettings(rank=_RANK)))
     names = [name for name in adapter_parameters(model) if ".lora_B" in name]
     wrong = [name for name in names if not name.startswith(f"{model.family.language}.")]
-    assert names and not wrong, f"it is in {wrong[:2] or 'no layer'}"
+    assert names, "it is in no layer"
+    assert not wrong, f"it is in {', '.join(wrong[:2])}"
     _learns(case, model, names)
     with torch.no_grad(), torch.random.fork_rng(devices=[]), TemporaryDirectory() as folder:
         torch.manual_seed(0)
@@ -104,6 +104,7 @@ def saved(case: FamilyCase) -> str:
         loaded = case.load(Path(folder))
         assert torch.equal(_logits(case, loaded), _logits(case, model)), "it gives other logits"
         assert loaded.view == model.view, f"views are {loaded.view}, and were {model.view}"
+        assert torch.equal(loaded.forbidden_ids, model.forbidden_ids), "other tokens are kept from being said"
     tied = "tied" if model.hf.lm_head.weight is model.hf.get_input_embeddings().weight else "not tied"
     _, unused = _opened(case.directory)
     left = f"; of the files not taken: {unused}" if unused else ""
