@@ -116,9 +116,7 @@ class Family(ABC):
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
         """Features of each image, in one forward of the vision tower on the model's device."""
         pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
-        output = hf.model.get_image_features(pixel_values=pixels, return_dict=True)
-        by_image = output.pooler_output.split([len(patch.values) for patch in patches])
-        return [ImageFeatures(tokens=tiles.flatten(0, 1)) for tiles in by_image]
+        return by_image(hf.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output, patches)
 
     def positions(
         self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
@@ -149,6 +147,14 @@ class Family(ABC):
         outer, _, name = self.language.rpartition(".")
         named = hf.get_submodule(outer).named_parameters()
         return [weight for own, weight in named if not own.startswith(f"{name}.")]
+
+
+def by_image(found: Tensor | Sequence[Tensor], patches: Sequence[Patches]) -> list[ImageFeatures]:
+    """Features of each image, from those of all tiles in order, where each tile has as many."""
+    counts = [len(patch.values) for patch in patches]
+    parts = [found] if isinstance(found, Tensor) else found
+    tiles = torch.cat([part.flatten(0, -2) for part in parts]).unflatten(0, (sum(counts), -1))
+    return [ImageFeatures(tokens=one.flatten(0, 1)) for one in tiles.split(counts)]
 
 
 def check_count(ids: Sequence[int], counts: Sequence[int], *, image_token_id: int) -> None:

@@ -12,7 +12,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerF
 from saccade.errors import UserError
 from saccade.media.resize import TileRule, ViewRule
 from saccade.models.chat import ImageLayout
-from saccade.models.families.family import Family, ImageFeatures, check_tokens
+from saccade.models.families.family import Family, ImageFeatures, by_image, check_tokens
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
@@ -118,11 +118,9 @@ class Idefics3Family(Family):
         return Patches(values=tiles, rows=len(tiles), columns=1)
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
-        counts = [len(patch.values) for patch in patches]
         pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
-        [tokens] = hf.model.get_image_features(pixel_values=pixels[None], return_dict=True).pooler_output
-        tiles = tokens.unflatten(0, (sum(counts), -1))
-        return [ImageFeatures(tokens=one.flatten(0, 1)) for one in tiles.split(counts)]
+        # All tiles as those of one text, which the class asks for.
+        return by_image(hf.model.get_image_features(pixel_values=pixels[None], return_dict=True).pooler_output, patches)
 
 
 def _tile_px(image_processor: ImageProcessor) -> int:
