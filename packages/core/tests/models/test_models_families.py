@@ -90,6 +90,22 @@ def test_tiles_along_an_edge_are_those_of_the_processor(width: int, height: int,
     assert math.prod(rule.view_size(width, height)) <= rule.largest_pixels
 
 
+def test_pixels_bound_the_tiles_of_a_square_picture() -> None:
+    family, config = family_of("smolvlm"), Idefics3Config(vision_config={"image_size": 512, "patch_size": 16})
+    sides = {}
+    for bounds in ((None, 1 << 20), (None, 1000), (3 << 20, None), (None, 1 << 30)):
+        processor = SizesAlone(size={"longest_edge": 1536}, max_image_size={"longest_edge": 512})
+        family.bound_views(processor, min_pixels=bounds[0], max_pixels=bounds[1])
+        sides[bounds] = family.view_rule(processor, config).view_size(700, 700)[0]
+    # A view is never less than a tile, and larger than the checkpoint's only where that is asked for.
+    assert sides == {(None, 1 << 20): 1024, (None, 1000): 512, (3 << 20, None): 2048, (None, 1 << 30): 1536}
+
+
+def test_a_turn_is_read_as_it_was_written(model: VisionLanguageModel) -> None:
+    said = "<think>\nlook</think> <answer> a  </answer>"
+    assert model.chat.decode((*model.chat.encode(said), model.eos_id)) == said
+
+
 @pytest.mark.parametrize("side", [316, 317, 633, 634, 950, 951, 5000])
 def test_of_equally_near_grids_the_size_decides_as_in_the_processor(side: int) -> None:
     """Every square grid fits a square image; the borders lie where half of 1, 4 and 9 tiles of 448 px are full."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -94,8 +95,7 @@ class VisionLanguageModel:
         home = hf.device if device is None else torch.device(device)
         config = hf.config
         self.family: Family = family_of(config.model_type)
-        self.language_model = self.family.language_model(hf)
-        enable_packs(self.language_model)
+        enable_packs(self.family.language_model(hf))
         project_by_product(hf)
         if home.type == "cuda":
             from saccade.models.gpu import prepare_gpu
@@ -118,7 +118,7 @@ class VisionLanguageModel:
         self.vocab_size = int(text.vocab_size)
         self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
         """Tokens that its positions are made for; 0 where its configuration does not say."""
-        taken = signature(self.language_model.forward).parameters
+        taken = signature(self.family.language_model(hf).forward).parameters
         # Since transformers 5.24; before it the name was another.
         self._cache_name = "cache" if "cache" in taken else "past_key_values"
         self.forbidden_ids = self._find_forbidden_ids(home)
@@ -137,6 +137,11 @@ class VisionLanguageModel:
         """Whether it has fewer than ``TINY_BELOW_WEIGHTS`` weights."""
         count: int = sum(weight.numel() for weight in self.hf.parameters())
         return count < TINY_BELOW_WEIGHTS
+
+    @property
+    def language_model(self) -> Any:
+        """The language model without its head, of a class of transformers."""
+        return self.family.language_model(self.hf)
 
     @property
     def device(self) -> torch.device:

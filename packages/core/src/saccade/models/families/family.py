@@ -144,9 +144,8 @@ class Family(ABC):
 
     def vision_weights(self, hf: PreTrainedModel) -> list[nn.Parameter]:
         """Their weights, and those that stand beside the language model in no module."""
-        outer, _, name = self.language.rpartition(".")
-        named = hf.get_submodule(outer).named_parameters()
-        return [weight for own, weight in named if not own.startswith(f"{name}.")]
+        beside = hf.get_submodule(self.language.rpartition(".")[0]).parameters(recurse=False)
+        return [*(weight for module in self.vision_modules(hf) for weight in module.parameters()), *beside]
 
 
 def by_image(found: Tensor | Sequence[Tensor], patches: Sequence[Patches]) -> list[ImageFeatures]:
