@@ -161,9 +161,11 @@ def _language(text: Any) -> LayerShape:
 
 
 def _tower(vision: Any) -> LayerShape:
-    hidden = int(vision.hidden_size)
+    # Some towers call their own width by another name, where hidden_size is what they give.
+    hidden = int(getattr(vision, "embed_dim", None) or vision.hidden_size)
     depth = int(getattr(vision, "depth", None) or vision.num_hidden_layers)
-    return LayerShape(count=depth, hidden=hidden, query=hidden, key=hidden, mlp=int(vision.intermediate_size))
+    mlp = int(getattr(vision, "intermediate_size", None) or hidden * vision.mlp_ratio)
+    return LayerShape(count=depth, hidden=hidden, query=hidden, key=hidden, mlp=mlp)
 
 
 def _first(size: Any) -> int:

@@ -76,14 +76,14 @@ class FamilyCase:
         chat, (first, second, last) = self.model.chat, self.shown
         prompt = chat.prompt([Message(role="user", parts=(first, "Which?", second, "What is written there?"))])
         seen = chat.observation(Observation(text="Here", images=(last,)), ends_with_eos=False)
-        return (*prompt.ids, *chat.encode(SAID), *seen.ids)
+        return (*prompt.ids, *chat.encode(chat.opening + SAID), *seen.ids)
 
     @cached_property
     def whole_text(self) -> str:
         """The same conversation by the checkpoint's own template at once."""
         image, chat = {"type": "image"}, self.model.chat
         asked = [image, {"type": "text", "text": "Which?"}, image, {"type": "text", "text": "What is written there?"}]
-        messages = [{"role": "user", "content": asked}, chat.as_content("assistant", SAID)]
+        messages = [{"role": "user", "content": asked}, chat.as_content("assistant", chat.opening + SAID)]
         rendered = self.model.tokenizer.apply_chat_template(
             [*messages, chat.observation_message("Here", 1)], tokenize=False, add_generation_prompt=True
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.testing import family_inputs, family_runs, family_weights
 from saccade.testing.family_case import FallsBackError, FamilyCase, NotTriedError
@@ -53,7 +54,8 @@ CHECKS: Mapping[str, Callable[[FamilyCase], str]] = MappingProxyType(
 def family_findings(directory: Path) -> Iterator[FamilyFinding]:
     """One finding for each of ``CHECKS``, as they come. UserError for a directory that cannot be loaded."""
     case = FamilyCase(directory, MediaStore())
-    case.load()
+    if case.model.adapter is not None:
+        raise UserError(f"{directory} is an adapter; check its base, or what saccade merge makes of both")
     for name, check in CHECKS.items():
         try:
             yield FamilyFinding(name, "passes", check(case))

@@ -65,15 +65,15 @@ def rendering(case: FamilyCase) -> str:
 def positions(case: FamilyCase) -> str:
     """Positions are those of ``get_rope_index``, or one further with each token, in whole and in chunks."""
     model, ids = case.model, case.in_pieces
-    ours = model.positions(ids, case.shown)
+    expected, how = torch.arange(len(ids)).expand(3, -1), "plain"
     if hasattr(model.hf.model, "get_rope_index"):
         own = case.own_inputs(case.shown, case.whole_text)
-        expected, _ = model.hf.model.get_rope_index(**taken_by(model.hf.model.get_rope_index, own))
-        expected, how = expected[:, 0], "get_rope_index"
-    else:
-        expected, how = torch.arange(len(ids)).expand(3, -1), "plain"
+        found, _ = model.hf.model.get_rope_index(**taken_by(model.hf.model.get_rope_index, own))
+        ids, expected, how = tuple(own["input_ids"][0].tolist()), found[:, 0], "get_rope_index"
+    ours = model.positions(ids, case.shown)
     assert torch.equal(ours, expected), f"{int((ours != expected).any(0).sum())} tokens have other positions"
-    cut = len(model.chat.tokens_of(case.whole_text.split("What is")[0], case.shown[:2]).ids)
+    places = [place for place, token in enumerate(ids) if token == model.image_token_id]
+    cut = places[sum(map(model.view.token_count, case.shown[:2])) - 1] + 1
     head, end = model.positions_from(ids[:cut], case.shown[:2], start=0)
     tail, _ = model.positions_from(ids[cut:], case.shown[2:], start=end)
     assert torch.equal(torch.cat([head, tail], dim=1), ours), "chunks have other positions than the whole"

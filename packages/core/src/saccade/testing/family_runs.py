@@ -73,9 +73,7 @@ def neighbours(case: FamilyCase) -> str:
     """What another row of a pack says changes nothing."""
     first, *others = case.sequences()
     spoken = first.is_action.index(True)
-    other = (
-        case.model.chat.encode("a")[-1] if first.ids[spoken] != case.model.chat.encode("a")[-1] else case.model.eos_id
-    )
+    other = case.model.eos_id
     changed = replace(first, ids=(*first.ids[:spoken], other, *first.ids[spoken + 1 :]))
     before, after = (
         action_tokens(case.model, [one, *others], temperature=1.0).logprobs[first.action_count :]

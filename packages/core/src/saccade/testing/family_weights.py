@@ -120,7 +120,7 @@ def planned(case: FamilyCase) -> str:
     assert (shape.weights, shape.vision_weights) == (weights, seeing), (
         f"{shape.weights} weights planned, {shape.vision_weights} of vision; there are {weights} and {seeing}"
     )
-    cache, ids = DynamicCache(), model.chat.encode("How much does it keep?")
+    cache, ids = DynamicCache(), case.in_pieces[-9:]
     model.hidden(model.embed(torch.tensor([ids]), ()), model.positions(ids, ())[:, None], cache=cache)
     kept = sum(one.keys.numel() + one.values.numel() for one in cache.layers)
     assert kept == shape.cache_numbers * len(ids), f"a token keeps {kept / len(ids)} numbers, not {shape.cache_numbers}"

@@ -152,8 +152,9 @@ def by_image(found: Tensor | Sequence[Tensor], patches: Sequence[Patches]) -> li
     """Features of each image, from those of all tiles in order, where each tile has as many."""
     counts = [len(patch.values) for patch in patches]
     parts = [found] if isinstance(found, Tensor) else found
-    tiles = torch.cat([part.flatten(0, -2) for part in parts]).unflatten(0, (sum(counts), -1))
-    return [ImageFeatures(tokens=one.flatten(0, 1)) for one in tiles.split(counts)]
+    tokens = torch.cat([part.flatten(0, -2) for part in parts])
+    tiles = tokens.view(sum(counts), -1, tokens.shape[-1])
+    return [ImageFeatures(tokens=one.flatten(0, 1)) for one in torch.split(tiles, counts)]
 
 
 def check_count(ids: Sequence[int], counts: Sequence[int], *, image_token_id: int) -> None:
