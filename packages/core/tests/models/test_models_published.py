@@ -90,6 +90,58 @@ def test_an_internvl_in_the_published_layout_opens_and_is_saved_for_good(tmp_pat
         assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
 
 
+SMOL = {
+    "end_of_utterance_token": "<end_of_utterance>",
+    "fake_image_token": "<fake_token_around_image>",
+    "global_image_token": "<global-img>",
+    "image_token": "<image>",
+}
+
+
+def test_a_smolvlm_in_the_published_layout_opens_and_is_saved_for_good(tmp_path: Path) -> None:
+    media, published = MediaStore(), tmp_path / "published"
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, max_tiles=9)
+    ours = tiny_model(["Which plate?"] * 9, media, family="smolvlm", size=size, vocab_size=360, seed=3)
+    ours.save(published)
+    pixels = {
+        "image_processor_type": "SmolVLMImageProcessor",
+        "processor_class": "SmolVLMProcessor",
+        "video_sampling": {"fps": 1, "max_frames": 64, "video_size": {"longest_edge": 64}},
+    }
+    for name, changes in (
+        ("preprocessor_config.json", pixels),
+        ("config.json", {"use_reentrant_checkpointing": False}),
+    ):
+        (published / name).write_text(json.dumps(json.loads((published / name).read_text()) | changes))
+    template = published / "chat_template.jinja"
+    (published / "chat_template.json").write_text(json.dumps({"chat_template": template.read_text()}))
+    template.unlink()
+    added = json.loads((published / "tokenizer.json").read_text())["added_tokens"]
+    about = {
+        "tokenizer_class": "GPT2Tokenizer",
+        "processor_class": "SmolVLMProcessor",
+        "added_tokens_decoder": {str(token.pop("id")): token for token in added},
+        "additional_special_tokens": ["<fake_token_around_image>", "<image>", "<end_of_utterance>"],
+        "bos_token": "<|im_start|>",
+        "eos_token": "<end_of_utterance>",
+        "pad_token": "<|endoftext|>",
+        "unk_token": "<|endoftext|>",
+        "extra_special_tokens": SMOL,
+        "legacy": False,
+        "truncation_side": "left",
+        **SMOL,
+    }
+    (published / "tokenizer_config.json").write_text(json.dumps(about))
+    opened = load_model(published, media)
+    assert opened.view == ours.view
+    asked = [Message(role="user", parts=(noise(media, 200, 100), "Which plate?"))]
+    assert opened.chat.prompt(asked) == ours.chat.prompt(asked)
+    opened.save(tmp_path / "first")
+    load_model(tmp_path / "first", media).save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+
+
 def test_an_internvl_around_another_language_model_is_the_same_family(tmp_path: Path) -> None:
     """InternVL3.5 has the layers of Qwen3 inside, with a head size of its own."""
     media = MediaStore()

@@ -310,6 +310,11 @@ def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast
         raise unloadable(path, "as a vision-language model", error) from error
     if settings.chat_template is not None:
         tokenizer.chat_template = _template(settings.chat_template)
+    elif tokenizer.chat_template is None and (path / "chat_template.json").is_file():
+        # Where processors were published with it, of which a tokenizer knows nothing.
+        said = read_checkpoint_json(path / "chat_template.json")
+        template = said.get("chat_template") if isinstance(said, dict) else None
+        tokenizer.chat_template = template if isinstance(template, str) else None
     return tokenizer, image_processor
 
 
