@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3Config
 
+from saccade.errors import UserError
 from saccade.media.resize import TileRule
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
@@ -88,6 +90,24 @@ def test_an_internvl_in_the_published_layout_opens_and_is_saved_for_good(tmp_pat
     load_model(tmp_path / "first", media).save(tmp_path / "second")
     for file in (tmp_path / "first").iterdir():
         assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0}, "sliding_attention"),
+        ({"final_logit_softcapping": 30.0, "num_kv_shared_layers": 2}, "capped logits, layers that share keys"),
+    ],
+)
+def test_what_the_engine_cannot_run_is_refused_before_it_gives_other_answers(
+    tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    tiles(MediaStore()).save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["text_config"] |= {**settings, "layer_types": None}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=f"internvl has {said}.*, which Saccade cannot run yet"):
+        load_model(tmp_path, MediaStore())
 
 
 SMOL = {

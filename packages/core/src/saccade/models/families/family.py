@@ -22,6 +22,14 @@ from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
 _KNOWN_LAYERS = {"full_attention", "attention"}
+_UNKNOWN = {
+    "final_logit_softcapping": "capped logits",
+    "logits_scaling": "scaled logits",
+    "logit_scale": "scaled logits",
+    "num_kv_shared_layers": "layers that share keys and values",
+    "hidden_size_per_layer_input": "inputs of each layer",
+}
+"""What language models may have beside plain layers and a plain head, by the setting that says so."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +79,9 @@ class Family(ABC):
 
     def missing(self, config: PreTrainedConfig) -> str:
         """What of this model Saccade cannot run yet; "" where it can."""
-        kinds = set(getattr(config.text_config, "layer_types", None) or ()) - _KNOWN_LAYERS
+        text = config.text_config
+        kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
+        kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
         if self.attends_both_ways:
             kinds.add("attention of image tokens in both directions")
         return ", ".join(sorted(kinds))
