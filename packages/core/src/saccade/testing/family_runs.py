@@ -11,9 +11,9 @@ from saccade.algorithms.losses import negative_log_likelihood
 from saccade.engines.engine import Completion, Sampling, SequenceSlot
 from saccade.engines.local import LocalEngine
 from saccade.engines.vllm.pixels import is_sent
+from saccade.learner.forwards import NativeForward, packed_states
 from saccade.learner.logprobs import action_tokens
 from saccade.models.vlm import VisionLanguageModel
-from saccade.native import accelerated
 from saccade.testing.engine_check import Said, gap_of
 from saccade.testing.family_case import FallsBackError, FamilyCase, plain_logprobs
 from saccade.testing.family_inputs import BOUND
@@ -111,7 +111,7 @@ def _gradient(model: VisionLanguageModel) -> Tensor:
 
 def kernels(case: FamilyCase) -> str:
     """Whether the native kernels know the language model's layers."""
-    if accelerated(case.model.hf) is None:
+    if not isinstance(packed_states(case.model), NativeForward):
         layer = next(case.model.language_model.layers.children())
         raise FallsBackError(f"transformers' modules do the work ({type(layer).__name__})")
     return "in use"
