@@ -78,7 +78,7 @@ def chat_of(template: str, *, image_tokens: int = 4, observation_role: Observati
         eos_token="<|im_end|>",
         eos_id=eos_id,
         observation_role=observation_role,
-        token_count=lambda image: image_tokens,
+        image_layout=lambda image: (image_tokens,),
     )
 
 
@@ -112,7 +112,7 @@ def test_a_template_that_answers_tools_inside_a_user_turn_is_taken_as_it_is() ->
 def test_the_same_words_are_rendered_once_and_each_picture_takes_its_own_tokens() -> None:
     small, large = (ImageRef(hash=letter * 64, width=side, height=side) for letter, side in (("a", 32), ("b", 64)))
     usual = chat_of(ROLES_AS_THEY_ARE)
-    chat = replace(usual, token_count=lambda image: image.width // 32)
+    chat = replace(usual, image_layout=lambda image: (image.width // 32,))
     first, second = (
         chat.observation(Observation(text="Here", images=(one,)), ends_with_eos=True) for one in (small, large)
     )

@@ -1,7 +1,6 @@
 """The same questions to every family: what its own processor in transformers does, our adapter does too."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,10 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from transformers import InternVLConfig, InternVLProcessor, Qwen2_5_VLProcessor, Qwen3VLProcessor
+from transformers import Idefics3Config, InternVLConfig
+from transformers.image_utils import SizeDict
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import (
     GotOcr2ImageProcessorPil,
     get_optimal_tiled_canvas,
+)
+from transformers.models.idefics3.image_processing_pil_idefics3 import (
+    Idefics3ImageProcessorPil,
+    get_resize_output_image_size,
 )
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
 
@@ -29,7 +33,6 @@ from saccade.tools.images import IMAGE_TOOLS
 from saccade.types import ImageRef, Message, Observation, ToolCall
 
 TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
-SHAPES = ((64, 64), (200, 100), (30, 170), (7, 5), (640, 90), (1, 1), (3, 10), (190, 1))
 
 
 @pytest.fixture(scope="module", params=[family.model_type for family in FAMILIES])
@@ -41,53 +44,6 @@ def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
 def noise(media: MediaStore, width: int, height: int) -> ImageRef:
     pixels = np.random.default_rng(width * height).integers(0, 255, (height, width, 3), dtype=np.uint8)
     return media.add(Image.fromarray(pixels))
-
-
-def without_videos(processor: type) -> type:
-    """The family's processor without the half that needs torchvision."""
-    return type(
-        processor.__name__, (processor,), {"check_argument_for_proper_class": lambda self, name, argument: None}
-    )
-
-
-def processor_of(model: VisionLanguageModel) -> Callable[..., dict[str, torch.Tensor]]:
-    parts = (model.image_processor, model.tokenizer, None)
-    match model.family.model_type:
-        case "internvl":
-            length = model.hf.config.image_seq_length
-            return without_videos(InternVLProcessor)(*parts, image_seq_length=length)
-        case "qwen3_vl":
-            return without_videos(Qwen3VLProcessor)(model.image_processor, model.tokenizer, None)
-        case _:
-            return without_videos(Qwen2_5_VLProcessor)(*parts)
-
-
-@pytest.mark.parametrize("shapes", [SHAPES[:1], SHAPES[1:4], SHAPES[4:]])
-def test_ids_and_pixels_are_those_of_the_familys_processor(
-    model: VisionLanguageModel, shapes: tuple[tuple[int, int], ...]
-) -> None:
-    images = [noise(model.media, *shape) for shape in shapes]
-    asked = Message(role="user", parts=(*images, "Which plate?"))
-    content = [{"type": "image"} for _ in images] + [{"type": "text", "text": "Which plate?"}]
-    text = model.tokenizer.apply_chat_template(
-        [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
-    )
-    pictures = [model.media.get(image) for image in images]
-    made = processor_of(model)(images=pictures, text=text, return_tensors="pt")
-    assert model.chat.prompt([asked]).ids == tuple(made["input_ids"][0].tolist())
-    ours = torch.cat([patch.values for patch in model.patches.get(images)])
-    assert torch.equal(ours, made["pixel_values"])
-
-
-def test_each_image_has_as_many_features_as_placeholders(model: VisionLanguageModel) -> None:
-    images = [noise(model.media, *shape) for shape in SHAPES]
-    together = model.encode_images(images)
-    for image, features in zip(images, together):
-        rows, columns = model.view.token_grid(image)
-        assert features.tokens.shape == (model.view.token_count(image), 32)
-        assert rows * columns == model.view.token_count(image)
-        [alone] = model.encode_images([image])
-        torch.testing.assert_close(alone.tokens, features.tokens, atol=1e-5, rtol=0)
 
 
 SIDE = st.integers(1, 5000)
@@ -107,6 +63,47 @@ def test_tiles_are_those_of_the_processor(width: int, height: int, least: int, m
         columns, rows = get_optimal_tiled_canvas((height, width), (tile, tile), least, most)
         assert rule.view_size(width, height) == (columns * tile, rows * tile)
     assert math.prod(rule.view_size(width, height)) <= rule.largest_pixels
+
+
+class SizesAlone(Idefics3ImageProcessorPil):
+    """The image processor without the resampling: pictures are one number, repeated."""
+
+    def resize(self, image: np.ndarray, size: SizeDict, resample: object = None) -> np.ndarray:
+        height, width = (size.height, size.width)
+        if size.longest_edge:
+            height, width = get_resize_output_image_size(image, resolution_max_side=size.longest_edge)
+        return np.broadcast_to(np.float32(0), (3, height, width))
+
+
+@settings(max_examples=300, deadline=None)
+@given(width=SIDE, height=SIDE, tiles=st.integers(1, 12), tile=st.sampled_from([14, 364, 377, 512]))
+def test_tiles_along_an_edge_are_those_of_the_processor(width: int, height: int, tiles: int, tile: int) -> None:
+    processor = SizesAlone(size={"longest_edge": tiles * tile}, max_image_size={"longest_edge": tile})
+    family, config = family_of("idefics3"), Idefics3Config(vision_config={"image_size": tile, "patch_size": 14})
+    rule, image = family.view_rule(processor, config), ImageRef(hash="0" * 64, width=width, height=height)
+    resized = processor.resize(np.broadcast_to(np.float32(0), (3, height, width)), SizeDict(longest_edge=tiles * tile))
+    frames, rows, columns = processor.split_images(
+        processor.resize_for_vision_encoder(resized, tile), {"longest_edge": tile}
+    )
+    assert rule.tile_count(image) == len(frames)
+    assert rule.grid(width, height) == (max(1, columns), max(1, rows))
+    assert math.prod(rule.view_size(width, height)) <= rule.largest_pixels
+
+
+def test_pixels_bound_the_tiles_of_a_square_picture() -> None:
+    family, config = family_of("smolvlm"), Idefics3Config(vision_config={"image_size": 512, "patch_size": 16})
+    sides = {}
+    for bounds in ((None, 1 << 20), (None, 1000), (3 << 20, None), (None, 1 << 30)):
+        processor = SizesAlone(size={"longest_edge": 1536}, max_image_size={"longest_edge": 512})
+        family.bound_views(processor, min_pixels=bounds[0], max_pixels=bounds[1])
+        sides[bounds] = family.view_rule(processor, config).view_size(700, 700)[0]
+    # A view is never less than a tile, and larger than the checkpoint's only where that is asked for.
+    assert sides == {(None, 1 << 20): 1024, (None, 1000): 512, (3 << 20, None): 2048, (None, 1 << 30): 1536}
+
+
+def test_a_turn_is_read_as_it_was_written(model: VisionLanguageModel) -> None:
+    said = "<think>\nlook</think> <answer> a  </answer>"
+    assert model.chat.decode((*model.chat.encode(said), model.eos_id)) == said
 
 
 @pytest.mark.parametrize("side", [316, 317, 633, 634, 950, 951, 5000])
@@ -189,26 +186,19 @@ def test_the_convention_is_that_of_the_family() -> None:
         "qwen2_5_vl": "absolute",
         "qwen3_vl": "relative_1000",
         "internvl": "relative_1000",
+        "idefics3": "relative_1000",
+        "smolvlm": "relative_1000",
     }
     with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
         family_of("llava")
-
-
-def test_the_vision_modules_hold_what_the_language_model_does_not(model: VisionLanguageModel) -> None:
-    def ids(modules: tuple[torch.nn.Module, ...]) -> set[int]:
-        return {id(weights) for module in modules for weights in module.parameters()}
-
-    seeing = ids(model.family.vision_modules(model.hf))
-    speaking = ids((model.hf.model.language_model, model.hf.lm_head))
-    assert seeing
-    assert not seeing & speaking
-    assert seeing | speaking == ids((model.hf,))
 
 
 SPEAKERS = {
     "qwen2_5_vl": "<|vision_start|><|image_pad|><|vision_end|>",
     "qwen3_vl": "<|vision_start|><|image_pad|><|vision_end|>",
     "internvl": "{{ '<IMG_CONTEXT>\n' }}",
+    "idefics3": "<image>",
+    "smolvlm": "<image>",
 }
 
 
@@ -230,9 +220,7 @@ def with_template(model: VisionLanguageModel, tool_branch: str = "") -> Chat:
         image_token_id=chat.image_token_id,
         eos_token=chat.eos_token,
         eos_id=chat.eos_id,
-        token_count=chat.token_count,
-        before_image=chat.before_image,
-        after_image=chat.after_image,
+        image_layout=chat.image_layout,
     )
 
 
@@ -273,7 +261,7 @@ def test_a_template_without_the_familys_placeholder_is_refused(published: Vision
     published.tokenizer.chat_template = (
         "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\n' -}}{%- if message.content is string "
         "-%}{{ message.content }}{%- else -%}{%- for part in message.content -%}{%- if part.type == 'image' -%}"
-        "{{ '<image>\n' }}{%- else -%}{{ part.text }}{%- endif -%}{%- endfor -%}{%- endif -%}{{- '<|im_end|>\n' -}}"
+        "{{ '<picture>\n' }}{%- else -%}{{ part.text }}{%- endif -%}{%- endfor -%}{%- endif -%}{{- '<|im_end|>\n' -}}"
         "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}"
     )
     with pytest.raises(UserError, match=r"an image must be rendered as one <.*use the template of the instruct model"):

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3Config
 
+from saccade.errors import UserError
 from saccade.media.resize import TileRule
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
@@ -84,6 +86,76 @@ def test_an_internvl_in_the_published_layout_opens_and_is_saved_for_good(tmp_pat
     asked = [Message(role="user", parts=(noise(media, 200, 100), "Which plate?"))]
     assert opened.chat.prompt(asked) == ours.chat.prompt(asked)
     assert torch.equal(opened.forbidden_ids, ours.forbidden_ids)
+    opened.save(tmp_path / "first")
+    load_model(tmp_path / "first", media).save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0}, "sliding_attention"),
+        ({"final_logit_softcapping": 30.0, "num_kv_shared_layers": 2}, "capped logits, layers that share keys"),
+    ],
+)
+def test_what_the_engine_cannot_run_is_refused_before_it_gives_other_answers(
+    tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    tiles(MediaStore()).save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["text_config"] |= {**settings, "layer_types": None}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=f"internvl has {said}.*, which Saccade cannot run yet"):
+        load_model(tmp_path, MediaStore())
+
+
+SMOL = {
+    "end_of_utterance_token": "<end_of_utterance>",
+    "fake_image_token": "<fake_token_around_image>",
+    "global_image_token": "<global-img>",
+    "image_token": "<image>",
+}
+
+
+def test_a_smolvlm_in_the_published_layout_opens_and_is_saved_for_good(tmp_path: Path) -> None:
+    media, published = MediaStore(), tmp_path / "published"
+    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, max_tiles=9)
+    ours = tiny_model(["Which plate?"] * 9, media, family="smolvlm", size=size, vocab_size=360, seed=3)
+    ours.save(published)
+    pixels = {
+        "image_processor_type": "SmolVLMImageProcessor",
+        "processor_class": "SmolVLMProcessor",
+        "video_sampling": {"fps": 1, "max_frames": 64, "video_size": {"longest_edge": 64}},
+    }
+    for name, changes in (
+        ("preprocessor_config.json", pixels),
+        ("config.json", {"use_reentrant_checkpointing": False}),
+    ):
+        (published / name).write_text(json.dumps(json.loads((published / name).read_text()) | changes))
+    template = published / "chat_template.jinja"
+    (published / "chat_template.json").write_text(json.dumps({"chat_template": template.read_text()}))
+    template.unlink()
+    added = json.loads((published / "tokenizer.json").read_text())["added_tokens"]
+    about = {
+        "tokenizer_class": "GPT2Tokenizer",
+        "processor_class": "SmolVLMProcessor",
+        "added_tokens_decoder": {str(token.pop("id")): token for token in added},
+        "additional_special_tokens": ["<fake_token_around_image>", "<image>", "<end_of_utterance>"],
+        "bos_token": "<|im_start|>",
+        "eos_token": "<end_of_utterance>",
+        "pad_token": "<|endoftext|>",
+        "unk_token": "<|endoftext|>",
+        "extra_special_tokens": SMOL,
+        "legacy": False,
+        "truncation_side": "left",
+        **SMOL,
+    }
+    (published / "tokenizer_config.json").write_text(json.dumps(about))
+    opened = load_model(published, media)
+    assert opened.view == ours.view
+    asked = [Message(role="user", parts=(noise(media, 200, 100), "Which plate?"))]
+    assert opened.chat.prompt(asked) == ours.chat.prompt(asked)
     opened.save(tmp_path / "first")
     load_model(tmp_path / "first", media).save(tmp_path / "second")
     for file in (tmp_path / "first").iterdir():

@@ -24,9 +24,9 @@ from transformers import (
 from trl import GRPOConfig, GRPOTrainer
 
 from saccade.bench.checkpoint import SIZES, write_checkpoint
-from saccade.bench.peers import WithoutVideos
 from saccade.bench.trl_side import RESPONSE_TEMPLATE, ScriptedLogits
 from saccade.interop.trl.environment import TrlEnvironment
+from saccade.models.own_processor import WithoutVideos
 
 Say = Callable[[int, int], str]
 """What the row of a batch says in its turn, counted from 0."""

@@ -161,7 +161,7 @@ def take_checkpoint(spec: BenchSpec) -> tuple[BenchSpec, int]:
 
     def tokens_of(side_px: int) -> int:
         one = ImageRef(hash="", width=side_px, height=side_px)
-        return len(chat.before_image) + chat.token_count(one) + len(chat.after_image)
+        return len(chat.tokens_of(chat.image_token, (one,)).ids)
 
     return replace(spec, workload=with_image(spec.workload, spec.workload.image_px, tokens_of)), shape.weights
 

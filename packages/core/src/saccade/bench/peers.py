@@ -1,6 +1,5 @@
 """What frameworks beside ours load: transformers' own model and processor, and PEFT's adapter on it."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from transformers import (
@@ -8,35 +7,16 @@ from transformers import (
     AutoImageProcessor,
     AutoModelForImageTextToText,
     AutoTokenizer,
-    InternVLProcessor,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
     ProcessorMixin,
-    Qwen2_5_VLProcessor,
-    Qwen3VLProcessor,
 )
 
 from saccade.bench.workload import BenchSpec
+from saccade.models.families import family_of
+from saccade.models.own_processor import own_processor
 
 if TYPE_CHECKING:
     from peft import LoraConfig
-
-
-class WithoutVideos(ProcessorMixin):  # type: ignore[misc]
-    """Makes a family's processor one without videos, whose part needs packages that pictures do not."""
-
-    def __init__(self, image_processor: object, tokenizer: PreTrainedTokenizerFast, **settings: object) -> None:
-        super().__init__(image_processor, tokenizer, None, chat_template=tokenizer.chat_template, **settings)
-
-
-_PROCESSORS: Mapping[str, type] = {
-    name: type("PictureProcessor", (WithoutVideos, processor), {})
-    for name, processor in (
-        ("qwen2_5_vl", Qwen2_5_VLProcessor),
-        ("qwen3_vl", Qwen3VLProcessor),
-        ("internvl", InternVLProcessor),
-    )
-}
 
 
 def load_processor(spec: BenchSpec) -> ProcessorMixin:
@@ -47,8 +27,8 @@ def load_processor(spec: BenchSpec) -> ProcessorMixin:
     images = AutoImageProcessor.from_pretrained(
         spec.model, local_files_only=True, trust_remote_code=False, backend="pil"
     )
-    tiles = {"image_seq_length": config.image_seq_length} if config.model_type == "internvl" else {}
-    return _PROCESSORS[config.model_type](images, tokenizer, **tiles)
+    settings = family_of(config.model_type).processor_config(config)
+    return own_processor(config.model_type, images, tokenizer, settings)
 
 
 def load_peer_model(spec: BenchSpec) -> PreTrainedModel:

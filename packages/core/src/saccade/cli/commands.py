@@ -30,6 +30,7 @@ GROUPS = {
         "contamination": "contamination:contamination",
         "judge-agreement": "judge_agreement:judge_agreement",
         "reread": "benchmarks:reread",
+        "check-family": "check_family:check_family",
     },
     "Look": {"view": "view:view", "show": "show:show", "report": "report:report", "check": "check:check"},
     "Data": {

@@ -116,7 +116,7 @@ class CompiledParts:
                 f"compile=true needs a C++ compiler, but there is no {compiler}; install one, or set compile=false"
             )
         keep_compiled_code_private()
-        layers = model.hf.model.language_model.layers
+        layers = model.language_model.layers
         self._parts: list[tuple[nn.Module, Callable[..., object]]] = [
             (part, torch.compile(part.forward, dynamic=True))
             for layer in layers

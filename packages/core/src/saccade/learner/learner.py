@@ -313,8 +313,7 @@ class Learner:
 
 def _frozen_images(model: VisionLanguageModel) -> FeatureCache | None:
     """Keeps the features of a vision tower that is not trained."""
-    vision = [weight for module in model.family.vision_modules(model.hf) for weight in module.parameters()]
-    if any(weight.requires_grad for weight in vision):
+    if any(weight.requires_grad for weight in model.family.vision_weights(model.hf)):
         return None
     # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
     return FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True)

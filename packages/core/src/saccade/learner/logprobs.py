@@ -292,8 +292,7 @@ def pack_outputs(
 
 
 def _trains_vision(model: VisionLanguageModel) -> bool:
-    modules = model.family.vision_modules(model.hf)
-    return any(weight.requires_grad for module in modules for weight in module.parameters())
+    return any(weight.requires_grad for weight in model.family.vision_weights(model.hf))
 
 
 def policy_tokens(

@@ -42,7 +42,7 @@ class PackForward(nn.Module):
         """The weights of a vision tower that is not trained, whose features may be kept; none of one that is."""
         if self._frozen_images is None:
             return []
-        return [weight for module in self.model.family.vision_modules(self.hf) for weight in module.parameters()]
+        return self.model.family.vision_weights(self.hf)
 
     def forward(
         self,

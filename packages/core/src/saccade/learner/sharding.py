@@ -40,7 +40,7 @@ class Sharding:
         wanted = root.model.wanted_dtype
         precision = _precision([wanted or weight.dtype for weight in trained], has_base=root.has_adapter)
         if self.wrap == "layers":
-            for layer in root.hf.model.language_model.layers:
+            for layer in root.model.language_model.layers:
                 fully_shard(layer, mesh=self.mesh, mp_policy=precision)
         if root.value_head is not None:
             # In fp32, whatever the model has.

@@ -32,8 +32,8 @@ def choose_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> N
     model.source = None
     model.hf.requires_grad_(not chosen)
     if settings.frozen_vision:
-        for module in model.family.vision_modules(model.hf):
-            module.requires_grad_(False)
+        for weight in model.family.vision_weights(model.hf):
+            weight.requires_grad_(False)
     _train(model, chosen)
 
 
@@ -89,12 +89,12 @@ def _train(model: VisionLanguageModel, names: list[str]) -> None:
 def _choose_adapter(model: VisionLanguageModel, settings: OptimizerSettings, chosen: list[str]) -> None:
     """The adapter that the model has, where it is the one that is asked for, or a new one."""
     assert settings.lora is not None
-    whole, adapter = holders(model.hf, chosen), model.adapter
-    if adapter is not None and not (adapter.settings.fits(settings.lora) and adapter.whole == whole):
+    whole, adapter, lora = holders(model.hf, chosen), model.adapter, settings.lora.inside(model.family.language)
+    if adapter is not None and not (adapter.settings.fits(lora) and adapter.whole == whole):
         logger.info("the adapter of an earlier stage is merged into the model: this stage has another")
         merge_adapter(model)
     if model.adapter is None:
-        add_adapter(model, settings.lora, whole=whole)
+        add_adapter(model, lora, whole=whole)
     else:
         mark_start(model)
     for name, weight in adapter_parameters(model).items():

@@ -88,14 +88,14 @@ def tree(start: int, prefix: int, suffixes: Sequence[int]) -> Tree:
     return Tree(Span(start, start + prefix), tuple(runs))
 
 
-def enable_packs(hf: PreTrainedModel) -> None:
-    """Lets the language model take a ``packing`` argument with a ``Layout``; without it all stays transformers' SDPA.
+def enable_packs(language_model: PreTrainedModel) -> None:
+    """Lets a language model take a ``packing`` argument with a ``Layout``; without it all stays transformers' SDPA.
 
     The choice lies in the call and not in the model, so that an engine can sample beside a learner.
     """
     AttentionInterface.register(IMPLEMENTATION, attend)
     AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
-    hf.model.language_model.set_attn_implementation(IMPLEMENTATION)
+    language_model.set_attn_implementation(IMPLEMENTATION)
 
 
 def attend(

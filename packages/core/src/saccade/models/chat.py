@@ -15,6 +15,9 @@ from saccade.types import ImageRef, Message, Observation, Tokens
 
 ObservationRole = Literal["tool", "user"]
 
+ImageLayout = tuple[str | int, ...]
+"""What stands for an image in the prompt: texts, and counts of placeholders in a row."""
+
 TOOL_RESPONSE = ("<tool_response>", "</tool_response>")
 """Around what a tool says, in the user's role."""
 
@@ -54,8 +57,8 @@ class Chat:
     image_token_id: int
     eos_token: str
     eos_id: int
-    token_count: Callable[[ImageRef], int]
-    """Placeholder tokens that an image takes."""
+    image_layout: Callable[[ImageRef], ImageLayout]
+    """What the family's processor writes for an image, where the template leaves its token alone."""
     observation_role: ObservationRole
     """``tool`` where the template knows that role and renders images there; else ``user``, with ``<tool_response>``
     written around. A template that prints whatever role it is given (Qwen2.5-VL's) belongs to a model that never saw
@@ -63,9 +66,10 @@ class Chat:
     opening: str = ""
     """Beginning of an assistant's turn in the template: ``<think>`` of a model that always thinks. It is part of the
     prompt's ids and of each turn's text."""
-    before_image: tuple[int, ...] = ()
-    """Ids before the placeholders of an image, where the template leaves it to the family's processor to add them."""
-    after_image: tuple[int, ...] = ()
+    lead: str = ""
+    """Space that the template writes between the head of an assistant's turn and its text: the model says it."""
+    takes_text: bool = True
+    """Whether the template takes a message's content as a text; else in parts alone."""
     unspoken: frozenset[str] = frozenset()
     """Tokens that a model is kept from saying."""
 
@@ -78,9 +82,7 @@ class Chat:
         image_token_id: int,
         eos_token: str,
         eos_id: int,
-        token_count: Callable[[ImageRef], int],
-        before_image: tuple[int, ...] = (),
-        after_image: tuple[int, ...] = (),
+        image_layout: Callable[[ImageRef], ImageLayout],
         observation_role: ObservationRole | None = None,
         unspoken: frozenset[str] = frozenset(),
     ) -> "Chat":
@@ -96,12 +98,11 @@ class Chat:
                 image_token_id=image_token_id,
                 eos_token=eos_token,
                 eos_id=eos_id,
-                token_count=token_count,
+                image_layout=image_layout,
                 observation_role=role,
-                before_image=before_image,
-                after_image=after_image,
                 unspoken=unspoken,
             )
+            chat = replace(chat, takes_text=chat._shows_text())
             if chat._shows_images_in_observations() and (role in roles[-1:] or chat._knows_tools()):
                 break
         else:
@@ -111,7 +112,8 @@ class Chat:
                 "the checkpoint's chat template shows images neither in the tool role nor in the user role (an image "
                 f"must be rendered as one {image_token}); use the template of the instruct model of this family"
             )
-        return replace(chat, opening=chat._opening_checked())
+        opening, lead = chat._opening_checked()
+        return replace(chat, opening=opening, lead=lead)
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
         """The whole conversation so far, up to where the assistant begins to speak."""
@@ -142,13 +144,20 @@ class Chat:
 
     def tokens_of(self, text: str, images: Sequence[ImageRef]) -> Tokens:
         """The ids of rendered text, and of the images that it has placeholders for; UserError where they differ."""
-        return self._tokens(self.tokenizer.encode(text, add_special_tokens=False), tuple(images))
+        layouts = [self.image_layout(image) for image in images]
+        written = self._with_image_texts(text, layouts)
+        return self._tokens(self.tokenizer.encode(written, add_special_tokens=False), tuple(images), layouts)
+
+    def token_count(self, image: ImageRef) -> int:
+        """Placeholder tokens that an image takes."""
+        return sum(part for part in self.image_layout(image) if isinstance(part, int))
 
     def observation(self, observation: Observation, *, ends_with_eos: bool) -> Tokens:
         """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head."""
-        return self._tokens(
-            self._suffix_ids(observation.text, len(observation.images), ends_with_eos), observation.images
-        )
+        layouts = [self.image_layout(image) for image in observation.images]
+        # Those of the same texts are rendered once, whatever the counts.
+        written = tuple(tuple(part if isinstance(part, str) else 1 for part in layout) for layout in layouts)
+        return self._tokens(self._suffix_ids(observation.text, written, ends_with_eos), observation.images, layouts)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples.
@@ -163,51 +172,69 @@ class Chat:
                     f"{text[:60]!r}; choose a protocol with thoughts, or a template of your own (model.chat_template)"
                 )
             text = text.removeprefix(tag).lstrip("\n")
-        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
+        return tuple(self.tokenizer.encode(self.lead + text, add_special_tokens=False))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a turn: the template's opening, then sampled ids verbatim but for the end-of-turn token."""
         spoken = list(ids[:-1]) if ids and ids[-1] == self.eos_id else list(ids)
-        return self.opening + self.tokenizer.decode(spoken, skip_special_tokens=False)
+        return self.opening + self.tokenizer.decode(spoken, skip_special_tokens=False).removeprefix(self.lead)
 
     @cached_property
-    def _suffix_ids(self) -> Callable[[str, int, bool], Sequence[int]]:
-        """Ids of an observation by its text and number of images; rendering takes longer than most tools do.
+    def _suffix_ids(self) -> Callable[[str, tuple[ImageLayout, ...], bool], Sequence[int]]:
+        """Ids of an observation by its text and what stands for images; rendering takes longer than most tools do.
 
         What a tool says is often the same, above all nothing beside its picture.
         """
 
         @lru_cache(maxsize=256)
-        def suffix_ids(text: str, image_count: int, ends_with_eos: bool) -> Sequence[int]:
-            suffix = self._observation_suffix(text, image_count)
+        def suffix_ids(text: str, layouts: tuple[ImageLayout, ...], ends_with_eos: bool) -> Sequence[int]:
+            suffix = self._observation_suffix(text, len(layouts))
             if ends_with_eos and suffix.startswith(self.eos_token):
                 suffix = suffix[len(self.eos_token) :]
-            return tuple(self.tokenizer.encode(suffix, add_special_tokens=False))
+            written = self._with_image_texts(suffix, layouts)
+            return tuple(self.tokenizer.encode(written, add_special_tokens=False))
 
         return suffix_ids
 
-    def _tokens(self, rendered: Sequence[int], images: tuple[ImageRef, ...]) -> Tokens:
-        """``rendered`` has one placeholder for each image."""
+    def _with_image_texts(self, text: str, layouts: Sequence[ImageLayout]) -> str:
+        """The text with what is written for each image: one placeholder stands for those in a row.
+
+        Before it is encoded, as the family's processor does it: texts at the ends join what stands beside them.
+        """
+        if all(len(layout) == 1 for layout in layouts):
+            return text
+        between = text.split(self.image_token)
+        if len(between) != len(layouts) + 1:
+            raise self._uneven(is_short=len(between) <= len(layouts))
+        images = ["".join(one if isinstance(one, str) else self.image_token for one in each) for each in layouts]
+        return "".join(piece for pair in zip(between, [*images, ""]) for piece in pair)
+
+    def _tokens(self, rendered: Sequence[int], images: tuple[ImageRef, ...], layouts: Sequence[ImageLayout]) -> Tokens:
+        """``rendered`` has one placeholder for each row of them."""
         ids: list[int] = []
-        remaining = iter(images)
+        counts = iter([part for layout in layouts for part in layout if isinstance(part, int)])
         for token in rendered:
             if token != self.image_token_id:
                 ids.append(token)
                 continue
-            image = next(remaining, None)
-            if image is None:
-                raise UserError(
-                    f"the text itself holds the image token {self.image_token}; remove it from the question"
-                )
-            ids += [*self.before_image, *[token] * self.token_count(image), *self.after_image]
-        if next(remaining, None) is not None:
-            raise UserError("the chat template dropped an image; use the template of the instruct model")
+            count = next(counts, None)
+            if count is None:
+                raise self._uneven(is_short=False)
+            ids += [token] * count
+        if next(counts, None) is not None:
+            raise self._uneven(is_short=True)
         return Tokens(ids=tuple(ids), images=images)
+
+    def _uneven(self, *, is_short: bool) -> UserError:
+        if is_short:
+            return UserError("the chat template dropped an image; use the template of the instruct model")
+        return UserError(f"the text itself holds the image token {self.image_token}; remove it from the question")
 
     def _render(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
         return self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=generation)
 
-    def _observation_message(self, text: str, image_count: int) -> dict[str, object]:
+    def observation_message(self, text: str, image_count: int) -> dict[str, object]:
+        """An observation as the template takes it."""
         content: list[dict[str, object]] = [{"type": "image"}] * image_count
         if text:
             content.append({"type": "text", "text": text})
@@ -220,16 +247,29 @@ class Chat:
         return {"role": self.observation_role, "content": content}
 
     def _observation_suffix(self, text: str, image_count: int) -> str:
-        return self._suffix(self._observation_message(text, image_count))
+        return self._suffix(self.observation_message(text, image_count))
 
     def _suffix(self, message: dict[str, object]) -> str:
         """What the template writes after an assistant's turn that this message follows."""
-        spoken: list[dict[str, object]] = [
-            {"role": "user", "content": "?"},
-            {"role": "assistant", "content": _SENTINEL},
-        ]
+        spoken = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
         rendered = self._render([*spoken, message], generation=True)
         return rendered[rendered.index(_SENTINEL) + len(_SENTINEL) :]
+
+    def as_content(self, role: str, text: str) -> dict[str, object]:
+        """A message of a text alone as the template takes it."""
+        return {"role": role, "content": text if self.takes_text else [{"type": "text", "text": text}]}
+
+    def _shows_text(self) -> bool:
+        """False for a template that loses a content which is a text, and shows one in parts."""
+        shown = []
+        for content in (_PROBE, [{"type": "text", "text": _PROBE}]):
+            try:
+                shown.append(_PROBE in self._render([{"role": "user", "content": content}], generation=False))
+            except TemplateLimitError:
+                raise
+            except Exception:  # A template may raise anything of its own for what it does not take.
+                shown.append(False)
+        return shown != [False, True]
 
     def _shows_images_in_observations(self) -> bool:
         try:
@@ -242,7 +282,7 @@ class Chat:
 
     def _knows_tools(self) -> bool:
         """False for a template that renders the tool role as it renders an unknown role."""
-        spoken: list[dict[str, object]] = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
+        spoken = [self.as_content("user", "?"), self.as_content("assistant", "!")]
         content = [{"type": "text", "text": _PROBE}]
         try:
             unknown = self._render([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
@@ -251,17 +291,18 @@ class Chat:
         except Exception:  # As it should be: a template raises what it likes.
             return True
         known = self._render([*spoken, {"role": "tool", "content": content}], generation=True)
-        return unknown.replace(_NO_ROLE, "tool") != known
+        # Some write a role with a capital.
+        return unknown.lower().replace(_NO_ROLE, "tool") != known.lower()
 
-    def _opening_checked(self) -> str:
-        """Opening of a turn in the template; UserError for one that is not prefix-preserving.
+    def _opening_checked(self) -> tuple[str, str]:
+        """Opening and lead of a turn in the template; UserError for one that is not prefix-preserving.
 
         Earlier thoughts may be dropped where a whole conversation is rendered anew, as templates of models that always
         think do: turns are kept as ids here and never rendered again.
         """
         question: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
-        answered: list[dict[str, object]] = [*question, {"role": "assistant", "content": _SENTINEL}]
-        continued = [*answered, self._observation_message(_PROBE, image_count=0)]
+        answered = [*question, self.as_content("assistant", _SENTINEL)]
+        continued = [*answered, self.observation_message(_PROBE, image_count=0)]
         try:
             head = self._render(question, generation=True)
             longer = (self._render(answered, generation=False), self._render(continued, generation=True))
@@ -277,10 +318,11 @@ class Chat:
         opened = _OPENED_THOUGHT.search(head)
         opening = opened.group() if opened else ""
         begins = head.removesuffix(opening)
-        if all(text.startswith(begins + ("" if opening else _SENTINEL)) for text in longer) and all(
+        lead = "" if opening else " " * longer[0].startswith(f"{begins} {_SENTINEL}")
+        if all(text.startswith(begins + ("" if opening else lead + _SENTINEL)) for text in longer) and all(
             text.count(_SENTINEL) == 1 for text in longer
         ):
-            return opening
+            return opening, lead
         raise UserError(
             "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
             "prefix-preserving), so sampled tokens would not be the trained ones; use another template "

@@ -64,11 +64,11 @@ class ConversationRenderer:
     @cached_property
     def _knows_tools(self) -> bool:
         schema: dict[str, object] = {"name": _PROBE, "description": "", "parameters": {"type": "object"}}
-        return self._shows([{"role": "user", "content": "?"}], [{"type": "function", "function": schema}])
+        return self._shows([self.chat.as_content("user", "?")], [{"type": "function", "function": schema}])
 
     def _shows_in_reply(self, field: str, value: object) -> bool:
-        said: dict[str, object] = {"role": "assistant", "content": "!", field: value}
-        return self._shows([{"role": "user", "content": "?"}, said], None)
+        said = {**self.chat.as_content("assistant", "!"), field: value}
+        return self._shows([self.chat.as_content("user", "?"), said], None)
 
     def _shows(self, messages: list[dict[str, object]], tools: list[dict[str, object]] | None) -> bool:
         try:
@@ -118,7 +118,7 @@ class ConversationRenderer:
             content = [{"type": "image"} if isinstance(part, ImageRef) else _text_part(part) for part in one.parts]
             return {"role": one.role, "content": content or [_text_part("")]}
         text = "".join(self._picture if isinstance(part, ImageRef) else part for part in one.parts)
-        fields: dict[str, object] = {"role": one.role, "content": text}
+        fields = self.chat.as_content(one.role, text)
         if one.thought:
             fields["reasoning_content"] = one.thought
         if one.calls:

@@ -107,6 +107,8 @@ def check_parts(
 ) -> None:
     """UserError when the parts of a checkpoint do not belong together."""
     config, family = model.config, family_of(model.config.model_type)
+    if missing := family.missing(config):
+        raise UserError(f"{path}: {family.model_type} has {missing}, which Saccade cannot run yet; use another model")
     _check_end(path, family.eos_token, tokenizer)
     _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
@@ -309,6 +311,11 @@ def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast
         raise unloadable(path, "as a vision-language model", error) from error
     if settings.chat_template is not None:
         tokenizer.chat_template = _template(settings.chat_template)
+    elif tokenizer.chat_template is None and (path / "chat_template.json").is_file():
+        # Where processors were published with it, of which a tokenizer knows nothing.
+        said = read_checkpoint_json(path / "chat_template.json")
+        template = said.get("chat_template") if isinstance(said, dict) else None
+        tokenizer.chat_template = template if isinstance(template, str) else None
     return tokenizer, image_processor
 
 

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,10 @@ class LoraSettings:
         """Whether an adapter with these settings can be trained on with the others."""
         return (self.rank, self.alpha, self.targets) == (other.rank, other.alpha, other.targets)
 
+    def inside(self, language: str) -> "LoraSettings":
+        """The settings for a model whose language model has this path: ``language_model`` in targets means its name."""
+        return replace(self, targets=self.targets.replace("language_model", language.rpartition(".")[2]))
+
     def check(self) -> None:
         if self.rank < 1:
             raise UserError(f"rank={self.rank} must be 1 or more (8 to 64 is usual)")
@@ -84,6 +88,7 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: 
     The adapter has fp32 weights whatever the base has, but for the modules that it has ``whole``. UserError when
     ``targets`` names no linear layer.
     """
+    settings = settings.inside(model.family.language)
     names = adapted_layers(model, settings)
     wrong = [name for name in names if not isinstance(model.hf.get_submodule(name), nn.Linear)]
     if wrong or not names:
@@ -99,7 +104,9 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: 
 
 def adapted_layers(model: "VisionLanguageModel", settings: LoraSettings) -> list[str]:
     """The paths of the modules that ``targets`` matches."""
-    return _matching_names(settings.targets, [name for name, _ in model.hf.named_modules()])
+    return _matching_names(
+        settings.inside(model.family.language).targets, [name for name, _ in model.hf.named_modules()]
+    )
 
 
 def _matching_names(targets: str, names: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoder
 from transformers.models.qwen3.modeling_qwen3 import Qwen3DecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
 
+from saccade.models.families import language_model
 from saccade.models.low_rank import LowRank, adapted_layer, has_adapter, is_bare
 
 _LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer, Qwen3DecoderLayer, LlamaDecoderLayer)
@@ -157,7 +158,7 @@ class PlainLanguageModel(Generic[Product]):
 
         In half precision the modules round in places of their own; ``with_modules`` keeps these.
         """
-        text = hf.model.language_model
+        text = language_model(hf)
         parts = (module for part in (*text.layers, text.norm) for module in _parts(part))
         if not has_known_layers(text) or not all(is_plain(module) for module in parts) or not is_fp32_on_cpu(text):
             return None
@@ -166,7 +167,7 @@ class PlainLanguageModel(Generic[Product]):
     @staticmethod
     def with_modules(hf: PreTrainedModel) -> "PlainLanguageModel[nn.Module] | None":
         """The same with the modules of the products, in any precision, on any device and with adapters."""
-        text = hf.model.language_model
+        text = language_model(hf)
         between = (
             module
             for part in (*text.layers, text.norm)

@@ -1,6 +1,5 @@
 """What a checkpoint's ``config.json`` says of its sizes: weights are counted, none is read."""
 
-import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,8 +78,7 @@ class ModelShape:
     def chosen(self, pattern: str) -> "ChosenShape":
         """What a regular expression chooses of the weights. Raises as ``chosen_names``."""
         own, names = plain_weights(self.skeleton), chosen_names(pattern, self.skeleton)
-        modules = family_of(self.model_type).vision_modules(self.skeleton)
-        seeing = {id(weight) for module in modules for weight in module.parameters()}
+        seeing = {id(weight) for weight in family_of(self.model_type).vision_weights(self.skeleton)}
         vision = [name for name in names if id(own[name]) in seeing]
         return ChosenShape(
             weights=sum(own[name].numel() for name in names),
@@ -91,18 +89,24 @@ class ModelShape:
 
     def adapter_weights(self, lora: LoraSettings) -> int:
         """Weights of an adapter with these settings."""
-        found = [size for name, *size in self.linear if re.fullmatch(lora.targets, name)]
+        targets = lora.inside(family_of(self.model_type).language).targets
+        found = [size for name, *size in self.linear if re.fullmatch(targets, name)]
         return sum(lora.rank * (inputs + outputs) for inputs, outputs in found)
 
     @property
     def language_weights(self) -> int:
         """Weights of the language model's linear layers, without its head."""
-        return sum(inputs * outputs for name, inputs, outputs in self.linear if "language_model" in name)
+        return sum(inputs * outputs for _, inputs, outputs in self._language_layers)
 
     def adapted_weights(self, lora: LoraSettings) -> int:
         """Those of them that such an adapter is beside."""
-        of_language = [one for one in self.linear if "language_model" in one[0]]
-        return sum(inputs * outputs for name, inputs, outputs in of_language if re.fullmatch(lora.targets, name))
+        targets = lora.inside(family_of(self.model_type).language).targets
+        return sum(inputs * outputs for name, inputs, outputs in self._language_layers if re.fullmatch(targets, name))
+
+    @property
+    def _language_layers(self) -> list[tuple[str, int, int]]:
+        language = family_of(self.model_type).language
+        return [one for one in self.linear if one[0].startswith(f"{language}.")]
 
     @property
     def cache_numbers(self) -> int:
@@ -120,7 +124,7 @@ def read_shape(path: Path) -> ModelShape:
         config.tie_word_embeddings = bool(raw.get("tie_word_embeddings", language_part(raw).get("tie_word_embeddings")))
         model = AutoModelForImageTextToText.from_config(config, trust_remote_code=False)
     family = family_of(config.model_type)
-    tower = [weight for module in family.vision_modules(model) for weight in module.parameters()]
+    tower = family.vision_weights(model)
     weights = list(model.parameters())
     tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)} | {
         id(model.lm_head.weight)
@@ -140,10 +144,8 @@ def read_shape(path: Path) -> ModelShape:
         language=_language(text),
         vision=_tower(vision),
         patch_px=cut,
-        merge=int(
-            getattr(vision, "spatial_merge_size", 0) or round(1 / float(getattr(config, "downsample_ratio", 0.5)))
-        ),
-        max_pixels=_max_pixels(path),
+        merge=family.merge(config),
+        max_pixels=family.planned_pixels(image_settings(path)[1]),
         linear=tuple(
             (name, part.in_features, part.out_features)
             for name, part in model.named_modules()
@@ -167,18 +169,11 @@ def _language(text: Any) -> LayerShape:
 
 
 def _tower(vision: Any) -> LayerShape:
-    hidden = int(vision.hidden_size)
+    # Some towers call their own width by another name, where hidden_size is what they give.
+    hidden = int(getattr(vision, "embed_dim", None) or vision.hidden_size)
     depth = int(getattr(vision, "depth", None) or vision.num_hidden_layers)
-    return LayerShape(count=depth, hidden=hidden, query=hidden, key=hidden, mlp=int(vision.intermediate_size))
-
-
-def _max_pixels(path: Path) -> int | None:
-    """By the names that published files use for it."""
-    _, read = image_settings(path)
-    size = read.get("size") or {}
-    if largest := read.get("max_pixels") or size.get("longest_edge") or size.get("max_pixels"):
-        return int(largest)
-    return math.prod((int(size["height"]), int(size["width"]))) if "height" in size else None
+    mlp = int(getattr(vision, "intermediate_size", None) or hidden * vision.mlp_ratio)
+    return LayerShape(count=depth, hidden=hidden, query=hidden, key=hidden, mlp=mlp)
 
 
 def _first(size: Any) -> int:

@@ -64,6 +64,8 @@ class TokenLayout:
     chat_template: str
     named: dict[str, str] = field(default_factory=dict)
     """Special tokens by the names under which the family's processor looks for them."""
+    end: str = "<|im_end|>"
+    """Ends a turn."""
 
 
 QWEN_LAYOUT = TokenLayout(
@@ -102,6 +104,27 @@ INTERNVL_LAYOUT = TokenLayout(
         "context_image_token": "<IMG_CONTEXT>",
         "video_token": "<video>",
     },
+)
+
+IDEFICS3_LAYOUT = TokenLayout(
+    scaffolding=(
+        "<|endoftext|>",
+        "<|im_start|>",
+        "<end_of_utterance>",
+        "<fake_token_around_image>",
+        "<image>",
+        "<global-img>",
+        *(f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)),
+    ),
+    # As published: contents in parts alone, and a space between the role and a turn that begins with a text.
+    chat_template=(
+        "<|im_start|>{% for message in messages %}{{message['role'] | capitalize}}"
+        "{% if message['content'][0]['type'] == 'image' %}{{':'}}{% else %}{{': '}}{% endif %}"
+        "{% for line in message['content'] %}{% if line['type'] == 'text' %}{{line['text']}}"
+        "{% elif line['type'] == 'image' %}{{ '<image>' }}{% endif %}{% endfor %}<end_of_utterance>\n{% endfor %}"
+        "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}"
+    ),
+    end="<end_of_utterance>",
 )
 
 # Numbers never merge with punctuation, so a coordinate is the same token wherever it stands.
@@ -143,7 +166,7 @@ def build_tokenizer(
     tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in (*TAGS, *phrases)])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        eos_token="<|im_end|>",
+        eos_token=layout.end,
         pad_token="<|endoftext|>",
         clean_up_tokenization_spaces=False,
         model_max_length=32_768,

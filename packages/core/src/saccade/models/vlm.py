@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -65,16 +66,13 @@ def chat_of(
 ) -> Chat:
     """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
     family, image_token_id = family_of(config.model_type), int(config.image_token_id)
-    before_image, after_image = family.image_brackets(tokenizer)
     return Chat.checked(
         tokenizer=TemplateTokenizer(tokenizer, vocabulary=int(config.text_config.vocab_size)),
         image_token=tokenizer.convert_ids_to_tokens(image_token_id),
         image_token_id=image_token_id,
         eos_token=family.eos_token,
         eos_id=int(tokenizer.convert_tokens_to_ids(family.eos_token)),
-        token_count=view.token_count,
-        before_image=before_image,
-        after_image=after_image,
+        image_layout=partial(family.image_layout, view),
         observation_role=observation_role,
         unspoken=frozenset(unspoken_tokens(tokenizer, family)),
     )
@@ -96,7 +94,8 @@ class VisionLanguageModel:
         """``device`` is where the weights will be, if not where they are."""
         home = hf.device if device is None else torch.device(device)
         config = hf.config
-        enable_packs(hf)
+        self.family: Family = family_of(config.model_type)
+        enable_packs(self.family.language_model(hf))
         project_by_product(hf)
         if home.type == "cuda":
             from saccade.models.gpu import prepare_gpu
@@ -106,7 +105,6 @@ class VisionLanguageModel:
         self.media = media
         self.tokenizer = tokenizer
         self.image_processor = image_processor
-        self.family: Family = family_of(config.model_type)
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
         self.eos_token = self.family.eos_token
@@ -120,7 +118,7 @@ class VisionLanguageModel:
         self.vocab_size = int(text.vocab_size)
         self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
         """Tokens that its positions are made for; 0 where its configuration does not say."""
-        taken = signature(hf.model.language_model.forward).parameters
+        taken = signature(self.family.language_model(hf).forward).parameters
         # Since transformers 5.24; before it the name was another.
         self._cache_name = "cache" if "cache" in taken else "past_key_values"
         self.forbidden_ids = self._find_forbidden_ids(home)
@@ -139,6 +137,11 @@ class VisionLanguageModel:
         """Whether it has fewer than ``TINY_BELOW_WEIGHTS`` weights."""
         count: int = sum(weight.numel() for weight in self.hf.parameters())
         return count < TINY_BELOW_WEIGHTS
+
+    @property
+    def language_model(self) -> Any:
+        """The language model without its head, of a class of transformers."""
+        return self.family.language_model(self.hf)
 
     @property
     def device(self) -> torch.device:
@@ -225,7 +228,7 @@ class VisionLanguageModel:
             extra["packing"] = packing
             # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.
             attention_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=positions.device)
-        output = self.hf.model.language_model(
+        output = self.language_model(
             inputs_embeds=embedded.inputs,
             position_ids=self.family.language_positions(positions),
             attention_mask=attention_mask,

@@ -18,6 +18,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from transformers import PreTrainedModel
 
 from saccade.models.attention import Layout
+from saccade.models.families import language_model
 from saccade.models.low_rank import LowRank, has_adapter
 from saccade.models.plain_forward import forward_layer
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainProduct
@@ -217,7 +218,7 @@ class Accelerated:
         ``states`` are input embeddings, ``positions`` as the modules take them for one row.
         ``deepstack`` is added to the states of image tokens after the first layers, one after each.
         """
-        recomputes = [layer.gradient_checkpointing for layer in self._hf.model.language_model.layers]
+        recomputes = [layer.gradient_checkpointing for layer in language_model(self._hf).layers]
         return forward_pack(
             self._language,
             self._kernels,
@@ -256,7 +257,7 @@ def accelerated(hf: PreTrainedModel) -> Accelerated | None:
     kernels = native_kernels()
     language = None if kernels is None else PlainLanguageModel.of(hf)
     if kernels is not None and language is None:
-        for name, layer in hf.model.language_model.named_modules():
+        for name, layer in language_model(hf).named_modules():
             if has_adapter(layer) and LowRank.of(layer) is None:
                 say_that_torch_does_it(name)
                 break

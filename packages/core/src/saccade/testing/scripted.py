@@ -61,7 +61,7 @@ def letter_chat(view: ViewRule) -> Chat:
         image_token_id=ids["<|image_pad|>"],
         eos_token="<|im_end|>",
         eos_id=ids["<|im_end|>"],
-        token_count=view.token_count,
+        image_layout=lambda image: (view.token_count(image),),
     )
 
 

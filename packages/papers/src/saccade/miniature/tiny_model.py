@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 from typing import Literal
 
 import torch
 from tokenizers import AddedToken
 from transformers import (
+    Idefics3Config,
+    Idefics3ForConditionalGeneration,
+    Idefics3VisionConfig,
     InternVLConfig,
     InternVLForConditionalGeneration,
     InternVLVisionConfig,
+    LlamaConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2_5_VLConfig,
@@ -18,14 +23,19 @@ from transformers import (
     Qwen2Config,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
+    SmolVLMConfig,
+    SmolVLMForConditionalGeneration,
+    SmolVLMVisionConfig,
 )
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
+from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 from saccade.media import MediaStore
 from saccade.models import LoadSettings, VisionLanguageModel, load_model
 from saccade.models.pixels import ImageProcessor
-from saccade.models.tokenizer import INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
+from saccade.models.tokenizer import IDEFICS3_LAYOUT, INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
 
 __all__ = ["TinyFamily", "TinySize", "tiny_model", "tiny_or_given", "with_tokens"]
 
@@ -46,7 +56,8 @@ class TinySize:
     view_px: int = 64
     """Side of the square view that a square image is resized to, in pixels; of one tile in the InternVL family."""
     max_tiles: int = 1
-    """Tiles that an image is cut into at most, without the thumbnail; the InternVL family alone has tiles."""
+    """Tiles that an image is cut into at most, without the view of the whole, where a family has tiles; of Idefics3 and
+    SmolVLM the root of it is how many lie along the longest edge."""
     initializer_range: float = 0.1
     """About 1 / sqrt(hidden): the usual 0.02 leaves so small a model on a plateau."""
     deepstack: bool = False
@@ -157,7 +168,35 @@ def internvl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> InternVLForC
     return model
 
 
-TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl"]
+def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: bool) -> PreTrainedModel:
+    """Idefics3, or SmolVLM, whose classes have names of their own."""
+    config_of, tower_of, model_of = (
+        (SmolVLMConfig, SmolVLMVisionConfig, SmolVLMForConditionalGeneration)
+        if is_smol
+        else (Idefics3Config, Idefics3VisionConfig, Idefics3ForConditionalGeneration)
+    )
+    vision = tower_of(
+        hidden_size=size.vision_hidden,
+        num_hidden_layers=size.vision_depth,
+        num_attention_heads=size.heads,
+        intermediate_size=size.vision_mlp,
+        image_size=size.view_px,
+        patch_size=size.patch_px,
+        initializer_range=size.initializer_range,
+    )
+    config = config_of(
+        text_config=LlamaConfig(**_text_config(size, tokenizer)),
+        vision_config=vision,
+        image_token_id=int(tokenizer.convert_tokens_to_ids("<image>")),
+        scale_factor=2,
+        tie_word_embeddings=True,
+    )
+    model: PreTrainedModel = model_of(config)
+    return model
+
+
+TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl", "idefics3", "smolvlm"]
+_LAYOUTS = {"internvl": INTERNVL_LAYOUT, "idefics3": IDEFICS3_LAYOUT, "smolvlm": IDEFICS3_LAYOUT}
 
 _BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
 
@@ -174,9 +213,9 @@ def tiny_model(
     seed: int = 0,
 ) -> VisionLanguageModel:
     """A randomly initialised model with a tokenizer trained on ``texts``; the same seed gives the same weights."""
-    layout = INTERNVL_LAYOUT if family == "internvl" else QWEN_LAYOUT
+    layout = _LAYOUTS.get(family, QWEN_LAYOUT)
     tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
-    image_processor = _tiles(size) if family == "internvl" else _patches(size)
+    image_processor = _image_processor(family, size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = _build(family, size, tokenizer)
@@ -218,7 +257,26 @@ def with_tokens(model: VisionLanguageModel, texts: Sequence[str], *, seed: int) 
 def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
     if family == "internvl":
         return internvl(size, tokenizer)
+    if family in ("idefics3", "smolvlm"):
+        return idefics3(size, tokenizer, is_smol=family == "smolvlm")
     return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
+
+
+def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:
+    if family in ("idefics3", "smolvlm"):
+        return _edge_tiles(size, SmolVLMImageProcessorPil if family == "smolvlm" else Idefics3ImageProcessorPil)
+    return _tiles(size) if family == "internvl" else _patches(size)
+
+
+def _edge_tiles(size: TinySize, kind: type) -> ImageProcessor:
+    processor: ImageProcessor = kind(
+        size={"longest_edge": isqrt(size.max_tiles) * size.view_px},
+        max_image_size={"longest_edge": size.view_px},
+        resample=_BOX_FILTER,
+        image_mean=[0.5, 0.5, 0.5],
+        image_std=[0.5, 0.5, 0.5],
+    )
+    return processor
 
 
 def _patches(size: TinySize) -> ImageProcessor:

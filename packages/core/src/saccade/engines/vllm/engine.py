@@ -16,6 +16,7 @@ from saccade.engines.continuing import Placeholders, check_continues
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
 from saccade.engines.in_flight import spans_of
 from saccade.engines.sampling import TokenBytes
+from saccade.engines.vllm.pixels import is_sent
 from saccade.engines.vllm.replica import (
     CACHES,
     CONNECT_WITHIN_S,
@@ -78,6 +79,11 @@ class VllmEngine:
         """
         settings.check()
         self.model: VisionLanguageModel = context.model
+        if not is_sent(self.model):
+            raise UserError(
+                f"pictures of {self.model.family.model_type} are not sent to vLLM yet; leave engine=vllm out, and the "
+                "engine in this process samples"
+            )
         self._settings = settings
         self._policy_version = context.policy_version
         self._rules = rules_of(context.model)

@@ -23,7 +23,7 @@ def encoded_image(model: VisionLanguageModel, image: ImageRef) -> str:
     from normalising them again.
     """
     [patches] = model.patches.get([image])
-    items = _internvl(model, patches) if model.family.model_type == "internvl" else _qwen(model, patches)
+    items = _FORMS[model.family.model_type](model, patches)
     packed = msgspec.msgpack.encode({name: _element(*item) for name, item in items.items()})
     return base64.b64encode(packed).decode("ascii")
 
@@ -46,6 +46,14 @@ def _internvl(model: VisionLanguageModel, patches: Patches) -> dict[str, tuple[T
         "image_num_patches": (torch.tensor(len(tiles)), _batched_field(stays_on_cpu=True)),
         "image_token_id": (torch.tensor(model.image_token_id), ("shared", {"keep_on_cpu": True, "batch_size": 1})),
     }
+
+
+_FORMS = {"qwen2_5_vl": _qwen, "qwen3_vl": _qwen, "internvl": _internvl}
+
+
+def is_sent(model: VisionLanguageModel) -> bool:
+    """Whether the form in which vLLM takes pictures of the model's family is known here."""
+    return model.family.model_type in _FORMS
 
 
 def _flat(length: int) -> _Field:

@@ -1,19 +1,35 @@
-"""The adapter of a model family: all that differs between families and nothing else."""
+"""The adapter of a model family: all that differs between families, each part with what most of them have."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from math import prod
+from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
+from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ViewRule
+from saccade.models.chat import ImageLayout
 from saccade.models.pixels import ImageProcessor, Patches
+from saccade.types import ImageRef
+
+_KNOWN_LAYERS = {"full_attention", "attention"}
+_UNKNOWN = {
+    "final_logit_softcapping": "capped logits",
+    "logits_scaling": "scaled logits",
+    "logit_scale": "scaled logits",
+    "num_kv_shared_layers": "layers that share keys and values",
+    "hidden_size_per_layer_input": "inputs of each layer",
+}
+"""What language models may have beside plain layers and a plain head, by the setting that says so."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,77 +41,92 @@ class ImageFeatures:
     """Features added after the first language layers; empty where a family has none."""
 
 
-class Family(Protocol):
-    """The adapter of one family: checkpoints that transformers loads with one class. It holds no state."""
+@dataclass(frozen=True, kw_only=True)
+class Family(ABC):
+    """Checkpoints that transformers loads with one class. It holds no state.
 
-    @property
-    def model_type(self) -> str:
-        """As in ``config.json``."""
-        ...
+    A family says what differs from the defaults: plain positions, a causal language model, one call of the vision
+    tower over square tiles whose tokens follow each other, nothing written around an image.
+    """
 
-    @property
-    def architecture(self) -> str:
-        """The class in transformers, as ``config.json`` names it."""
-        ...
+    model_type: str
+    """As in ``config.json``."""
+    architecture: str
+    """The class in transformers, as ``config.json`` names it."""
+    convention: CoordinateConvention = "relative_1000"
+    """How the family writes boxes and points."""
+    eos_token: str = "<|im_end|>"
+    """Ends a turn."""
+    spoken_tokens: tuple[str, ...] = ()
+    """Special tokens that the model itself may write besides the end of a turn; others are the environment's."""
+    weightless_tokens: tuple[str, ...] = ()
+    """Special tokens of the published tokenizer that the model has no weights for."""
+    is_flat: bool = False
+    """Whether transformers takes the language model's sizes beside ``vision_config``, as they were published."""
+    language: str = "model.language_model"
+    """Path of the language model, without its head, in transformers' class."""
+    attends_both_ways: bool = False
+    """Whether the tokens of an image see those after them in the same image."""
 
-    @property
-    def convention(self) -> CoordinateConvention:
-        """How the family writes boxes and points."""
-        ...
+    @abstractmethod
+    def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> ViewRule:
+        """How images are resized and how many tokens they take, as the checkpoint's own processor does it."""
 
-    @property
-    def eos_token(self) -> str:
-        """Ends a turn."""
-        ...
-
-    @property
-    def spoken_tokens(self) -> tuple[str, ...]:
-        """Special tokens that the model itself may write besides the end of a turn; others are the environment's."""
-        ...
-
-    @property
-    def weightless_tokens(self) -> tuple[str, ...]:
-        """Special tokens of the published tokenizer that the model has no weights for."""
-        ...
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether transformers takes the language model's sizes beside ``vision_config``, as they were published."""
-        ...
-
-    def check(
+    def check(  # noqa: B027 (most families need none)
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
     ) -> None:
         """UserError when tokenizer or image processor do not fit the model."""
-        ...
 
-    def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> ViewRule:
-        """How images are resized and how many tokens they take, as the checkpoint's own processor does it."""
-        ...
+    def missing(self, config: PreTrainedConfig) -> str:
+        """What of this model Saccade cannot run yet; "" where it can."""
+        text = config.text_config
+        kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
+        kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
+        if self.attends_both_ways:
+            kinds.add("attention of image tokens in both directions")
+        return ", ".join(sorted(kinds))
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
         """Sets the image processor so that views have an area within these bounds; None leaves a bound as it is."""
-        ...
+        if min_pixels or max_pixels:
+            raise UserError(
+                f"views of {self.model_type} have one size; leave out model.min_pixels and model.max_pixels"
+            )
 
     def max_pixels(self, image_processor: ImageProcessor) -> int | None:
         """Largest area of a view by the image processor; None where views are made of tiles of one size."""
-        ...
+        return None
 
-    def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Ids around an image's placeholders that the family's processor adds to what the chat template renders."""
-        ...
+    def planned_pixels(self, settings: Mapping[str, Any]) -> int | None:
+        """Area that a picture is planned with, by the settings in the image processor's file; None without them."""
+        size = settings.get("size") or {}
+        if largest := settings.get("max_pixels") or size.get("longest_edge") or size.get("max_pixels"):
+            return int(largest)
+        return prod((int(size["height"]), int(size["width"]))) if "height" in size else None
+
+    def merge(self, config: PreTrainedConfig) -> int:
+        """Patches along a side of an image token."""
+        of_tower = getattr(config.vision_config, "spatial_merge_size", 0)
+        return int(of_tower or round(1 / float(getattr(config, "downsample_ratio", 0.5))))
+
+    def image_layout(self, view: ViewRule, image: ImageRef) -> ImageLayout:
+        """What the family's processor writes for an image: texts, and counts of placeholders in a row."""
+        return (view.token_count(image),)
 
     def processor_config(self, config: PreTrainedConfig) -> Mapping[str, object]:
         """Content of ``processor_config.json``, so that transformers counts alike; empty for no such file."""
-        ...
+        return {}
 
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
         """Pixels of one RGB picture as the vision tower takes them."""
-        ...
+        made = image_processor(images=[picture], return_tensors="pt")
+        tiles = made["pixel_values"].to(torch.float32)
+        return Patches(values=tiles, rows=len(tiles), columns=1)
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
         """Features of each image, in one forward of the vision tower on the model's device."""
-        ...
+        pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        return by_image(hf.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output, patches)
 
     def positions(
         self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
@@ -104,15 +135,46 @@ class Family(Protocol):
 
         ``grids`` are (rows, columns) of image tokens, one per image. ValueError when they do not match the ids.
         """
-        ...
+        check_count(ids, [rows * columns for rows, columns in grids], image_token_id=image_token_id)
+        positions = np.broadcast_to(start + np.arange(len(ids), dtype=np.int64), (3, len(ids)))
+        return positions.copy(), start + len(ids)
 
     def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
         """The ``position_ids`` of the language model."""
-        ...
+        return positions[0]
+
+    def language_model(self, hf: PreTrainedModel) -> Any:
+        """The language model without its head, of a class of transformers."""
+        return hf.get_submodule(self.language)
 
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
-        """The modules that turn pixels into image tokens."""
-        ...
+        """The modules that turn pixels into image tokens: what stands beside the language model."""
+        outer, _, name = self.language.rpartition(".")
+        return tuple(module for own, module in hf.get_submodule(outer).named_children() if own != name)
+
+    def vision_weights(self, hf: PreTrainedModel) -> list[nn.Parameter]:
+        """Their weights, and those that stand beside the language model in no module."""
+        beside = hf.get_submodule(self.language.rpartition(".")[0]).parameters(recurse=False)
+        return [*(weight for module in self.vision_modules(hf) for weight in module.parameters()), *beside]
+
+
+def by_image(found: Tensor | Sequence[Tensor], patches: Sequence[Patches]) -> list[ImageFeatures]:
+    """Features of each image, from those of all tiles in order, where each tile has as many."""
+    counts = [len(patch.values) for patch in patches]
+    parts = [found] if isinstance(found, Tensor) else found
+    tokens = torch.cat([part.flatten(0, -2) for part in parts])
+    tiles = tokens.view(sum(counts), -1, tokens.shape[-1])
+    return [ImageFeatures(tokens=one.flatten(0, 1)) for one in torch.split(tiles, counts)]
+
+
+def check_count(ids: Sequence[int], counts: Sequence[int], *, image_token_id: int) -> None:
+    """ValueError unless ``ids`` have as many placeholders as ``counts`` together."""
+    is_image = np.asarray(ids, dtype=np.int64) == image_token_id
+    found, expected = int(np.count_nonzero(is_image)), sum(counts)
+    if found < expected:
+        raise ValueError(f"{len(counts)} images for fewer runs of image tokens: {found}, where they take {expected}")
+    if found > expected:
+        raise ValueError(f"image tokens at {int(np.flatnonzero(is_image)[expected])} belong to no image")
 
 
 def image_runs(ids: Sequence[int], counts: Sequence[int], *, image_token_id: int) -> list[int]:
@@ -132,3 +194,10 @@ def image_runs(ids: Sequence[int], counts: Sequence[int], *, image_token_id: int
     if is_image[index:].any():
         raise ValueError(f"image tokens at {index + int(np.argmax(is_image[index:]))} belong to no image")
     return starts
+
+
+def check_tokens(tokenizer: PreTrainedTokenizerFast, *tokens: str) -> None:
+    """UserError unless the tokenizer has all of these, which stand beside images."""
+    vocabulary = tokenizer.get_vocab()
+    for token in (token for token in tokens if token not in vocabulary):
+        raise UserError(f"the tokenizer has no {token}, which stands beside every image; use the model's own")

@@ -4,43 +4,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from jaxtyping import Int
-from numpy.typing import NDArray
 from PIL import Image
-from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
-from saccade.geometry import CoordinateConvention
-from saccade.media.resize import TileRule
-from saccade.models.families.family import ImageFeatures, image_runs
+from saccade.media.resize import TileRule, ViewRule
+from saccade.models.chat import ImageLayout
+from saccade.models.families.family import Family, check_tokens
 from saccade.models.pixels import ImageProcessor, Patches
+from saccade.types import ImageRef
 
 _IMAGE_START, _IMAGE_END = "<img>", "</img>"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InternVLFamily:
+@dataclass(frozen=True, kw_only=True)
+class InternVLFamily(Family):
     """Checkpoints of ``InternVLForConditionalGeneration``; see ``Family`` for what each method gives."""
-
-    model_type: str = "internvl"
-    architecture: str = "InternVLForConditionalGeneration"
-    convention: CoordinateConvention = "relative_1000"
-    eos_token: str = "<|im_end|>"
-    spoken_tokens: tuple[str, ...] = ("<ref>", "</ref>", "<box>", "</box>", "<quad>", "</quad>")
-    # The processor writes image tokens in its place.
-    weightless_tokens: tuple[str, ...] = ("<video>",)
-    is_flat: bool = False
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
     ) -> None:
-        vocabulary = tokenizer.get_vocab()
-        for token in (_IMAGE_START, _IMAGE_END):
-            if token not in vocabulary:
-                raise UserError(f"the tokenizer has no {token}, which stands beside every image; use the model's own")
+        check_tokens(tokenizer, _IMAGE_START, _IMAGE_END)
         size = dict(image_processor.size)
         if not all(hasattr(image_processor, name) for name in ("min_patches", "max_patches")) or "height" not in size:
             raise UserError(
@@ -80,9 +65,8 @@ class InternVLFamily:
     def max_pixels(self, image_processor: ImageProcessor) -> int | None:
         return None
 
-    def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        start, end = (int(tokenizer.convert_tokens_to_ids(token)) for token in (_IMAGE_START, _IMAGE_END))
-        return (start,), (end,)
+    def image_layout(self, view: ViewRule, image: ImageRef) -> ImageLayout:
+        return _IMAGE_START, view.token_count(image), _IMAGE_END
 
     def processor_config(self, config: PreTrainedConfig) -> dict[str, object]:
         return {"image_seq_length": int(config.image_seq_length), "processor_class": "InternVLProcessor"}
@@ -92,24 +76,6 @@ class InternVLFamily:
         made = image_processor(images=[picture], return_tensors="pt", crop_to_patches=True)
         tiles = made["pixel_values"].to(torch.float32)
         return Patches(values=tiles, rows=len(tiles), columns=1)
-
-    def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
-        pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
-        output = hf.model.get_image_features(pixel_values=pixels, return_dict=True)
-        by_image = output.pooler_output.split([len(patch.values) for patch in patches])
-        return [ImageFeatures(tokens=tiles.flatten(0, 1)) for tiles in by_image]
-
-    def positions(
-        self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
-    ) -> tuple[NDArray[np.int64], int]:
-        counts = [rows * columns for rows, columns in grids]
-        return plain_positions(ids, counts, image_token_id=image_token_id, start=start)
-
-    def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
-        return positions[0]
-
-    def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
-        return hf.model.vision_tower, hf.model.multi_modal_projector
 
 
 def _sides(size: int | Sequence[int]) -> tuple[int, int]:
@@ -130,16 +96,10 @@ def _tokens_per_tile(config: PreTrainedConfig) -> int:
     return rows * columns
 
 
-def plain_positions(
-    ids: Sequence[int], counts: Sequence[int], *, image_token_id: int, start: int = 0
-) -> tuple[NDArray[np.int64], int]:
-    """Positions of shape (3, tokens), the same on all axes and one further with each token, and the next position.
-
-    ``counts`` are the placeholders of each image in ``ids``.
-    """
-    image_runs(ids, counts, image_token_id=image_token_id)
-    positions = np.broadcast_to(start + np.arange(len(ids), dtype=np.int64), (3, len(ids)))
-    return positions.copy(), start + len(ids)
-
-
-INTERNVL = InternVLFamily()
+INTERNVL = InternVLFamily(
+    model_type="internvl",
+    architecture="InternVLForConditionalGeneration",
+    spoken_tokens=("<ref>", "</ref>", "<box>", "</box>", "<quad>", "</quad>"),
+    # The processor writes image tokens in its place.
+    weightless_tokens=("<video>",),
+)

@@ -8,24 +8,19 @@ import torch
 from jaxtyping import Int
 from numpy.typing import NDArray
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
-from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ResizeRule
-from saccade.models.families.family import ImageFeatures, image_runs
+from saccade.models.families.family import Family, ImageFeatures, image_runs
 from saccade.models.pixels import ImageProcessor, Patches
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QwenFamily:
+@dataclass(frozen=True, kw_only=True)
+class QwenFamily(Family):
     """A generation of Qwen-VL; see ``Family`` for what each method gives."""
 
-    model_type: str
-    architecture: str
-    convention: CoordinateConvention
-    eos_token: str = "<|im_end|>"
     spoken_tokens: tuple[str, ...] = (
         "<|object_ref_start|>",
         "<|object_ref_end|>",
@@ -34,8 +29,6 @@ class QwenFamily:
         "<|quad_start|>",
         "<|quad_end|>",
     )
-    weightless_tokens: tuple[str, ...] = ()
-    is_flat: bool = False
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
@@ -81,12 +74,6 @@ class QwenFamily:
     def max_pixels(self, image_processor: ImageProcessor) -> int | None:
         return int(image_processor.size["longest_edge"])
 
-    def image_brackets(self, tokenizer: PreTrainedTokenizerFast) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return (), ()
-
-    def processor_config(self, config: PreTrainedConfig) -> dict[str, object]:
-        return {}
-
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
         made = image_processor(images=[picture], return_tensors="pt")
         _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
@@ -117,9 +104,6 @@ class QwenFamily:
     def language_positions(self, positions: Int[Tensor, "3 rows tokens"]) -> Int[Tensor, "*axes rows tokens"]:
         return positions
 
-    def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
-        return (hf.model.visual,)
-
 
 def mrope_positions(
     ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int = 0
@@ -147,4 +131,4 @@ def mrope_positions(
 QWEN2_5_VL = QwenFamily(
     model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
 )
-QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", convention="relative_1000")
+QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration")

@@ -1,0 +1,98 @@
+"""Checks of a model family's inputs: pictures, texts and positions against the family's own classes."""
+
+import torch
+from torch import Tensor
+
+from saccade.models.vlm import quiet_transformers
+from saccade.testing.family_case import FallsBackError, FamilyCase, plain_logits, taken_by
+
+BOUND = 1e-4
+"""Largest distance of features, and of log-probabilities in nats."""
+
+
+def picture_tokens(case: FamilyCase) -> str:
+    """Ids of each picture alone, through the file that somebody gives, are those of the family's processor."""
+    model, wrong = case.model, []
+    for name, image in case.pictures.items():
+        ours = model.chat.tokens_of(model.chat.image_token, (image,)).ids
+        theirs = tuple(case.own_inputs([image])["input_ids"][0].tolist())
+        if ours != theirs:
+            wrong.append(f"{name}: {len(ours)} ids, of the processor {len(theirs)}")
+    assert not wrong, "; ".join(wrong)
+    counts = [model.view.token_count(image) for image in case.pictures.values()]
+    return f"{len(counts)} pictures of {min(counts)} to {max(counts)} tokens"
+
+
+@torch.no_grad()
+def pixels(case: FamilyCase) -> str:
+    """Our pixels are the processor's, and so are their features, as many as there are places in the text."""
+    model, worst = case.model, 0.0
+    for name, image in case.pictures.items():
+        own = taken_by(model.hf.model.get_image_features, case.own_inputs([image]))
+        [prepared] = model.patches.get([image])
+        # Others hold what a still picture has once, where the processor repeats it for each frame.
+        if prepared.values.numel() == own["pixel_values"].numel():
+            assert torch.equal(prepared.values.flatten(), own["pixel_values"].flatten()), f"{name} has other pixels"
+        output = model.hf.model.get_image_features(**own, return_dict=True).pooler_output
+        theirs = torch.cat([part.flatten(0, -2) for part in (output if isinstance(output, list | tuple) else [output])])
+        with quiet_transformers():
+            [ours] = model.encode_images([image])
+        count = model.view.token_count(image)
+        assert len(ours.tokens) == len(theirs) == count, (
+            f"{name}: {len(ours.tokens)} features for {count} places, transformers has {len(theirs)}"
+        )
+        worst = max(worst, _gap(ours.tokens, theirs))
+        assert worst < BOUND, f"{name}: the features are {worst:.1e} from those of the processor's pixels"
+    images = list(case.pictures.values())
+    together = zip(images, model.encode_images(images), strict=True)
+    worst = max(worst, *(_gap(features.tokens, model.encode_images([one])[0].tokens) for one, features in together))
+    assert worst < BOUND, f"pictures encoded together are {worst:.1e} from each alone"
+    return f"features {worst:.1e} apart"
+
+
+def rendering(case: FamilyCase) -> str:
+    """A conversation in pieces has the ids that the template and the processor give the whole."""
+    if case.model.chat.opening:
+        raise FallsBackError(f"the template opens turns with {case.model.chat.opening!r} and may drop what was thought")
+    theirs = tuple(case.own_inputs(case.shown, case.whole_text)["input_ids"][0].tolist())
+    ours = case.in_pieces
+    place = next((at for at, (one, other) in enumerate(zip(ours, theirs)) if one != other), min(len(ours), len(theirs)))
+    here, there = (case.model.tokenizer.decode(list(ids[place : place + 8])) for ids in (ours, theirs))
+    assert ours == theirs, f"from token {place} on it is {here!r}, of the template and the processor {there!r}"
+    return f"{len(ours)} ids, observations as {case.model.chat.observation_role}"
+
+
+def positions(case: FamilyCase) -> str:
+    """Positions are those of ``get_rope_index``, or one further with each token, in whole and in chunks."""
+    model, ids = case.model, case.in_pieces
+    expected, how = torch.arange(len(ids)).expand(3, -1), "plain"
+    if hasattr(model.hf.model, "get_rope_index"):
+        own = case.own_inputs(case.shown, case.whole_text)
+        found, _ = model.hf.model.get_rope_index(**taken_by(model.hf.model.get_rope_index, own))
+        ids, expected, how = tuple(own["input_ids"][0].tolist()), found[:, 0], "get_rope_index"
+    ours = model.positions(ids, case.shown)
+    assert torch.equal(ours, expected), f"{int((ours != expected).any(0).sum())} tokens have other positions"
+    places = [place for place, token in enumerate(ids) if token == model.image_token_id]
+    cut = places[sum(map(model.view.token_count, case.shown[:2])) - 1] + 1
+    head, end = model.positions_from(ids[:cut], case.shown[:2], start=0)
+    tail, _ = model.positions_from(ids[cut:], case.shown[2:], start=end)
+    assert torch.equal(torch.cat([head, tail], dim=1), ours), "chunks have other positions than the whole"
+    return f"{how}, {len(ids)} tokens"
+
+
+@torch.no_grad()
+def forward(case: FamilyCase) -> str:
+    """Log-probabilities of the model are those of transformers' whole class on the processor's inputs."""
+    own = case.own_inputs(case.shown, case.whole_text)
+    model = case.model
+    theirs: Tensor = model.hf(**own).logits[0].float()
+    theirs = theirs.index_fill(-1, model.forbidden_ids, float("-inf"))
+    spoken = torch.isfinite(theirs[0])
+    ours = plain_logits(model, tuple(own["input_ids"][0].tolist()), case.shown)
+    gap = _gap(ours.log_softmax(-1)[:, spoken], theirs.log_softmax(-1)[:, spoken])
+    assert gap < BOUND, f"{gap:.1e} nats from transformers' own forward"
+    return f"{gap:.1e} nats"
+
+
+def _gap(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max())

@@ -1,0 +1,126 @@
+"""The conformance check of model families: each of ours passes, and what is wrong with one is found by its check."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from saccade.cli.commands import saccade
+from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
+from saccade.models.families import FAMILIES, family_of
+from saccade.models.families.family import Family
+from saccade.models.families.idefics3 import Idefics3Family
+from saccade.models.vlm import VisionLanguageModel
+from saccade.testing.family_case import FamilyCase
+from saccade.testing.family_check import CHECKS, check_family
+
+OTHERWISE = {
+    "idefics3": {"native kernels": "falls back", "vLLM": "falls back"},
+    "smolvlm": {
+        **dict.fromkeys(["native kernels", "vLLM"], "falls back"),
+        # SmolVLM's own processor needs a package that is not among ours; Idefics3's writes pictures alike.
+        **dict.fromkeys(["tokens of pictures", "pixels", "prompt and observation", "forward"], "not tried"),
+    },
+}
+
+
+def written(folder: Path, family: TinyFamily) -> Path:
+    size = TinySize(layers=2, vision_depth=2, max_tiles=9, deepstack=family == "qwen3_vl")
+    tiny_model(["Which plate? User Assistant"] * 9, MediaStore(), family=family, size=size, seed=1).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize("family", [family.model_type for family in FAMILIES])
+def test_each_family_runs_as_transformers_does(family: TinyFamily, tmp_path: Path) -> None:
+    found = {one.check: one.outcome for one in check_family(written(tmp_path, family))}
+    assert found == {**dict.fromkeys(CHECKS, "passes"), **OTHERWISE.get(family, {})}
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {name: written(tmp_path_factory.mktemp(name), name) for name in ("qwen3_vl", "idefics3")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainQwen(Family):
+    """Qwen's tower with the default's plain positions."""
+
+    def view_rule(self, image_processor, config):  # type: ignore[no-untyped-def]
+        return family_of("qwen3_vl").view_rule(image_processor, config)
+
+    def prepare(self, image_processor, picture):  # type: ignore[no-untyped-def]
+        return family_of("qwen3_vl").prepare(image_processor, picture)
+
+    def encode(self, hf, patches):  # type: ignore[no-untyped-def]
+        return family_of("qwen3_vl").encode(hf, patches)
+
+
+def with_plain_positions(model: VisionLanguageModel) -> None:
+    model.family = PlainQwen(model_type="qwen3_vl", architecture=model.family.architecture)
+
+
+def with_swapped_tiles(model: VisionLanguageModel) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Swapped(Idefics3Family):
+        def encode(self, hf, patches):  # type: ignore[no-untyped-def]
+            turned = [replace(patch, values=patch.values.flip(0)) for patch in patches]
+            return Idefics3Family.encode(self, hf, turned)
+
+    model.family = Swapped(model_type="idefics3", architecture=model.family.architecture)
+
+
+def without_rows(model: VisionLanguageModel) -> None:
+    layout = model.chat.image_layout
+    model.chat = replace(model.chat, image_layout=lambda image: layout(image)[-3:])
+
+
+def without_lead(model: VisionLanguageModel) -> None:
+    model.chat = replace(model.chat, lead="")
+
+
+def with_seeing_language(model: VisionLanguageModel) -> None:
+    model.family = replace(model.family, language="model.visual")
+
+
+def leaking(model: VisionLanguageModel) -> None:
+    """A norm over the batch: what one row says reaches others, and a cache cannot know what comes."""
+    layer = model.language_model.layers[0]
+    layer.register_forward_hook(lambda module, given, out: out + out.mean(dim=1, keepdim=True))
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "fault", "check", "said"),
+    [
+        ("qwen3_vl", with_plain_positions, "positions", "tokens have other positions"),
+        ("qwen3_vl", with_plain_positions, "forward", "nats from transformers' own forward"),
+        ("qwen3_vl", with_seeing_language, "parts", "weights"),
+        ("qwen3_vl", leaking, "engine", "nats from one plain forward"),
+        ("qwen3_vl", leaking, "packs", "nats from each sequence alone"),
+        ("qwen3_vl", leaking, "neighbours in a pack", "a token of another row moves"),
+        ("qwen3_vl", leaking, "gradients of packs", "of its norm from the sum of single rows"),
+        ("idefics3", with_swapped_tiles, "pixels", "from those of the processor's pixels"),
+        ("idefics3", with_swapped_tiles, "forward", "nats from transformers' own forward"),
+        ("idefics3", without_rows, "tokens of pictures", "200 x 100: "),
+        ("idefics3", without_rows, "prompt and observation", "from token"),
+        ("idefics3", without_lead, "prompt and observation", "from token"),
+    ],
+)
+def test_what_is_wrong_with_a_family_is_found(
+    checkpoints: dict[str, Path], checkpoint: str, fault: Callable[[VisionLanguageModel], None], check: str, said: str
+) -> None:
+    case = FamilyCase(checkpoints[checkpoint], MediaStore())
+    fault(case.model)
+    with pytest.raises(AssertionError, match=said):
+        CHECKS[check](case)
+
+
+def test_the_command_prints_a_table(checkpoints: dict[str, Path]) -> None:
+    command = ["check-family", str(checkpoints["idefics3"])]
+    done = CliRunner().invoke(saccade, command)
+    assert done.exit_code == 0, done.output
+    lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    assert set(CHECKS) == set(lines)
+    assert "falls back  transformers' modules do the work (LlamaDecoderLayer)" in lines["native kernels"]
