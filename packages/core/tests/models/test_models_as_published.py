@@ -119,14 +119,14 @@ def test_an_adapter_of_it_is_saved_and_merged(opened: tuple[Path, PreTrainedMode
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         for weight in adapter_parameters(model).values():
-            torch.nn.init.normal_(weight, std=0.2)
+            torch.nn.init.normal_(weight, std=0.1)
     after = our_logits(model)
     assert not torch.allclose(after, before, atol=1e-2)
     model.save(tmp_path / "adapter")
     check_model(tmp_path / "adapter")
     assert torch.equal(our_logits(load_model(tmp_path / "adapter", model.media)), after)
     write_merged(tmp_path / "adapter", tmp_path / "merged", dtype="float32")
-    torch.testing.assert_close(their_logits(model, plainly(tmp_path / "merged")), after, atol=2e-3, rtol=0)
+    torch.testing.assert_close(their_logits(model, plainly(tmp_path / "merged")), after, atol=5e-4, rtol=0)
 
 
 @pytest.mark.parametrize("name", SIZES)
