@@ -18,9 +18,9 @@ from saccade.testing.family_case import FamilyCase
 from saccade.testing.family_check import CHECKS, check_family
 
 OTHERWISE = {
-    "idefics3": {"native kernels": "falls back", "vLLM": "falls back"},
+    "idefics3": {"vLLM": "falls back"},
     "smolvlm": {
-        **dict.fromkeys(["native kernels", "vLLM"], "falls back"),
+        "vLLM": "falls back",
         # SmolVLM's own processor needs a package that is not among ours; Idefics3's writes pictures alike.
         **dict.fromkeys(["tokens of pictures", "pixels", "prompt and observation", "forward"], "not tried"),
     },
@@ -123,4 +123,5 @@ def test_the_command_prints_a_table(checkpoints: dict[str, Path]) -> None:
     assert done.exit_code == 0, done.output
     lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
     assert set(CHECKS) == set(lines)
-    assert "falls back  transformers' modules do the work (LlamaDecoderLayer)" in lines["native kernels"]
+    assert "passes      in use" in lines["native kernels"]
+    assert "falls back  " in lines["vLLM"]
