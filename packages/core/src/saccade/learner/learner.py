@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyLoss
-from saccade.heartbeat import counted
+from saccade.heartbeat import counted, phase
 from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.forwards import CompiledParts
 from saccade.learner.logprobs import policy_tokens
@@ -133,12 +133,13 @@ class Learner:
             share = self._share(sequences)
             totals, suspects = self._accumulate(share, loss, temperature, entropy_gradient)
             settle(self._root)
-            norm = self.optimizer.clip()
-            is_finite = self.ranks.agree(
-                not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
-            )
-            if is_finite:
-                self.optimizer.step(learning_rate, self._critic_share * learning_rate)
+            with phase(lambda: "taking the optimiser's step"):
+                norm = self.optimizer.clip()
+                is_finite = self.ranks.agree(
+                    not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
+                )
+                if is_finite:
+                    self.optimizer.step(learning_rate, self._critic_share * learning_rate)
         # A rollout comes next: it needs the room.
         self.optimizer.zero_grad()
         self._give_back()

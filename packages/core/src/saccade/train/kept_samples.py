@@ -10,6 +10,7 @@ from saccade.evaluation.journal import SampleJournal, play_missing, sample_key
 from saccade.evaluation.sample_files import FOLDER as SAMPLES
 from saccade.evaluation.sample_files import write_samples, write_times
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, question_hash, stored_sample
+from saccade.heartbeat import phase
 from saccade.media.resize import ResizeRule
 from saccade.own_code import file_of_own
 from saccade.rewards.groups import score_attempts
@@ -69,7 +70,8 @@ class KeptPasses:
         self._keys[name] = dict(zip(places, keys))
         self._costs[name] = {place: one.cost for place, one in zip(places, played)}
         attempts = [Attempt(task=one.task, trajectory=kept.trajectory) for one, kept in zip(requests, played)]
-        return score_attempts(attempts, self.stage.reward)
+        with phase(lambda: f"rewarding {len(attempts)} trajectories"):
+            return score_attempts(attempts, self.stage.reward)
 
     def write(self, name: str, attempts: Sequence[Attempt]) -> None:
         """The stored samples of the pass of this name."""
