@@ -15,7 +15,7 @@ from saccade.media.resize import ResizeRule
 from saccade.own_code import file_of_own
 from saccade.rewards.groups import score_attempts
 from saccade.rollout.batch import PlayedAs
-from saccade.rollout.episodes import RolloutRequest
+from saccade.rollout.episodes import RolloutRequest, shown_inputs
 from saccade.rollout.players import SampleCost
 from saccade.train.plan import EpisodeSpec, Evaluate
 from saccade.train.plan_record import value_record, way_of
@@ -133,6 +133,7 @@ class KeptPasses:
             **_own_source("environment_sha256", episodes.make_env),
             "temperature": self.stage.temperature,
             **pixels,
+            **shown_inputs([episodes.rollout], self.run.media),
         }
 
 
