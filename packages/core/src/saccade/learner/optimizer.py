@@ -50,7 +50,7 @@ class OptimizerSettings:
     lora: LoraSettings | None = None
     """Trains low-rank adapters and leaves the model's own weights alone; None trains all weights."""
     trained_learning_rate: NotNegative | None = None
-    """Peak rate of the weights that ``trained`` names beside an adapter (projectors want about five times as much), on
+    """Peak rate of the weights that ``trained`` names beside an adapter (a projector usually wants a higher one), on
     the same schedule; None is ``learning_rate``."""
     activation_checkpointing: bool = False
     """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
@@ -123,7 +123,9 @@ class MasterOptimizer:
             is_inner = settings.muon and is_inner_matrix(weight)
             (inner if is_inner else separate if id(weight) in of_apart else others).append(master)
         self._apart_shares = [rate_share(settings, settings.trained_learning_rate)] if separate else []
-        groups: list[dict[str, object]] = [{"params": others}, *([{"params": separate}] if separate else [])]
+        groups: list[dict[str, object]] = [{"params": others}]
+        if separate:
+            groups.append({"params": separate})
         if critic:
             groups.append({"params": self.masters[len(weights) :]})
         self.has_codes = settings.eight_bit_optimizer
