@@ -5,10 +5,13 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 
+from saccade.cli import options
 from saccade.cli.machine import existing, open_in_browser
 from saccade.errors import UserError
+from saccade.heartbeat import PHASES
 from saccade.models import base_checkpoint
 from saccade.models.checkpoint import SHIPPED, is_tiny
 
@@ -41,3 +44,20 @@ def test_shipped_checkpoints_are_models_by_their_names() -> None:
     assert all(is_tiny(existing("--model", Path(name)) or Path()) for name in SHIPPED)
     with pytest.raises(UserError, match="'saccade:best' ships with Saccade; there are saccade:base, saccade:gym"):
         existing("--model", Path("saccade:best"))
+
+
+@pytest.mark.parametrize(("arguments", "said"), [([], "measuring"), (["--quiet"], "")])
+def test_a_command_with_a_quiet_option_tells_what_it_is_at_unless_that_is_given(
+    arguments: list[str], said: str
+) -> None:
+    heard: list[str] = []
+
+    @click.command()
+    @options.quiet
+    def measuring() -> None:
+        heard.append(PHASES.in_words())
+
+    main = click.Group(commands={"measuring": measuring})
+    main.main(["measuring", *arguments], prog_name="saccade", standalone_mode=False)
+    assert [one.partition(",")[0] for one in heard] == [said]
+    assert PHASES.in_words() == ""

@@ -178,7 +178,7 @@ def test_text_that_yaml_would_read_otherwise_comes_back(tmp_path: Path) -> None:
     assert found.run["recipe"].value == "a: b"
     assert "# inner:\n" in text
     assert "absent: null\n" in text
-    filled = text.replace("# absent.word:", "absent.word: x")
+    filled = text.replace("# absent.word: 'no'", "absent.word: x")
     assert apply_overrides(Odd(), read_config(written(tmp_path, filled)).overrides).absent == Inner(word="x")
 
 
@@ -186,7 +186,7 @@ def test_what_depends_on_the_model_is_left_to_it(capsys: pytest.CaptureFixture[s
     assert run_command(["settings", "questions", "--yaml"]) == 0
     text = capsys.readouterr().out
     assert "[larger models: 1.0e-06]\n    # learning_rate: 0.0002\n" in text
-    assert "    lora: null\n    # (a whole number)\n    # lora.rank:\n" in text
+    assert "    lora: null\n    # (a whole number)\n    # lora.rank: 16\n" in text
 
 
 def test_a_preset_wins_over_a_file_and_set_wins_over_both(tmp_path: Path) -> None:

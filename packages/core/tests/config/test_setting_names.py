@@ -1,6 +1,8 @@
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,6 +15,7 @@ from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions import TINY, QuestionsSettings
 from saccade.train.recipe_loading import SettingDoc, load_recipe, setting_docs, settings_of, shipped_recipes
+from saccade.train.stage_settings import AlgorithmName, AlgorithmSettings
 
 KNOWN = list(setting_keys(QuestionsSettings))
 
@@ -62,7 +65,7 @@ class Outer:
 def test_settings_are_documented_by_the_lines_under_their_fields() -> None:
     assert setting_docs(Outer()) == [
         SettingDoc(key="inner", default=None, kind="a group of settings (depth) or none", meaning="Another thing."),
-        SettingDoc(key="inner.depth", default=None, kind="a whole number", meaning="How deep, in levels."),
+        SettingDoc(key="inner.depth", default=None, kind="a whole number", meaning="How deep, in levels.", once_set=3),
         SettingDoc(key="bare", default=0.5, kind="a number", meaning=""),
     ]
     assert field_docs(Inner) == {"depth": "How deep, in levels."}
@@ -125,6 +128,24 @@ def test_settings_show_beside_the_tiny_models_defaults_those_of_larger_models(
     assert (rows["sft.steps"]["larger_models"], "larger_models" in rows["rl.group_size"]) == (0, False)
     assert run_command(["settings", "questions", "--model", str(tmp_path)]) == 0
     assert f"\nrl.steps = {QuestionsSettings().rl.steps}\n" in capsys.readouterr().out
+
+
+def test_settings_of_an_absent_group_show_what_applies_once_it_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["settings", "questions"]) == 0
+    printed = capsys.readouterr().out
+    assert "\nrl.optimizer.lora.alpha = none   [once rl.optimizer.lora is set: 32.0]\n" in printed
+    assert run_command(["settings", "questions", "--json"]) == 0
+    rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (rows["rl.optimizer.lora.alpha"]["once_set"], "once_set" in rows["rl.optimizer.lora"]) == (32.0, False)
+
+
+@pytest.mark.parametrize("name", get_args(AlgorithmName))
+def test_the_clip_range_of_each_algorithm_is_the_documented_one(name: AlgorithmName) -> None:
+    said = field_docs(AlgorithmSettings)
+    for one, value in zip(("clip_low", "clip_high"), AlgorithmSettings(name=name).clips, strict=True):
+        listed = dict(re.findall(r"([\d.e-]+) for ([a-z ]+)", said[one]))
+        own = {words: float(number) for number, words in listed.items()}
+        assert own.get(name, own["all others"]) == value
 
 
 def test_the_folder_of_images_can_be_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

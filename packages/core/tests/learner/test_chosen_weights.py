@@ -138,6 +138,8 @@ def test_a_choice_that_this_model_has_not_is_refused(settings: OptimizerSettings
     [
         (OptimizerSettings(trained="("), "is no regular expression"),
         (OptimizerSettings(trained="merger", frozen_vision=True), "leave frozen_vision=false"),
+        (replace(PROJECTOR, trained_learning_rate=1e-3), "set trained and lora, and muon=false"),
+        (replace(BOTH, trained_learning_rate=1e-3, muon=True), "set trained and lora, and muon=false"),
     ],
 )
 def test_a_choice_that_no_model_has_is_refused(settings: OptimizerSettings, message: str) -> None:
@@ -164,6 +166,28 @@ def test_an_adapter_with_whole_weights_is_saved_loaded_and_merged_to_the_same_by
     ids = torch.tensor([model.chat.encode("Which plate?")])
     with torch.no_grad():
         torch.testing.assert_close(merged.hf(input_ids=ids).logits, model.hf(input_ids=ids).logits, atol=1e-5, rtol=0)
+
+
+def test_whole_weights_beside_an_adapter_may_have_a_rate_of_their_own(tmp_path: Path) -> None:
+    settings = replace(BOTH, learning_rate=1e-3, trained_learning_rate=5e-3, weight_decay=0.0)
+    model = internvl(tmp_path / "base")
+    learner = Learner(model, settings)
+    before = weights(model)
+    imitate(learner, steps=1, rate=2e-3)
+    moved = {name: float((value - before[name]).abs().max()) for name, value in weights(model).items()}
+    # The first step of AdamW is as long as the rate, which is twice its peak here.
+    assert max(moved[name] for name in moved if ".lora_" in name) == pytest.approx(2e-3, rel=0.01)
+    assert max(moved[name] for name in projector(model)) == pytest.approx(1e-2, rel=0.01)
+    model.save(tmp_path / "adapter")
+    (tmp_path / "state").mkdir()
+    learner.save_state(tmp_path / "state")
+    again = Learner(load_model(tmp_path / "adapter", model.media), settings)
+    again.restore_state(tmp_path / "state")
+    for one in (learner, again):
+        imitate(one, steps=2)
+    assert same_bytes(weights(again.model), weights(model))
+    with pytest.raises(UserError, match="state"):
+        Learner(load_model(tmp_path / "adapter", model.media), BOTH).restore_state(tmp_path / "state")
 
 
 def test_a_base_that_is_written_late_has_the_weights_of_before(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.few_shot import with_few_shot
 from saccade.protocols.tagged import direct_protocol, tagged_protocol
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
+from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings, shown_inputs
 from saccade.rollout.shown_episodes import shown_episodes
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.position import Position
@@ -202,3 +202,26 @@ def test_a_number_without_a_file_and_a_file_without_a_number_are_refused() -> No
         shown_episodes("", 2, MediaStore())
     with pytest.raises(UserError, match="few_shot=0 shows nothing"):
         RolloutSettings(few_shot_file="shown.jsonl")
+
+
+def test_a_run_knows_the_episodes_that_it_shows_by_what_they_say(tmp_path: Path) -> None:
+    def shown(*conversations: Sequence[tuple[str, str]]) -> dict[str, str]:
+        path = tmp_path / f"shown{len(list(tmp_path.iterdir()))}.jsonl"
+        file = written(path, *conversations)
+        return shown_inputs([RolloutSettings(few_shot=1, few_shot_file=file)], MediaStore())
+
+    other = [*COUNTED[:-1], ("assistant", "<think>So.</think><answer>2</answer>")]
+    assert shown(COUNTED).keys() == {"few_shot_sha256"}
+    # One more than are shown is read, in place of one whose question is asked.
+    assert shown(COUNTED, COUNTED, COUNTED) == shown(COUNTED, COUNTED, other)
+    assert shown(COUNTED, COUNTED) != shown(COUNTED, other) != shown(other, COUNTED)
+    assert shown_inputs([RolloutSettings()], MediaStore()) == {}
+
+
+def test_a_run_knows_the_pictures_of_the_episodes_that_it_shows(model: VisionLanguageModel, tmp_path: Path) -> None:
+    hashes = []
+    for index in (0, 1):
+        (tmp_path / str(index)).mkdir()
+        file = recorded(model, tmp_path / str(index), attempts_of(model, index))
+        hashes.append(shown_inputs([RolloutSettings(few_shot=1, few_shot_file=file)], MediaStore()))
+    assert hashes[0] != hashes[1]

@@ -165,6 +165,14 @@ def test_checkpointing_keeps_less_of_a_pack(shape: ModelShape) -> None:
     assert 0.1 * whole < recomputed < 0.25 * whole
 
 
+def test_with_checkpointing_blocks_lie_free_between_the_inputs_of_layers_on_a_cpu(shape: ModelShape) -> None:
+    large = replace(shape, weights=10**8)
+    of_layers = 4 * LOAD.pack_tokens * 4 * (128 + 356)
+    assert part(planned(large, activation_checkpointing=True), "freed memory between activations") == of_layers
+    assert part(planned(large, activation_checkpointing=True, gpus=1), "freed memory between activations") == 0
+    assert part(planned(shape, activation_checkpointing=True), "freed memory between activations") == 0
+
+
 def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None:
     run = CliRunner()
     said = run.invoke(saccade, ["plan-memory", "--model", str(checkpoint), "--rows", "4", "--row-tokens", "512"])

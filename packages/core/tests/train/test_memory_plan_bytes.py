@@ -111,8 +111,10 @@ def test_what_layers_keep_for_an_adapter_is_planned(
     assert planned == pytest.approx(allocated, rel=0.05)
 
 
-def test_what_layers_keep_for_all_weights_is_planned(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recomputes", [False, True])
+def test_what_layers_keep_for_all_weights_is_planned(tmp_path: Path, recomputes: bool) -> None:
     if native_kernels() is None:
         pytest.skip("no native kernels here")
-    planned, allocated = planned_and_allocated(tmp_path, FULL, DEEP, vocabulary=300)
+    settings = replace(FULL, activation_checkpointing=recomputes)
+    planned, allocated = planned_and_allocated(tmp_path, settings, DEEP, vocabulary=300)
     assert planned == pytest.approx(allocated, rel=0.05)

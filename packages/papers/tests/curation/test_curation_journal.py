@@ -1,13 +1,16 @@
 """The folder of a curation: one writer, same settings, half a line after a crash."""
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from saccade.curation.codedance.outcomes import QuestionOutcome, Rejected, StepVerdict
-from saccade.curation.journal import Journal, kept_as
+from saccade.curation.journal import Journal, kept_as, work_off
 from saccade.errors import UserError
+from saccade.heartbeat import PHASES
 
 KEPT = QuestionOutcome(
     task_id="a",
@@ -96,3 +99,16 @@ def test_a_curation_without_an_outcome_may_be_started_anew(tmp_path: Path) -> No
     Journal(tmp_path, {"seed": 1}, kept_as(QuestionOutcome), resume=False).close()
     Journal(tmp_path, {"seed": 2}, kept_as(QuestionOutcome), resume=False).close()
     assert json.loads((tmp_path / "curation.json").read_text()) == {"seed": 2}
+
+
+def test_how_many_questions_are_done_is_told_while_they_are_worked_off(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def outcome_of(name: str) -> QuestionOutcome:
+        heard.append(PHASES.in_words().partition(",")[0])
+        return replace(LEFT_OUT, task_id=name)
+
+    with Journal(tmp_path / "c", {"seed": 1}, kept_as(QuestionOutcome), resume=False) as journal:
+        items = {"b": "b", "c": "c"}
+        asyncio.run(work_off(items, outcome_of, journal, at_once=1, on_outcome=lambda _: None))
+    assert heard == ["0 of 2 questions", "1 of 2 questions"]

@@ -12,6 +12,7 @@ from typing import Literal
 
 from saccade.bench.workload import BenchSpec, FrameworkName, PeerFailed, PeerReply, Ready, StepReport
 from saccade.errors import MachineError
+from saccade.heartbeat import phase
 
 _GRACE_S = 20.0
 _PROCESSES = multiprocessing.get_context("spawn")
@@ -26,7 +27,8 @@ class PeerProcess:
 
     def ready(self) -> Ready:
         """Waits until the framework has loaded the model."""
-        answer = self._answer()
+        with phase(lambda: f"{self.framework} loads the model"):
+            answer = self._answer()
         if not isinstance(answer, Ready):
             raise MachineError(f"{self.framework} reported a step before it was ready")
         return answer
@@ -34,7 +36,8 @@ class PeerProcess:
     def step(self) -> StepReport:
         """Lets the framework take one step and waits for its report."""
         self._connection.send("step")
-        answer = self._answer()
+        with phase(lambda: f"{self.framework} takes a step"):
+            answer = self._answer()
         if not isinstance(answer, StepReport):
             raise MachineError(f"{self.framework} reported no step")
         return answer

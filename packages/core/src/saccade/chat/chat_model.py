@@ -145,6 +145,7 @@ class ChatServerSettings:
     timeout_s: float = 120.0
     requests_at_once: int = 8
     requests_per_minute: float | None = None
+    """None for no bound."""
     retries: int = 6
     extra_body: str = ""
     """A JSON object merged into every request; ``null`` removes a field, as in ``{"max_tokens": null}``."""

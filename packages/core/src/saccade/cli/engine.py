@@ -9,7 +9,7 @@ import click
 
 from saccade.characters import shell_words
 from saccade.cli import options
-from saccade.cli.machine import existing, log_to_stderr
+from saccade.cli.machine import existing, log_to_stderr, telling_of_waits
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 
@@ -75,9 +75,10 @@ def serve(
     server = VllmServer(environment, settings, log)
     try:
         click.echo(f"vLLM {environment.version} loads {model}; it says how far it is in {log}", err=True)
-        while not ended.is_set() and not server.is_ready:
-            server.check()
-            ended.wait(0.2)
+        with telling_of_waits(f"vLLM loads {model}"):
+            while not ended.is_set() and not server.is_ready:
+                server.check()
+                ended.wait(0.2)
         if server.is_ready:
             click.echo(server.url)
         while not ended.is_set():

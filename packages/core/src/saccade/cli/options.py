@@ -1,13 +1,14 @@
 """Options that several commands have, each defined once."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import click
 
 from saccade.cli import completion
-from saccade.cli.machine import log_to_stderr, prepare_machine
+from saccade.cli.machine import log_to_stderr, prepare_machine, telling_of_waits
 from saccade.entry_points import own_targets
 from saccade.errors import UserError
 from saccade.own_code import own_file
@@ -81,14 +82,35 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
 
 threads = threads_option()
 thread_count = threads_option(is_passed=True)
-quiet = click.option(
-    "--quiet",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda _context, _option, is_quiet: log_to_stderr(is_quiet=is_quiet),
-    help="Show no progress.",
+
+
+def tells_of_waits(command: Command) -> Command:
+    """The command, with a line on standard error on what is done once that lasts, unless ``quiet`` forbids it."""
+
+    @functools.wraps(command)
+    def run(**given: object) -> object:
+        context = click.get_current_context()
+        if context.meta.get(_QUIET):
+            return command(**given)
+        with telling_of_waits(context.command_path.partition(" ")[2]):
+            return command(**given)
+
+    return cast("Command", run)
+
+
+_QUIET = "saccade.quiet"
+
+
+def _take_quiet(context: click.Context, _option: click.Parameter, is_quiet: bool) -> None:
+    log_to_stderr(is_quiet=is_quiet)
+    context.meta[_QUIET] = is_quiet
+
+
+quiet = together(
+    click.option("--quiet", is_flag=True, expose_value=False, callback=_take_quiet, help="Show no progress."),
+    tells_of_waits,
 )
-"""Sets what is logged to standard error; the command does not see it."""
+"""Sets what standard error is told; the command does not see it."""
 seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is drawn.")
 overrides = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting. Repeatable.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON.")

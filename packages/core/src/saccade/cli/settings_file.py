@@ -69,11 +69,11 @@ def _block(
         lines += textwrap.wrap(
             text, _WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False, break_long_words=False
         )
-        # Of a group that is none nothing has a default, and what depends on the model is left to it.
+        # A group that is none would be there with one setting of it, and what depends on the model is left to it.
         is_set = one.key not in larger and "." not in name
-        lines.append(
-            f"{indent}{'' if is_set else '# '}{name}: {_value(one.default) if '.' not in name else ''}".rstrip()
-        )
+        value = one.default if "." not in name else one.once_set
+        is_known = "." not in name or value is not None
+        lines.append(f"{indent}{'' if is_set else '# '}{name}: {_value(value) if is_known else ''}".rstrip())
         is_active = is_active or is_set
     return lines, is_active
 

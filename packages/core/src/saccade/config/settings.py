@@ -231,16 +231,17 @@ def _with_changes(settings: Settings | None, kind: type[Settings], changes: _Cha
 
 
 def _with_defaults(kind: type[Settings], prefix: str) -> Settings:
-    required = [field.name for field in dataclasses.fields(kind) if _is_required(field)]
-    if required:
+    if required := required_settings(kind):
         group, names = prefix.rstrip("."), ", ".join(required)
         raise UserError(f"--set {prefix}...: {group!r} is none and its {names} has no default; set it in the recipe")
     return kind()
 
 
-def _is_required(field: "dataclasses.Field[object]") -> bool:
+def required_settings(kind: type) -> list[str]:
+    """Names of the fields without a default."""
     missing = dataclasses.MISSING
-    return field.init and field.default is missing and field.default_factory is missing
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    return [field.name for field in fields if field.default is missing and field.default_factory is missing]
 
 
 def _from_json(kind: type[Settings], values: Mapping[str, Json], where: str, prefix: str) -> Settings:
@@ -248,8 +249,7 @@ def _from_json(kind: type[Settings], values: Mapping[str, Json], where: str, pre
     unknown = [f"{prefix}{name}" for name in values if name not in annotations]
     if unknown:
         raise UserError(f"{where}: unknown settings {', '.join(unknown)}; was it written by another version?")
-    required = {field.name for field in dataclasses.fields(kind) if _is_required(field)}
-    if missing := sorted(required - set(values)):
+    if missing := sorted(set(required_settings(kind)) - set(values)):
         raise UserError(f"{where}: {', '.join(prefix + name for name in missing)} is missing and has no default")
     fields: dict[str, object] = {}
     for name, value in values.items():

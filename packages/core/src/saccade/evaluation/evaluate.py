@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from saccade import metric_names as metric
 from saccade.engines.engine import Engine
 from saccade.envs.environment import MakeEnvironment
+from saccade.heartbeat import phase
 from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.rewards.groups import is_without_verdict, score_attempts
@@ -90,7 +91,8 @@ def by_player(player: SamplePlayer, reward: AnyReward) -> Playing:
     def playing(requests: Sequence[RolloutRequest], how: PlayedAs) -> list[Attempt]:
         played = player.play(requests, how, lambda _, __: None)
         attempts = [Attempt(task=one.task, trajectory=two.trajectory) for one, two in zip(requests, played)]
-        return score_attempts(attempts, reward)
+        with phase(lambda: f"rewarding {len(attempts)} trajectories"):
+            return score_attempts(attempts, reward)
 
     return playing
 

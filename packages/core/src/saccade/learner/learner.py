@@ -14,13 +14,13 @@ from torch import Tensor, nn
 
 from saccade import metric_names as metric
 from saccade.algorithms.algorithm import PolicyLoss
-from saccade.heartbeat import counted
+from saccade.heartbeat import counted, phase
 from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.forwards import CompiledParts
 from saccade.learner.logprobs import policy_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
 from saccade.learner.muon import inner_matrices
-from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings
+from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings, rate_share
 from saccade.learner.ranks import ALONE, Ranks
 from saccade.learner.root import PackForward
 from saccade.learner.sequences import TrainingSequence
@@ -79,7 +79,7 @@ class Learner:
         self.settings = settings
         self.value_head = value_head
         self.ranks = ranks
-        self._critic_share = _critic_share(settings, critic_learning_rate)
+        self._critic_share = rate_share(settings, critic_learning_rate)
         self._on_nonfinite = on_nonfinite
         if sharding is not None:
             check_can_shard(settings)
@@ -98,8 +98,13 @@ class Learner:
             critic = list(value_head.parameters()) if value_head is not None else []
             self.names = [*trained, *(f"value_head.{index}" for index in range(len(critic)))]
             """Of the weights, in the optimiser's order."""
+            has_own_rate = settings.trained_learning_rate is not None
             self.optimizer = MasterOptimizer(
-                self.parameters, settings, critic=critic, is_inner_matrix=inner_matrices(model.hf).__contains__
+                self.parameters,
+                settings,
+                critic=critic,
+                is_inner_matrix=inner_matrices(model.hf).__contains__,
+                apart=[weight for name, weight in trained.items() if has_own_rate and ".lora_" not in name],
             )
         self.work = self._root.work
         """Tokens and images that went through the model so far, on this rank."""
@@ -133,12 +138,13 @@ class Learner:
             share = self._share(sequences)
             totals, suspects = self._accumulate(share, loss, temperature, entropy_gradient)
             settle(self._root)
-            norm = self.optimizer.clip()
-            is_finite = self.ranks.agree(
-                not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
-            )
-            if is_finite:
-                self.optimizer.step(learning_rate, self._critic_share * learning_rate)
+            with phase(lambda: "taking the optimiser's step"):
+                norm = self.optimizer.clip()
+                is_finite = self.ranks.agree(
+                    not suspects and math.isfinite(norm) and all(map(math.isfinite, totals.values()))
+                )
+                if is_finite:
+                    self.optimizer.step(learning_rate, self._critic_share * learning_rate)
         # A rollout comes next: it needs the room.
         self.optimizer.zero_grad()
         self._give_back()
@@ -324,13 +330,6 @@ def _shard_start(model: VisionLanguageModel) -> None:
     if model.adapter is not None:
         start, weights = model.adapter.start, adapter_parameters(model)
         model.adapter.start = {name: like(weights[name], value) for name, value in start.items()}
-
-
-def _critic_share(settings: OptimizerSettings, critic_learning_rate: float | None) -> float:
-    """Learning rate of the critic as a multiple of the policy's."""
-    if critic_learning_rate is None or settings.learning_rate == 0:
-        return 1.0
-    return critic_learning_rate / settings.learning_rate
 
 
 def _by_sequence(batch: MicroBatch, per_token: Float[Tensor, "actions"]) -> dict[int, tuple[float, ...]]:

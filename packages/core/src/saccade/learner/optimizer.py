@@ -1,7 +1,7 @@
 """Optimizer on fp32 weights (AdamW, or Muon and AdamW), whatever precision the model has, and its learning rates."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -49,6 +49,9 @@ class OptimizerSettings:
     trained whole, and all others are frozen but for an adapter. None trains all, or the adapter alone."""
     lora: LoraSettings | None = None
     """Trains low-rank adapters and leaves the model's own weights alone; None trains all weights."""
+    trained_learning_rate: NotNegative | None = None
+    """Peak rate of the weights that ``trained`` names beside an adapter (a projector usually wants a higher one), on
+    the same schedule; None is ``learning_rate``."""
     activation_checkpointing: bool = False
     """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
@@ -70,6 +73,11 @@ class OptimizerSettings:
         check_bounds(self)
         if not all(0 <= beta < 1 for beta in self.betas):
             raise UserError(f"betas={self.betas} must both be 0 or more and below 1 (0.9,0.98 is usual)")
+        if self.trained_learning_rate is not None and (self.trained is None or self.lora is None or self.muon):
+            raise UserError(
+                f"trained_learning_rate={self.trained_learning_rate} is of weights that are trained beside an adapter, "
+                "by AdamW; leave it out, or set trained and lora, and muon=false"
+            )
         if self.trained is None:
             return
         if self.frozen_vision:
@@ -80,12 +88,17 @@ class OptimizerSettings:
             raise UserError(f"trained={self.trained!r} is no regular expression: {error}") from error
 
 
+def rate_share(settings: OptimizerSettings, own: float | None) -> float:
+    """Learning rate of some weights as a multiple of that of all others; None is the same."""
+    return 1.0 if own is None or settings.learning_rate == 0 else own / settings.learning_rate
+
+
 class MasterOptimizer:
     """AdamW on fp32 masters: the weights themselves where they are fp32 and stay, copies of them elsewhere.
 
     A step of half-precision weights is often smaller than their rounding; the masters add such steps up. ``critic``
-    are further weights with a learning rate of their own. With ``settings.muon`` those of ``weights`` that
-    ``is_inner_matrix`` picks are stepped by Muon.
+    are further weights with a learning rate of their own, and so are those of ``weights`` that are ``apart``. With
+    ``settings.muon`` those of ``weights`` that ``is_inner_matrix`` picks are stepped by Muon.
     """
 
     def __init__(
@@ -95,6 +108,7 @@ class MasterOptimizer:
         *,
         critic: Sequence[nn.Parameter] = (),
         is_inner_matrix: Callable[[nn.Parameter], bool] = lambda weight: False,
+        apart: Collection[nn.Parameter] = (),
     ) -> None:
         self._max_norm = settings.max_gradient_norm
         self.weights = [*weights, *critic]
@@ -103,9 +117,15 @@ class MasterOptimizer:
         self._is_offloaded = settings.offload_optimizer
         inner: list[nn.Parameter] = []
         others: list[nn.Parameter] = []
+        separate: list[nn.Parameter] = []
+        of_apart = {id(weight) for weight in apart}
         for weight, master in zip(weights, self.masters):
-            (inner if settings.muon and is_inner_matrix(weight) else others).append(master)
+            is_inner = settings.muon and is_inner_matrix(weight)
+            (inner if is_inner else separate if id(weight) in of_apart else others).append(master)
+        self._apart_shares = [rate_share(settings, settings.trained_learning_rate)] if separate else []
         groups: list[dict[str, object]] = [{"params": others}]
+        if separate:
+            groups.append({"params": separate})
         if critic:
             groups.append({"params": self.masters[len(weights) :]})
         self.has_codes = settings.eight_bit_optimizer
@@ -154,7 +174,8 @@ class MasterOptimizer:
 
     def step(self, learning_rate: float, critic_learning_rate: float = 0.0) -> None:
         """One step; the model's weights become their masters, rounded."""
-        for group, rate in zip(self.adamw.param_groups, (learning_rate, critic_learning_rate)):
+        apart = (share * learning_rate for share in self._apart_shares)
+        for group, rate in zip(self.adamw.param_groups, (learning_rate, *apart, critic_learning_rate)):
             group["lr"] = rate
         self.adamw.step()
         if self.muon is not None:

@@ -45,6 +45,7 @@ class LoraSettings:
 
     rank: int = 16
     alpha: float = 32.0
+    """Weight of the adapter, whatever its rank is: its output is multiplied by alpha / rank."""
     targets: str = r".*language_model\..*_proj"
     """Regular expression for the whole path of a linear layer; the default takes all of the language model's."""
     seed: int = 0

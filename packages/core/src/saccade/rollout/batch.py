@@ -83,7 +83,7 @@ async def _play_batch(
     threads = max((played.settings.tool_threads for played in streams.values()), default=1)
     pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="environment")
 
-    playing = _PlayingBatch()
+    playing = _PlayingBatch(count=len(requests))
 
     def run_blocking(operation: Callable[[], Result], /) -> Awaitable[Result]:
         return asyncio.get_running_loop().run_in_executor(pool, playing.in_environment(operation))
@@ -95,41 +95,42 @@ async def _play_batch(
         return trajectory
 
     prompts: dict[tuple[Message, ...], Tokens] = {}
-    try:
-        async with engine.sequences([request.label for request in requests]) as slots:
-            players = [
-                Player(
-                    request=request,
-                    env=streams[request.stream].make_env(),
-                    slot=slot,
-                    chat=chat,
-                    settings=streams[request.stream].settings,
-                    policy_version=engine.policy_version,
-                    run_blocking=run_blocking,
-                    prompts=prompts,
-                )
-                for request, slot in zip(requests, slots, strict=True)
-            ]
-            playing.players = players
-            tasks = [asyncio.create_task(play(index, player)) for index, player in enumerate(players)]
-            try:
-                with phase(playing.in_words):
+    with phase(playing.in_words):
+        try:
+            async with engine.sequences([request.label for request in requests]) as slots:
+                players = [
+                    Player(
+                        request=request,
+                        env=streams[request.stream].make_env(),
+                        slot=slot,
+                        chat=chat,
+                        settings=streams[request.stream].settings,
+                        policy_version=engine.policy_version,
+                        run_blocking=run_blocking,
+                        prompts=prompts,
+                    )
+                    for request, slot in zip(requests, slots, strict=True)
+                ]
+                playing.players = players
+                tasks = [asyncio.create_task(play(index, player)) for index, player in enumerate(players)]
+                try:
                     trajectories = await asyncio.gather(*tasks)
-                _warn_of_failures(trajectories)
-                return trajectories
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-    finally:
-        # Without waiting, so that a hanging tool cannot hold up the error that ends the batch.
-        pool.shutdown(wait=False, cancel_futures=True)
+                    _warn_of_failures(trajectories)
+                    return trajectories
+                finally:
+                    for task in tasks:
+                        task.cancel()
+                    await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            # Without waiting, so that a hanging tool cannot hold up the error that ends the batch.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(kw_only=True, slots=True)
 class _PlayingBatch:
     """How far a batch is, for a person who waits; nothing that is played depends on it."""
 
+    count: int
     players: Sequence[Player] = ()
     done: set[int] = field(default_factory=set)
     """Places of those that have ended."""
@@ -155,7 +156,7 @@ class _PlayingBatch:
         tokens = sum(_sampled(player) for player in self.players)
         speed = tokens / max(1e-9, time.monotonic() - self._started_s)
         tools = f", {self._busy} in their environment" if self._busy else ""
-        done = f"{len(self.done)} of {len(self.players)} trajectories done"
+        done = f"{len(self.done)} of {self.count} trajectories done"
         return f"sampling: {done}, turn {1 + max(turns, default=0)}, {speed:,.1f} tokens/s{tools}"
 
     def _count(self, change: int) -> None:

@@ -1,5 +1,6 @@
 """Settings of episodes: environment, protocol, tools, sampling and length."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -169,3 +170,13 @@ class EpisodeSpec:
     def with_protocol(self, protocol: ChatProtocol) -> "EpisodeSpec":
         """The same in another protocol."""
         return replace(self, protocol=protocol)
+
+
+def shown_inputs(rollouts: Iterable[RolloutSettings], media: MediaStore) -> dict[str, str]:
+    """The hash of what is shown before questions, as a run keeps it; nothing where nothing is shown."""
+    files = dict.fromkeys((one.few_shot_file, one.few_shot) for one in rollouts if one.few_shot)
+    if not files:
+        return {}
+    from saccade.rollout.shown_episodes import shown_hash
+
+    return {"few_shot_sha256": shown_hash(files, media)}

@@ -1,11 +1,15 @@
 """Episodes of a file that are shown before questions: conversations, or trajectories that Saccade has recorded."""
 
+import hashlib
+import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
+from saccade.codec.codecs import plain_json
 from saccade.entry_points import part
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
@@ -30,6 +34,17 @@ def shown_episodes(file: str, count: int, media: MediaStore) -> Sequence[ShownEp
         if (file, count) not in known:
             known[file, count] = _read(file, count, media)
         return known[file, count]
+
+
+def shown_hash(files: Iterable[tuple[str, int]], media: MediaStore) -> str:
+    """SHA-256 of the episodes that are shown, so many of each file, and of their pictures.
+
+    What follows in a file after those has no part in it.
+    """
+    shown = [one for file, count in files for one in shown_episodes(file, count, media)]
+    # A task of a file has its name, which is not shown.
+    said = [plain_json(replace(one, where="", task=replace(one.task, id="", family=""))) for one in shown]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _read(file: str, count: int, media: MediaStore) -> Sequence[ShownEpisode]:

@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 import xxhash
 
 from saccade.checksums import files_below
+from saccade.heartbeat import phase
 from saccade.plain_files import open_plain, plain_bytes
 from saccade.retries import back_off_s
 from saccade.runs.directory import RUN_ENTRIES
@@ -57,7 +58,8 @@ class Saver:
     def wait(self) -> None:
         """Returns when the save that runs has ended: before files of the run are deleted."""
         if self._running is not None:
-            self._running.result()
+            with phase(lambda: "waiting for the copy of the run"):
+                self._running.result()
             self._running = None
 
     def save(self) -> None:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 
+from saccade.heartbeat import phase
 from saccade.train.collect import Batch
 
 
@@ -48,7 +49,8 @@ class BatchesAhead:
             return 0.0
         started_s = time.monotonic()
         playing, self._playing = self._playing, None
-        self.waiting.extend(playing.result())
+        with phase(lambda: "waiting for what is played beside"):
+            self.waiting.extend(playing.result())
         return time.monotonic() - started_s
 
     def _missing(self, step: int) -> range:

@@ -63,7 +63,9 @@ class Collector:
         missing = wanted
         while missing and rounds <= (self._algorithm.max_refills if keep else 0):
             rounds += 1
-            played = self._play(self._questions.sample(missing), step, asked)
+            with phase(lambda: "drawing questions"):
+                questions = self._questions.sample(missing)
+            played = self._play(questions, step, asked)
             for groups in played:
                 # A question that several streams asked stays whole: they may compare with one another. The filter
                 # judges what the task's own reward says, not the algorithm's additions to it.

@@ -10,11 +10,12 @@ from saccade.evaluation.journal import SampleJournal, play_missing, sample_key
 from saccade.evaluation.sample_files import FOLDER as SAMPLES
 from saccade.evaluation.sample_files import write_samples, write_times
 from saccade.evaluation.samples import SampleHeader, SampleSet, SampleTimes, question_hash, stored_sample
+from saccade.heartbeat import phase
 from saccade.media.resize import ResizeRule
 from saccade.own_code import file_of_own
 from saccade.rewards.groups import score_attempts
 from saccade.rollout.batch import PlayedAs
-from saccade.rollout.episodes import RolloutRequest
+from saccade.rollout.episodes import RolloutRequest, shown_inputs
 from saccade.rollout.players import SampleCost
 from saccade.train.plan import EpisodeSpec, Evaluate
 from saccade.train.plan_record import value_record, way_of
@@ -69,7 +70,8 @@ class KeptPasses:
         self._keys[name] = dict(zip(places, keys))
         self._costs[name] = {place: one.cost for place, one in zip(places, played)}
         attempts = [Attempt(task=one.task, trajectory=kept.trajectory) for one, kept in zip(requests, played)]
-        return score_attempts(attempts, self.stage.reward)
+        with phase(lambda: f"rewarding {len(attempts)} trajectories"):
+            return score_attempts(attempts, self.stage.reward)
 
     def write(self, name: str, attempts: Sequence[Attempt]) -> None:
         """The stored samples of the pass of this name."""
@@ -131,6 +133,7 @@ class KeptPasses:
             **_own_source("environment_sha256", episodes.make_env),
             "temperature": self.stage.temperature,
             **pixels,
+            **shown_inputs([episodes.rollout], self.run.media),
         }
 
 

@@ -13,6 +13,7 @@ from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.codec.fields import Fields
 from saccade.engines.engine import Engine
+from saccade.heartbeat import phase
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.chat_conversations import ConversationWriter
@@ -58,8 +59,9 @@ def supervise(
     """Runs the stage's steps from ``first_step`` on, one at a time."""
     settings = stage.settings
     for step in range(first_step, settings.steps):
-        batch = stage.batch(step)
-        trajectories = [_imitated_trajectory(one, model) for one in batch]
+        with phase(lambda: "making demonstrations"):
+            batch = stage.batch(step)
+            trajectories = [_imitated_trajectory(one, model) for one in batch]
         metrics = learner.update(
             weighted(
                 [one for trajectory in trajectories for one in training_sequences(trajectory)],
@@ -171,9 +173,10 @@ class RLLoop(Iterator[StepOutcome]):
 
     def _hand_over(self) -> None:
         """Gives the weights of this step to those who play."""
-        self._learner.publish()
-        # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
-        self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
+        with phase(lambda: "handing the weights over"):
+            self._learner.publish()
+            # Also after a step that left nothing to learn from: a resumed run counts the same policy versions.
+            self._rollouts.update_weights(self._model, self._engine.policy_version + 1)
 
     def ahead(self) -> list[Attempt]:
         """Attempts that were rolled out and wait to be trained on."""

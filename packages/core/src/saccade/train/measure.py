@@ -12,6 +12,7 @@ from saccade.evaluation.evaluate import Playing, by_player, evaluation_requests,
 from saccade.evaluation.index_rows import write_index
 from saccade.evaluation.samples import belonging
 from saccade.evaluation.summary import StageSummary, summarise
+from saccade.heartbeat import phase
 from saccade.rollout.batch import PlayedAs
 from saccade.runs.asking import AskedIn
 from saccade.runs.clocks import DIRECTORY as CLOCKS
@@ -64,10 +65,11 @@ def evaluate_stage(run: MeasuringState, stage: Evaluate) -> None:
         _read_summaries(run, stage)
         _tell(stage, lambda: read_records(path))
         return
-    tasks = stage.tasks()
-    for episodes in _episodes_of(stage):
-        if isinstance(run, RunState):
-            check_prompts_fit(f"evaluation {stage.name!r}", episodes, tasks, run.model)
+    with phase(lambda: f"preparing {stage.name}"):
+        tasks = stage.tasks()
+        for episodes in _episodes_of(stage):
+            if isinstance(run, RunState):
+                check_prompts_fit(f"evaluation {stage.name!r}", episodes, tasks, run.model)
     earlier = _earlier_pass(run, stage, tasks)
     has_first_pass = stage.first_pass_name is not None and earlier is None
     total = len(tasks) * stage.samples * (2 if has_first_pass else 1)

@@ -229,6 +229,11 @@ class _Process:
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
         if not self.on_gpu and shape.weights >= TINY_BELOW_WEIGHTS:
             holes = int(_SHARE_OF_HOLES * kept)
+            if settings.activation_checkpointing:
+                # The inputs that are kept lie apart: between two of them is what a layer's work has left, where blocks
+                # of the next layer's no longer fit, mostly one of the MLP and one of hidden states.
+                layers = shape.language
+                holes = load.pack_tokens * layers.count * self.width * (layers.hidden + layers.mlp)
             yield MemoryPart(name="freed memory between activations", bytes=holes, phase="learning")
         if self.chosen.has_tower:
             on_its_own = settings.vision_checkpointing
@@ -332,7 +337,8 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
             whole += 4 * (5 * h + q + m) - width * (h + m)
     if not recomputes:
         return tokens * layer.count * whole
-    backward = width * (3 * h + 2 * q + 2 * k + 3 * m)
+    # The kernels write gradients of the MLP over what it had kept.
+    backward = width * (3 * h + m if is_native else 3 * h + 2 * q + 2 * k + 3 * m)
     return tokens * (layer.count * width * h + whole + backward)
 
 

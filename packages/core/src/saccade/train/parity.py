@@ -7,6 +7,7 @@ import torch
 from saccade.engines.engine import Engine, ScoreRequest, abilities_of
 from saccade.engines.scoring import TextScorer
 from saccade.errors import MachineError
+from saccade.heartbeat import phase
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
@@ -86,8 +87,10 @@ class ServedParity:
         if self._score_at_each is None or not self._texts:
             return
         texts = list(self._texts.values())
-        expected = _scores(self._model, texts)
-        for server, scores in run_to_end(self._score_at_each(texts)).items():
+        with phase(lambda: "comparing engine and learner"):
+            expected = _scores(self._model, texts)
+            found = run_to_end(self._score_at_each(texts))
+        for server, scores in found.items():
             for family, ours, theirs in zip(self._texts, expected, scores, strict=True):
                 gap = float((torch.tensor(ours) - torch.tensor(theirs)).abs().mean())
                 check_gap(gap, self._model.dtype, f" {when}, on a text of the family {family!r} at {server}")

@@ -14,6 +14,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec as EpisodeSpec
+from saccade.rollout.episodes import RolloutSettings
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.train.artefacts import Derive
 from saccade.train.stage_checks import check_stages
@@ -99,6 +100,17 @@ class Plan:
     def with_episodes(self, change: Callable[[EpisodeSpec], EpisodeSpec]) -> "Plan":
         """The plan with all its episodes changed, those of demonstrations and of learning curves too."""
         return replace(self, stages=tuple(with_episodes(stage, change) for stage in self.stages))
+
+    def rollouts(self) -> list[RolloutSettings]:
+        """How all that is played is played; demonstrations are not."""
+        found: list[RolloutSettings] = []
+
+        def noted(episodes: EpisodeSpec) -> EpisodeSpec:
+            found.append(episodes.rollout)
+            return episodes
+
+        self.with_episodes(noted)
+        return found
 
     def check(self) -> None:
         """Raises UserError for a plan that cannot run."""

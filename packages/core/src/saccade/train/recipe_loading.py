@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from saccade.config.context import RecipeContext
 from saccade.config.setting_values import describe
-from saccade.config.settings import AskForSettings, SettingsAsked, setting_keys, to_json
+from saccade.config.settings import AskForSettings, SettingsAsked, required_settings, setting_keys, to_json
 from saccade.config.sources import RecipeSource, offered_source, recipe_source
 from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
@@ -182,6 +182,8 @@ class SettingDoc:
     """Values that it takes, in words."""
     meaning: str
     """The line under its field; empty where the name says all."""
+    once_set: Json = None
+    """Of a setting in a group that is none: its value once another one of the group is set."""
 
 
 def settings_of(recipe: LoadedRecipe, context: RecipeContext) -> "DataclassInstance":
@@ -203,6 +205,7 @@ def setting_docs(settings: "DataclassInstance") -> list[SettingDoc]:
             default=_value_at(values, key),
             kind=describe(annotation),
             meaning=_without_marks(meanings.get(key, "")),
+            once_set=_value_once_set(type(settings), values, key),
         )
         for key, annotation in setting_keys(type(settings)).items()
     ]
@@ -218,6 +221,17 @@ def _value_at(values: Json, key: str) -> Json:
     for name in key.split("."):
         values = values.get(name) if isinstance(values, Mapping) else None
     return values
+
+
+def _value_once_set(kind: type, values: Json, key: str) -> Json:
+    """As ``SettingDoc.once_set``; None where a setting of the group has no default."""
+    name, _, rest = key.partition(".")
+    if not rest:
+        return None
+    group, inner = _group_class(kind, name), _value_at(values, name)
+    if inner is not None:
+        return _value_once_set(group, inner, rest)
+    return None if required_settings(group) else _value_at(to_json(group()), rest)
 
 
 def _meanings(kind: type, prefix: str) -> Iterator[tuple[str, str]]:

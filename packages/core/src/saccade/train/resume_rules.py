@@ -32,7 +32,7 @@ ROUNDING_ONLY = (
 
 _RECIPE_PREFIX = "recipe."
 _SOURCE_KEY = "inputs.recipe_sha256"
-_NEW_KEYS = ("inputs.recipe", "inputs.env_sha256", "inputs.family_", "stages")
+_NEW_KEYS = ("inputs.recipe", "inputs.env_sha256", "inputs.family_", "inputs.few_shot_sha256", "stages")
 _CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
 _NEW_GROUPS: Mapping[str, Json] = {
     "engine": to_json(EngineSettings()),

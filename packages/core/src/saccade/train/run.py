@@ -12,6 +12,7 @@ from saccade.config.tracking import TrackingSettings
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
+from saccade.rollout.episodes import shown_inputs
 from saccade.runs.checkpoints import position_reached
 from saccade.runs.directory import RunDirectory
 from saccade.runs.progress import Progress
@@ -69,7 +70,7 @@ def run_plan(
         from saccade.train.leading import check_shards
 
         check_shards(plan)
-    inputs = {**(inputs or {}), **(source.inputs() if source else {})}
+    inputs = {**(inputs or {}), **(source.inputs() if source else {}), **shown_inputs(plan.rollouts(), media)}
     if resume and tracking.save_folder:
         from saccade.runs.restoring import restore
 

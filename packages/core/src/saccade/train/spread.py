@@ -18,6 +18,7 @@ from saccade.config.fleet import COLLECTIVE
 from saccade.engines.engine import Engine, abilities_of
 from saccade.engines.weights import new_weights_path, write_weights
 from saccade.errors import MachineError
+from saccade.heartbeat import phase
 from saccade.media.packed import add_packed, packed_pictures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.episodes import RolloutRequest
@@ -170,7 +171,8 @@ class SpreadRollouts:
             shares[self._begin_share(number, share, requests)] = number, share
         while shares:
             next_s = min(share.until_s for _, share in shares.values())
-            done, _ = wait(shares, timeout=max(0.0, next_s - time.monotonic()), return_when=FIRST_COMPLETED)
+            with phase(lambda: f"sampling: {len(shares)} of {len(dealt)} rollout workers are at work"):
+                done, _ = wait(shares, timeout=max(0.0, next_s - time.monotonic()), return_when=FIRST_COMPLETED)
             overdue = [one for one, (_, share) in shares.items() if self._is_overdue(share)]
             for future in [*done, *(one for one in overdue if one not in done)]:
                 number, share = shares.pop(future)

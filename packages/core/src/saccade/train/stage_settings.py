@@ -28,8 +28,9 @@ class AlgorithmSettings:
 
     name: AlgorithmName = "grpo"
     clip_low: float | None = None
-    """Ratios are clipped at 1 - this; None uses the algorithm's own range."""
+    """Ratios are clipped at 1 - this; None uses the algorithm's own range: 3e-4 for gspo, 0.2 for all others."""
     clip_high: float | None = None
+    """And at 1 + this; None: 4e-4 for gspo, 0.28 for dapo, 0.2 for all others."""
     scale_by_std: bool = True
     """Whether grpo and gspo divide advantages by their group's standard deviation."""
     max_refills: Count = 9

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from saccade import metric_names as metric
+from saccade.heartbeat import phase
 from saccade.learner.learner import NonFiniteStep
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.trained_weights import choose_trained, trained_in_words
@@ -177,9 +178,11 @@ def _record(
     if isinstance(stage, RLStage) and stage.evaluation is not None and _is_due(stage, outcome.step):
         metrics |= curve_point(run, stage.name, stage.evaluation)
     run.metrics.write(position, metrics)
-    export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
+    with phase(lambda: "writing records"):
+        export_images(outcome.ahead, media=run.media, media_directory=run.directory.paths.media)
+        if outcome.attempts:
+            write_attempts(run, run.directory.paths.trajectories(position), position, outcome.attempts)
     if outcome.attempts:
-        write_attempts(run, run.directory.paths.trajectories(position), position, outcome.attempts)
         check_scored(outcome.attempts, f"step {outcome.step} of stage {stage.name!r}")
 
 

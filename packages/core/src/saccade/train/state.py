@@ -242,7 +242,7 @@ def open_run(
         model=model,
         engine=engine,
         player=TokenPlayer(engine=engine, chat=model.chat, view=model.view, at_once=plan.load.engine.max_rows),
-        identity=lambda: {"weights": model_hash(model)},
+        identity=lambda: _identity(model),
         keeping=keeping,
         rollouts=rollouts,
         trackers=trackers,
@@ -253,6 +253,11 @@ def open_run(
         asked=open_asked(paths.asked, remarks=plan.remarks, streams=asking.trained, write=directory.sums.write_json),
         company=company,
     )
+
+
+def _identity(model: VisionLanguageModel) -> Mapping[str, str]:
+    with phase(lambda: "hashing the weights"):
+        return {"weights": model_hash(model)}
 
 
 def _goes_by(plan: Plan) -> Mapping[str, str]:

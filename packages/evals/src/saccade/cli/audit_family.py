@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     help="Save each finished audit there; the next call continues from the saved ones.",
 )
 @options.as_json
+@options.tells_of_waits
 def audit_family(
     names: tuple[str, ...],
     takes_all: bool,

@@ -32,6 +32,7 @@ MAX_SHOWN = 500
     help="Bits of the hash's 256 that may differ.",
 )
 @click.option("--skip-bad-rows", is_flag=True, help="Skip bad rows and report how many.")
+@options.tells_of_waits
 def contamination(
     train: Path, test: Path, out: Path, image_root: Path | None, distance: int, skip_bad_rows: bool
 ) -> None:

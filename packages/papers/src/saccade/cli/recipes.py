@@ -103,6 +103,7 @@ def _as_json(setting: "SettingDoc", papers: Mapping[str, str], larger: "Mapping[
         "takes": setting.kind,
         "paper": papers.get(setting.key),
         **({"larger_models": larger[setting.key]} if setting.key in larger else {}),
+        **({} if setting.once_set is None else {"once_set": setting.once_set}),
         "meaning": setting.meaning,
     }
 
@@ -113,6 +114,8 @@ def _value(value: "Json") -> str:
 
 def _setting_text(setting: "SettingDoc", paper: str | None, differs: str) -> str:
     line = f"{setting.key} = {_value(setting.default)}{differs}"
+    if setting.once_set is not None:
+        line += f"   [once {setting.key.rpartition('.')[0]} is set: {_value(setting.once_set)}]"
     if paper is not None:
         line += f"   [paper: {paper}]"
     said = f"{setting.meaning} " if setting.meaning else ""

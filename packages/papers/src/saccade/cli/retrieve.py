@@ -42,6 +42,7 @@ KS = (1, 3, 5)
 )
 @options.first_stage
 @options.thread_count
+@options.tells_of_waits
 def retrieve(
     questions: Path,
     index_directory: Path,

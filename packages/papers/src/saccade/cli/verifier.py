@@ -32,6 +32,7 @@ def verifier() -> None:
 @click.option("-n", "--n", "count", type=click.IntRange(min=1), default=16, show_default=True, help="Number of tasks.")
 @options.seed
 @options.threads
+@options.tells_of_waits
 def hacks(
     reward: str | None, data: Path | None, image_root: Path | None, skip_bad_rows: bool, count: int, seed: int
 ) -> int:
@@ -85,6 +86,7 @@ def hacks(
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
 @options.seed
 @options.threads
+@options.tells_of_waits
 def agreement(
     data: Path | None,
     image_root: Path | None,

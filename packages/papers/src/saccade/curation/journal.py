@@ -20,6 +20,7 @@ from saccade.codec.codecs import FOREIGN_CODEC, plain_json
 from saccade.codec.wrong import BrokenRecordError
 from saccade.config.settings import to_json
 from saccade.errors import MachineError, SaccadeError, UserError
+from saccade.heartbeat import phase
 from saccade.plain_files import ANY_BYTES, check_plain_below, plain_bytes
 from saccade.strict_json import strict_json
 from saccade.tasks.rows.fields import Row, RowError
@@ -222,9 +223,10 @@ async def work_off(
             on_outcome(outcome)
 
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(at_once, len(waiting))):
-                group.create_task(work())
+        with phase(lambda: f"{sum(key in journal.outcomes for key in items)} of {len(items)} questions"):
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(at_once, len(waiting))):
+                    group.create_task(work())
     except* SaccadeError as errors:
         # One of them is enough to read; the others were cut short.
         raise errors.exceptions[0] from None

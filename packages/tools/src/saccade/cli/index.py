@@ -1,6 +1,7 @@
 """``saccade index`` makes an index of a folder of PDFs and pictures, ``saccade search`` finds pages in it."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -8,6 +9,7 @@ from urllib.parse import urlsplit
 import click
 
 from saccade.cli import options
+from saccade.cli.machine import telling_of_waits
 from saccade.cli.options import PATH
 from saccade.errors import UserError
 from saccade.strict_json import strict_json
@@ -62,7 +64,9 @@ def index(
     )
     stage = FirstStage.read(first_stage) if first_stage else None
     told = _silent if quiet else _tell
-    report = build_index(folder, _encoder(where), out, settings, where=_whole_path(where), told=told)
+    with nullcontext() if quiet else telling_of_waits("opening the encoder"):
+        encoder = _encoder(where)
+    report = build_index(folder, encoder, out, settings, where=_whole_path(where), told=told)
     for names, what in ((report.left_out, "neither PDFs nor pictures"), (report.gone, "indexed, but no longer there")):
         if names:
             first = ", ".join(map(_printable, names[:5]))
@@ -95,6 +99,7 @@ def index(
 )
 @options.thread_count
 @options.as_json
+@options.tells_of_waits
 def search(
     index_directory: Path,
     question: str,

@@ -30,6 +30,7 @@ REFUSED = 1
 @click.option("--arguments", help="Arguments to call NAME with: a JSON object; coordinates in pixels of the image.")
 @click.option("--out", type=PATH, help="Folder for the pictures that a call returns.")
 @options.as_json
+@options.tells_of_waits
 def tools(
     name: str | None,
     config: Path | None,

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import torch
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
+from saccade.heartbeat import phase
 from saccade.models.checkpoint import refuse_missing_weights, refuse_outside_weights
 from saccade.models.loading import LoadSettings, unloadable
 from saccade.models.vlm import quiet_transformers
@@ -23,7 +24,7 @@ def load_weights(path: Path, model_class: type[Model], settings: LoadSettings) -
     settings.check()
     refuse_outside_weights(path)
     try:
-        with quiet_transformers():
+        with quiet_transformers(), phase(lambda: f"loading {path}"):
             model, loading = model_class.from_pretrained(
                 path, local_files_only=True, trust_remote_code=False, dtype=settings.dtype, output_loading_info=True
             )
