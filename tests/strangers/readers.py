@@ -194,6 +194,7 @@ OTHERS: dict[str, str] = {
     "services/workers/running.py": "imports the builder of the user's tools file: code, as docs/strangers.md says",
     "services/workers/worker.py": "reads pictures that its server stored by their hash",
     "testing/drawn_charts.py": "opens a picture that it has just drawn",
+    "testing/family_weights.py": "opens checkpoints that it has just saved, beside transformers",
     "testing/ranks.py": "reads results of processes that a test started",
     "testing/vllm_server.py": "reads weights that a test wrote",
     "tools/catalogue/models.py": "a function called load of its own",
