@@ -18,7 +18,10 @@ from saccade.config.fleet import FleetSettings
 from saccade.config.presets import preset_called, presets
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
+from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinyFamily, tiny_model
 from saccade.models.checkpoint import EngineSettings, LoadSettings
+from saccade.models.families import FAMILIES
 from saccade.models.lora import LoraSettings
 from saccade.models.shape import ModelShape, read_shape
 from saccade.native.kernels import native_kernels
@@ -126,6 +129,13 @@ def test_the_program_takes_more_for_many_tokens_and_for_products_in_bfloat16(sha
         load = LoadSettings(device="cpu", dtype=dtype, matmul_precision=precision)  # type: ignore[arg-type]
         rounded = memory_plan(shape, model=load, optimizer=OptimizerSettings(), load=LOAD)
         assert part(rounded, "program") > part(planned(shape), "program")
+
+
+@pytest.mark.parametrize("family", [family.model_type for family in FAMILIES])
+def test_every_family_is_planned(family: TinyFamily, tmp_path: Path) -> None:
+    tiny_model(["Which plate? User Assistant"] * 9, MediaStore(), family=family).save(tmp_path)
+    plan = planned(read_shape(tmp_path), lora=LoraSettings(rank=2))
+    assert part(plan, "weights with the adapter in them") > 0
 
 
 def test_learners_share_states_and_rollout_workers_have_none(shape: ModelShape) -> None:

@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 
 from saccade.errors import UserError
 from saccade.models.attention import Layout
+from saccade.models.families import language_model
 from saccade.models.plain_layers import has_known_layers
 from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import Accelerated, accelerated
@@ -65,7 +66,7 @@ def packed_states(model: VisionLanguageModel) -> PackedStates:
 
 def has_native_forward(skeleton: PreTrainedModel) -> bool:
     """Whether the kernels of this machine know the language model of a model without weights, in fp32 on the CPU."""
-    text = skeleton.model.language_model
+    text = language_model(skeleton)
     is_known = has_known_layers(text) and text.layers[0].self_attn.head_dim % VECTOR == 0
     return is_known and native_kernels() is not None
 
