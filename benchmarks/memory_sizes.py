@@ -18,12 +18,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from saccade.bench.checkpoint import SIZES as OTHER_SIZES
 from saccade.bench.checkpoint import ModelSize, write_checkpoint
 from saccade.learner.optimizer import OptimizerSettings
-from saccade.models.checkpoint import EngineSettings, LoadSettings
+from saccade.models.checkpoint import EngineSettings, LoadSettings, MatmulPrecision
 from saccade.models.lora import LoraSettings
 from saccade.models.shape import read_shape
 
@@ -67,8 +67,6 @@ ROWS: dict[str, tuple[str, OptimizerSettings]] = {
         replace(PLAIN, activation_checkpointing=True, eight_bit_optimizer=True),
     ),
 }
-Precision = Literal["highest", "high", "medium"]
-"""Of products in fp32."""
 PLAYED, WRITTEN = 8, 16
 """Trajectories that are sampled, and their tokens."""
 
@@ -80,7 +78,7 @@ def main() -> None:
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--matmul-precision", choices=get_args(Precision), default="highest")
+    parser.add_argument("--matmul-precision", choices=get_args(MatmulPrecision), default="highest")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", nargs=2, metavar=("MODEL", "ROW"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -119,7 +117,7 @@ def _compared(pair: Sequence[float]) -> str:
     return f"{predicted:6.2f} {seen:6.2f} ({predicted / seen - 1:+.0%})"
 
 
-def measured(path: Path, name: str, tokens: int, steps: int, precision: Precision) -> dict[str, object]:
+def measured(path: Path, name: str, tokens: int, steps: int, precision: MatmulPrecision) -> dict[str, object]:
     import torch
     from PIL import Image
 

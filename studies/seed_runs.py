@@ -58,13 +58,22 @@ def imitation_of(directory: Path) -> Path:
 
 
 def arguments_of(
-    doc: str | None, variants: Variants, *, shown: Sequence[str], out: Path, starts: Path | None = None
+    doc: str | None,
+    variants: Variants,
+    *,
+    shown: Sequence[str],
+    out: Path,
+    starts: Path | None = None,
+    needed: Mapping[str, str] = {},
 ) -> argparse.Namespace:
     """The command line of a benchmark; ``shown`` are the variants that it runs without ``--variants``.
 
-    ``starts`` is where the runs of another benchmark lie whose imitations it starts from.
+    ``starts`` is where the runs of another benchmark lie whose imitations it starts from; ``needed`` are further
+    options, each a path that must be given, and what they say.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, meaning in needed.items():
+        parser.add_argument(name, type=Path, required=True, help=meaning)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--variants", nargs="+", default=list(shown), choices=list(variants), metavar="NAME")
     parser.add_argument("--threads", type=int, default=1)

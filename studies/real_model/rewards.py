@@ -7,7 +7,6 @@ was.
 python -m studies.real_model.rewards --start seeing05 --data pixels --seeds 0 1 --threads 2 --out runs/rewards
 """
 
-import argparse
 import functools
 import statistics
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from studies.real_model.questions import SHOWN
 from studies.seed_runs import (
     Row,
     Variants,
+    arguments_of,
     by_seed,
     directory_of,
     imitation_of,
@@ -39,17 +39,8 @@ CONFIG = Path(__file__).with_name("codedance.yaml")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--start", type=Path, required=True, help="The checkpoint that learns.")
-    parser.add_argument("--data", type=Path, required=True, help="What studies.real_model.questions wrote.")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=list(VARIANTS), metavar="NAME")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--json", type=Path, help="Write all results here too.")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
-    arguments = parser.parse_args()
+    needed = {"--start": "The checkpoint that learns.", "--data": "What studies.real_model.questions wrote."}
+    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/rewards"), needed=needed)
     rows = run_all(functools.partial(run, model=arguments.start, data=arguments.data), arguments, VARIANTS, base=BASE)
     print(table(rows))
     if arguments.json:

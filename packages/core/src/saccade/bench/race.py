@@ -21,16 +21,9 @@ from saccade.bench.checkpoint import ModelSize, take_checkpoint, write_checkpoin
 from saccade.bench.results import Agreement, BenchResult, FrameworkResult
 from saccade.bench.script import check_script
 from saccade.bench.worker import running_worker
-from saccade.bench.workload import (
-    BenchSpec,
-    DeviceName,
-    DtypeName,
-    FrameworkName,
-    MatmulPrecision,
-    StepReport,
-    Workload,
-)
+from saccade.bench.workload import BenchSpec, DeviceName, DtypeName, FrameworkName, StepReport, Workload
 from saccade.errors import MachineError, UserError, install_command, missing_extra
+from saccade.models.checkpoint import MatmulPrecision
 
 logger = logging.getLogger(__name__)
 

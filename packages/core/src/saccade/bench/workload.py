@@ -11,6 +11,7 @@ from PIL import Image
 from saccade.bench.measuring import StepWork
 from saccade.errors import UserError
 from saccade.media.resize import smart_resize
+from saccade.models.checkpoint import MatmulPrecision
 from saccade.models.lora import LoraSettings
 from saccade.seeding import generator_for
 
@@ -150,8 +151,6 @@ FrameworkName = Literal["saccade", "trl", "plain"]
 """``plain`` is a training step by transformers and PEFT alone, without a rollout."""
 DeviceName = Literal["cpu", "cuda"]
 DtypeName = Literal["float32", "bfloat16"]
-MatmulPrecision = Literal["highest", "medium"]
-"""Of fp32 products, by torch's names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

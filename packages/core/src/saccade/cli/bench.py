@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from saccade.bench.checkpoint import SizeName
-    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, MatmulPrecision, WorkloadName
+    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, WorkloadName
+    from saccade.models.checkpoint import MatmulPrecision
 
 
 @click.group()

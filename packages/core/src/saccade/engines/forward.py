@@ -14,6 +14,7 @@ from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import CachedForward, FeatureCache, accelerated
+from saccade.native import samples_rounded as samples_rounded
 from saccade.types import ImageRef
 
 if TYPE_CHECKING:

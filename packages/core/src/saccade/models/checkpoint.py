@@ -110,6 +110,9 @@ class EngineSettings:
         check_bounds(self)
 
 
+MatmulPrecision = Literal["highest", "high", "medium"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoadSettings:
     """Where a checkpoint's weights go and how large its pictures are."""
@@ -118,7 +121,7 @@ class LoadSettings:
     """``auto`` is the GPU where torch sees one."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """``auto`` is float32 on a CPU, and on a GPU bfloat16 for a checkpoint in half precision."""
-    matmul_precision: Literal["highest", "high", "medium"] = "highest"
+    matmul_precision: MatmulPrecision = "highest"
     """Precision of float32 matrix products, by torch's names. ``medium`` rounds their factors to bfloat16 on CPUs with
     AMX, which multiply them about four times as fast; ``high`` is TF32 on a GPU. Elsewhere nothing changes."""
     min_pixels: int | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from saccade.native.forwards import CachedForward as CachedForward
     from saccade.native.forwards import accelerated as accelerated
     from saccade.native.forwards import sampler as sampler
+    from saccade.native.forwards import samples_rounded as samples_rounded
     from saccade.native.kernels import MANY_ROWS as MANY_ROWS
     from saccade.native.kernels import Kernels as Kernels
     from saccade.native.late_interaction import native_page_scores as native_page_scores

@@ -238,8 +238,7 @@ class Accelerated:
         the weights as they are now; where products are rounded anyway, all weights are copied in bf16.
         """
         language, kernels = self._language, self._kernels
-        is_rounded = kernels.has_tiles and rounds_factors() and language.size > SMALL
-        if decoded_rows and is_rounded and torch.cpu._init_amx():
+        if decoded_rows and samples_rounded(language.size, torch.get_float32_matmul_precision()):
             from saccade.native.rounded import RoundedLayers
 
             rounded = RoundedLayers(language, self._hf.lm_head, kernels)
@@ -270,6 +269,13 @@ def accelerated(hf: PreTrainedModel) -> Accelerated | None:
 def say_that_torch_does_it(layer: str) -> None:
     """Once in a process for each ``layer``."""
     logger.info("%s has an adapter that the native kernels do not know: torch does the work, which takes longer", layer)
+
+
+def samples_rounded(size: int, precision: str) -> bool:
+    """Whether decode steps of a language model with so many weights read copies in bf16, at torch's ``precision``."""
+    kernels = native_kernels()
+    is_known = kernels is not None and kernels.has_tiles and size > SMALL
+    return is_known and rounds_factors(precision) and torch.cpu._init_amx()
 
 
 def sampler() -> Sampler | None:

@@ -73,7 +73,7 @@ class Kernels:
             raise ValueError(
                 f"the right side has strides {right.stride()}; neither its rows nor its columns are contiguous"
             )
-        if min(rows, depth) < MANY_ROWS or rounds_factors():
+        if min(rows, depth) < MANY_ROWS or rounds_factors(torch.get_float32_matmul_precision()):
             return _by_torch(left, right, bias, added, out)
         product = Product(
             *map(address, (left, right, bias, added, out)),
@@ -278,9 +278,9 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="saccade-native")
 
 
-def rounds_factors() -> bool:
-    """Whether torch multiplies in bfloat16, which it does several times as fast (``LoadSettings.matmul_precision``)."""
-    return torch.get_float32_matmul_precision() == "medium" and torch.cpu._is_amx_tile_supported()
+def rounds_factors(precision: str) -> bool:
+    """Whether torch multiplies in bfloat16 at this precision, several times as fast (``LoadSettings``)."""
+    return precision == "medium" and torch.cpu._is_amx_tile_supported()
 
 
 def _by_torch(

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-
+from saccade.engines.forward import samples_rounded
 from saccade.learner.forwards import has_native_forward
 from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
@@ -37,8 +36,6 @@ aligned block, so the hole that one of torch's leaves is too small for the next 
 fewer."""
 _DECODED_BYTES = 256 << 20
 """Patches of pictures that are kept between steps (``models/pixels.py``)."""
-_ROUNDED_ABOVE = 1 << 22
-"""Weights of a language model that kernels sample with rounded copies of, as in ``native/decoding.py``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -305,17 +302,10 @@ class _Process:
         An engine with a model of its own has no adapter.
         """
         shape, lora = self.shape, self.optimizer.lora
-        is_rounded = self.model.matmul_precision == "medium" and torch.cpu._is_amx_tile_supported()
-        if self.has_kernels and is_rounded and shape.language_weights > _ROUNDED_ABOVE:
+        if self.has_kernels and samples_rounded(shape.language_weights, self.model.matmul_precision):
             return 2 * (shape.language_weights + shape.head)
-        if (
-            lora is None
-            or self.role.has_copy
-            or not self.role.learners
-            or not (self.has_kernels and self.load.rows >= 8)
-        ):
-            return 0
-        return self.width * self.shape.adapted_weights(lora)
+        is_merged = self.has_kernels and self.load.rows >= 8 and not self.role.has_copy and bool(self.role.learners)
+        return self.width * shape.adapted_weights(lora) if lora is not None and is_merged else 0
 
 
 def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool, lora: bool, recomputes: bool) -> int:
