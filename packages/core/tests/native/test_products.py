@@ -1,11 +1,14 @@
 """Native matrix products against the same in double precision."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from native_samples import kernels_or_skip, numbers
 from torch import Tensor
 
-from saccade.native.kernels import MANY_ROWS, Kernels
+from saccade.native.kernels import Kernels
+from saccade.native.products import MANY_ROWS, LowRankProduct
 
 SHAPES = [
     (64, 64, 1),
@@ -13,6 +16,7 @@ SHAPES = [
     (128, 385, 64),
     (97, 800, 130),
     (600, 128, 356),
+    (80, 1100, 600),
     (3, 64, 64),
     (64, 3, 64),
     (0, 9, 9),
@@ -20,9 +24,24 @@ SHAPES = [
 """Rows, depth and columns: none of them has to fit a tile, and what is small is left to torch."""
 
 
-@pytest.fixture(scope="module")
-def kernels() -> Kernels:
-    return kernels_or_skip()
+@pytest.fixture(params=["highest", "medium"])
+def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
+    """At torch's two precisions: rounded factors are multiplied by tiles, where the processor has them."""
+    found = kernels_or_skip()
+    if request.param == "medium" and not found.has_tiles:
+        pytest.skip("no AMX here")
+    torch.set_float32_matmul_precision(request.param)
+    yield found
+    torch.set_float32_matmul_precision("highest")
+
+
+def exact_product(left: Tensor, right: Tensor) -> Tensor:
+    """Of the factors as they are multiplied: torch rounds small ones, which are left to it, or not."""
+    if torch.get_float32_matmul_precision() == "highest":
+        return left.double() @ right.double()
+    if min(left.shape) < MANY_ROWS:
+        pytest.skip("torch's own")
+    return left.bfloat16().double() @ right.bfloat16().double()
 
 
 def assert_close(ours: Tensor, exact: Tensor) -> None:
@@ -32,7 +51,7 @@ def assert_close(ours: Tensor, exact: Tensor) -> None:
 @pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)
 def test_products_are_exact_in_every_orientation(kernels: Kernels, rows: int, depth: int, columns: int) -> None:
     left, right = numbers(rows, depth), numbers(depth, columns, seed=1)
-    exact = left.double() @ right.double()
+    exact = exact_product(left, right)
     for one in (left, left.t().contiguous().t(), numbers(rows, depth + 7)[:, :depth].copy_(left)):
         for other in (right, right.t().contiguous().t(), numbers(depth, columns + 5)[:, :columns].copy_(right)):
             assert_close(kernels.product(one, other), exact)
@@ -42,7 +61,7 @@ def test_products_are_exact_in_every_orientation(kernels: Kernels, rows: int, de
 def test_biases_and_sums_are_added_once(kernels: Kernels, rows: int, depth: int, columns: int) -> None:
     left, right, bias = numbers(rows, depth), numbers(depth, columns, seed=1), numbers(columns, seed=2)
     added = numbers(rows, columns, seed=3)
-    exact = left.double() @ right.double()
+    exact = exact_product(left, right)
     assert_close(kernels.product(left, right, bias=bias), exact + bias)
     assert_close(kernels.product(left, right, added=added), exact + added)
     assert_close(kernels.product(left, right, bias=bias, added=added), exact + bias + added)
@@ -55,6 +74,19 @@ def test_biases_and_sums_are_added_once(kernels: Kernels, rows: int, depth: int,
     assert_close(added, exact + before)
 
 
+@pytest.mark.parametrize("rank", [1, 16, 40])
+def test_what_an_adapter_adds_is_in_the_product(kernels: Kernels, rank: int) -> None:
+    left, right = numbers(70, 100), numbers(100, 130, seed=1)
+    exact = exact_product(left, right)
+    low, up, added = numbers(70, rank, seed=2), numbers(130, rank, seed=3), numbers(70, 130, seed=4)
+    # Powers of two: the same rounded and not.
+    low, up = torch.exp2(torch.round(low)), torch.exp2(torch.round(up))
+    exact += 0.5 * (low.double() @ up.double().t()) + added
+    for one in (up.t(), up.t().contiguous()):
+        more = LowRankProduct(low, one, 0.5)
+        assert_close(kernels.product(left, right, added=added, more=more), exact)
+
+
 def test_a_row_does_not_depend_on_the_others(kernels: Kernels) -> None:
     left, right = numbers(200, 300), numbers(300, 70, seed=1)
     whole = kernels.product(left, right)
@@ -62,7 +94,7 @@ def test_a_row_does_not_depend_on_the_others(kernels: Kernels) -> None:
 
 
 def test_products_are_the_same_to_the_bit_on_any_number_of_threads(kernels: Kernels) -> None:
-    left, right = numbers(500, 900), numbers(900, 70, seed=1)
+    left, right = numbers(500, 900), numbers(900, 170, seed=1)
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
@@ -77,15 +109,3 @@ def test_products_are_the_same_to_the_bit_on_any_number_of_threads(kernels: Kern
 def test_a_right_side_without_neighbours_is_refused(kernels: Kernels) -> None:
     with pytest.raises(ValueError, match="neither its rows nor its columns"):
         kernels.product(numbers(70, 80), numbers(160, 80)[::2, ::2])
-
-
-def test_factors_are_rounded_where_the_processor_multiplies_them_faster(kernels: Kernels) -> None:
-    left, right = numbers(96, 128), numbers(128, 80, seed=1)
-    factors = left, right
-    if torch.cpu._is_amx_tile_supported():
-        factors = left.bfloat16(), right.bfloat16()
-    torch.set_float32_matmul_precision("medium")
-    try:
-        assert_close(kernels.product(left, right), factors[0].double() @ factors[1].double())
-    finally:
-        torch.set_float32_matmul_precision("highest")

@@ -20,7 +20,7 @@ from saccade.native.rounded import RoundedLayers, RoundedWeight
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
     found = kernels_or_skip()
-    if not found.has_tiles or not torch.cpu._init_amx():
+    if not found.has_tiles:
         pytest.skip("no AMX here")
     return found
 

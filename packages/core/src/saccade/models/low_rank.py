@@ -25,18 +25,6 @@ class LowRank:
         found = _plain_adapter(layer)
         return None if found is None else cls(*found)
 
-    def added_to(
-        self, out: Float[Tensor, "rows columns"], x: Float[Tensor, "rows depth"]
-    ) -> Float[Tensor, "rows columns"]:
-        """``out``, which is overwritten, with what the adapter makes of ``x``."""
-        return out.addmm_(x @ self.down.t(), self.up.t(), alpha=self.scale)
-
-    def back_added_to(
-        self, out: Float[Tensor, "rows depth"], grad: Float[Tensor, "rows columns"]
-    ) -> Float[Tensor, "rows depth"]:
-        """``out``, which is overwritten, with the gradient of ``x`` by that of what the adapter made of it."""
-        return out.addmm_(grad @ self.up, self.down, alpha=self.scale)
-
     @torch.no_grad()
     def merged_into(
         self, weight: Float[Tensor, "columns depth"], out: Float[Tensor, "columns depth"]

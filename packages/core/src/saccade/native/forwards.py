@@ -24,8 +24,9 @@ from saccade.models.plain_forward import forward_layer
 from saccade.models.plain_layers import Angles, PlainLanguageModel, PlainProduct
 from saccade.native.block_mask import pack_mask
 from saccade.native.decoding import SMALL, TokenStep, step_groups
-from saccade.native.kernels import VECTOR, Kernels, native_kernels, rounds_factors
+from saccade.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens, run_layer
+from saccade.native.products import rounds_factors
 
 if TYPE_CHECKING:
     from saccade.native.rounded import RoundedLayers
@@ -275,7 +276,7 @@ def samples_rounded(size: int, precision: str) -> bool:
     """Whether decode steps of a language model with so many weights read copies in bf16, at torch's ``precision``."""
     kernels = native_kernels()
     is_known = kernels is not None and kernels.has_tiles and size > SMALL
-    return is_known and rounds_factors(precision) and torch.cpu._init_amx()
+    return is_known and rounds_factors(precision)
 
 
 def sampler() -> Sampler | None:

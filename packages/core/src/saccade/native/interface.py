@@ -34,9 +34,18 @@ Product = _structure(
 RoundedProduct = _structure(
     "RoundedProduct", "left weight bias added out", "left_row added_row out_row rows columns depth", ""
 )
+Factors = _structure("Factors", "left right", "left_row left_step right_step right_column depth", "")
 Rotation = _structure(
     "Rotation", "source to cosines sines places", "from_token to_token to_head heads repeats dim", "direction"
 )
+
+
+class TiledProduct(ctypes.Structure):
+    _fields_ = (
+        ("factors", Factors * 2),
+        *((field, c_void_p) for field in ("bias", "added", "out", "tiles")),
+        *((field, c_int64) for field in ("added_row", "out_row", "rows", "columns")),
+    )
 
 
 class AttentionGradient(ctypes.Structure):
@@ -77,7 +86,8 @@ ARGUMENTS: Mapping[str, tuple[object, ...]] = {
     "draw": (_P, _P, _P, _P, _N),
 }
 """Types of each kernel's arguments, before the first and the last item that it works on."""
-TILE_ARGUMENTS: Mapping[str, tuple[object, ...]] = {"multiply_rounded": (_P,)}
+_FOR_TILES = ("multiply_rounded", "lay_tiles", "multiply_tiles")
+TILE_ARGUMENTS: Mapping[str, tuple[object, ...]] = dict.fromkeys(_FOR_TILES, (_P,))
 """The same of the kernels for AMX."""
 
 

@@ -2,107 +2,29 @@
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref, c_int64
-from itertools import pairwise
+from collections.abc import Sequence
+from ctypes import byref
 
 import torch
-from jaxtyping import BFloat16, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.models.plain_layers import Angles
 from saccade.native.block_mask import BlockMask, KeyValues
-from saccade.native.interface import (
-    ARGUMENTS,
-    TILE_ARGUMENTS,
-    AttentionGradient,
-    Decoding,
-    Product,
-    Rotation,
-    RoundedProduct,
-    address,
-    attention_of,
-)
+from saccade.native.interface import AttentionGradient, Decoding, Rotation, address, attention_of
 from saccade.native.library import native_library
+from saccade.native.products import Products
 
 _BLOCK_ROWS = 256
 """Rows of a block of ``rms_norm_backward``, as in the source."""
 _GATES = 4096
 """Elements of an item of the gated kernels, as in the source."""
-_PRODUCT_ROWS = 48
-"""Rows of an item of ``multiply``, as in the source."""
-MANY_ROWS = 64
-"""Below it, and below as many products in a sum, torch multiplies faster."""
-_TILED_COLUMNS = 32
-"""Columns of an item of ``multiply_rounded``, as in the source."""
-_WORTH_SPREADING = 1 << 18
-"""Multiplications below which threads cost more than they save."""
 VECTOR = 16
 """Head dimensions must be multiples of it."""
 
 
-class Kernels:
-    """Spreads each kernel over as many threads as torch has; its results do not depend on how many."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
-        self.has_tiles = bool(c_int64.in_dll(library, "HAS_TILES").value)
-        """Whether there is ``rounded_product``; it was compiled for a CPU with AMX."""
-        for name, arguments in {**ARGUMENTS, **(TILE_ARGUMENTS if self.has_tiles else {})}.items():
-            kernel = getattr(library, name)
-            kernel.argtypes, kernel.restype = (*arguments, c_int64, c_int64), None
-
-    def product(
-        self,
-        left: Float[Tensor, "rows depth"],
-        right: Float[Tensor, "depth columns"],
-        *,
-        bias: Float[Tensor, "columns"] | None = None,
-        added: Float[Tensor, "rows columns"] | None = None,
-        out: Float[Tensor, "rows columns"] | None = None,
-    ) -> Float[Tensor, "rows columns"]:
-        """left @ right + bias + added, written to ``out``, which may be ``added``.
-
-        ``left`` may have any strides, ``right`` neighbours in its rows or its columns, the others in their rows.
-        """
-        rows, depth = left.shape
-        columns = right.shape[1]
-        out = left.new_empty(rows, columns) if out is None else out
-        if 1 not in right.stride():
-            raise ValueError(
-                f"the right side has strides {right.stride()}; neither its rows nor its columns are contiguous"
-            )
-        if min(rows, depth) < MANY_ROWS or rounds_factors(torch.get_float32_matmul_precision()):
-            return _by_torch(left, right, bias, added, out)
-        product = Product(
-            *map(address, (left, right, bias, added, out)),
-            *(*left.stride(), *right.stride()),
-            0 if added is None else added.stride(0),
-            *(out.stride(0), rows, columns, depth),
-        )
-        self._spread(self._library.multiply, -(-rows // _PRODUCT_ROWS), rows * columns * depth, byref(product))
-        return out
-
-    def rounded_product(
-        self,
-        left: Float[Tensor, "rows depth"],
-        tiles: BFloat16[Tensor, "column_blocks depth_blocks 16 32"],
-        *,
-        columns: int,
-        bias: Float[Tensor, "columns"] | None = None,
-        added: Float[Tensor, "rows columns"] | None = None,
-    ) -> Float[Tensor, "rows columns"]:
-        """left @ weight.T + bias + added with factors in bf16; the weight lies as ``RoundedWeight`` has it."""
-        rows, depth = left.shape
-        out = left.new_empty(rows, columns)
-        product = RoundedProduct(
-            *map(address, (left, tiles, bias, added, out)),
-            *(left.stride(0), 0 if added is None else added.stride(0), columns, rows, columns, depth),
-        )
-        items = -(-columns // _TILED_COLUMNS)
-        self._spread(self._library.multiply_rounded, items, rows * columns * depth, byref(product))
-        return out
+class Kernels(Products):
+    """Each kernel is spread over as many threads as torch has; results do not depend on how many."""
 
     def rms_norm(
         self, x: Float[Tensor, "*rows width"], weight: Float[Tensor, "width"], epsilon: float
@@ -251,16 +173,6 @@ class Kernels:
         self._spread(self._library.draw, rows, 8 * logits.numel(), *arrays, width)
         return tokens, logprobs
 
-    def _spread(self, function: Callable[..., object], items: int, work: int, *arguments: object) -> None:
-        threads = min(torch.get_num_threads(), items) if work > _WORTH_SPREADING else 1
-        if threads <= 1:
-            function(*arguments, 0, items)
-            return
-        cuts = [items * part // threads for part in range(threads + 1)]
-        running = [_pool().submit(function, *arguments, start, stop) for start, stop in pairwise(cuts)]
-        for one in running:
-            one.result()
-
 
 def native_kernels() -> Kernels | None:
     """None where they are switched off, or cannot be had; see ``library.SWITCH``."""
@@ -271,25 +183,3 @@ def native_kernels() -> Kernels | None:
 @functools.cache
 def _kernels_of(library: ctypes.CDLL) -> Kernels:
     return Kernels(library)
-
-
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(thread_name_prefix="saccade-native")
-
-
-def rounds_factors(precision: str) -> bool:
-    """Whether torch multiplies in bfloat16 at this precision, several times as fast (``LoadSettings``)."""
-    return precision == "medium" and torch.cpu._is_amx_tile_supported()
-
-
-def _by_torch(
-    left: Float[Tensor, "rows depth"],
-    right: Float[Tensor, "depth columns"],
-    bias: Float[Tensor, "columns"] | None,
-    added: Float[Tensor, "rows columns"] | None,
-    out: Float[Tensor, "rows columns"],
-) -> Float[Tensor, "rows columns"]:
-    first, second = (bias, None) if added is None else (added, bias)
-    torch.mm(left, right, out=out) if first is None else torch.addmm(first, left, right, out=out)
-    return out if second is None else out.add_(second)

@@ -10,10 +10,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from saccade.models.low_rank import LowRank
 from saccade.models.plain_forward import LayerStates, forward_layer
 from saccade.models.plain_layers import Angles, PlainLayer, PlainNorm, PlainProduct
 from saccade.native.block_mask import BlockMask, KeyValues
 from saccade.native.kernels import Kernels
+from saccade.native.products import LowRankProduct
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,9 @@ class KernelOperations:
         *,
         residual: Float[Tensor, "rows columns"] | None = None,
     ) -> Float[Tensor, "rows columns"]:
-        out = self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual)
-        return out if product.adapter is None else product.adapter.added_to(out, states)
+        adapter = product.adapter
+        low = None if adapter is None else LowRankProduct(states @ adapter.down.t(), adapter.up.t(), adapter.scale)
+        return self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual, more=low)
 
     def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         return self.kernels.gated(gate, up)
@@ -118,7 +121,7 @@ class LayerRun:
     ) -> tuple[Float[Tensor, "tokens hidden"], "_Gradients"]:
         """The gradient of ``states``, and those of the weights; ``kept`` is overwritten."""
         layer, kernels = self.layer, self.kernels
-        found = _Gradients(kernels, {})
+        found = _Gradients(kernels, {}, {})
         to_active = found.through(layer.down, grad)
         active = kernels.gated_backward(to_active, kept.gate, kept.up)
         found.of_product(layer.down, grad, active)
@@ -182,6 +185,8 @@ class _Gradients:
     kernels: Kernels
     by_weight: dict[int, Tensor]
     """By the identity of the weight."""
+    lows: dict[int, tuple[Tensor, Tensor]]
+    """Gradients of products and those of what is between their adapters' factors, until both have been asked for."""
 
     def of_product(
         self, product: PlainProduct, grad: Float[Tensor, "rows columns"], given: Float[Tensor, "rows depth"]
@@ -191,7 +196,7 @@ class _Gradients:
         if product.bias is not None and product.bias.requires_grad:
             self.by_weight[id(product.bias)] = grad.sum(dim=0)
         if (adapter := product.adapter) is not None:
-            self.by_weight[id(adapter.down)] = (grad @ adapter.up).mul_(adapter.scale).t() @ given
+            self.by_weight[id(adapter.down)] = (self._low(adapter, grad) * adapter.scale).t() @ given
             self.by_weight[id(adapter.up)] = grad.t() @ (given @ adapter.down.t()).mul_(adapter.scale)
 
     def through(
@@ -202,8 +207,17 @@ class _Gradients:
         added: Float[Tensor, "rows depth"] | None = None,
     ) -> Float[Tensor, "rows depth"]:
         """The gradient of what was given to the product; ``added`` is overwritten with its sum with it."""
-        out = self.kernels.product(grad, product.weight, added=added, out=added)
-        return out if product.adapter is None else product.adapter.back_added_to(out, grad)
+        adapter = product.adapter
+        low = None if adapter is None else LowRankProduct(self._low(adapter, grad), adapter.down, adapter.scale)
+        return self.kernels.product(grad, product.weight, added=added, out=added, more=low)
+
+    def _low(self, adapter: LowRank, grad: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows rank"]:
+        known = self.lows.pop(id(adapter), None)
+        if known is not None and known[0] is grad:
+            return known[1]
+        low = grad @ adapter.up
+        self.lows[id(adapter)] = grad, low
+        return low
 
     def through_norm(
         self,

@@ -1,6 +1,6 @@
 // Products of a few rows with a weight in bf16 by AMX, for decoding: what takes time is to read the weight, once, in its order.
 
-#include "vectors.h"
+#include "tiles.h"
 
 extern "C" {
 
@@ -15,21 +15,14 @@ struct RoundedProduct {
     int64_t rows, columns, depth;         // depth is a multiple of DEEP.
 };
 
-#if defined(__AMX_BF16__) && defined(__AVX512BF16__)
+#if HAS_AMX
 extern const int64_t HAS_TILES;
 const int64_t HAS_TILES = 1;
 }
 
 namespace {
 
-constexpr long TILE = 16, DEEP = 32, NUMBERS = TILE * DEEP;
 constexpr long AT_ONCE = 2; // Tiles of each side that meet in registers.
-
-struct alignas(64) TileShapes {
-    uint8_t palette = 1, start = 0, unused[14] = {};
-    uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
 
 // The left side as tiles with neighbours in depth side by side: (blocks of rows, blocks of depth, DEEP / 2, TILE, 2).
 std::vector<uint16_t> paired(const RoundedProduct &p) {

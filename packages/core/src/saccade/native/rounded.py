@@ -14,9 +14,7 @@ from torch import Tensor, nn
 from saccade.models.plain_layers import PlainLanguageModel, PlainProduct, is_plain
 from saccade.native.kernels import Kernels
 from saccade.native.layers import KernelOperations
-
-_TILE, _DEEP = 16, 32
-"""Rows and columns of a tile of a weight, as in the source."""
+from saccade.native.products import DEEP, TILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +28,17 @@ class RoundedWeight:
     def of(cls, weight: Float[Tensor, "columns depth"]) -> "RoundedWeight | None":
         """Room for a weight, to be filled; None for one whose rows do not fill tiles."""
         columns, depth = weight.shape
-        if depth % _DEEP:
+        if depth % DEEP:
             return None
-        return cls(weight.new_zeros(-(-columns // _TILE), depth // _DEEP, _TILE, _DEEP, dtype=torch.bfloat16), columns)
+        return cls(weight.new_zeros(-(-columns // TILE), depth // DEEP, TILE, DEEP, dtype=torch.bfloat16), columns)
 
     def fill(self, weight: Float[Tensor, "columns depth"]) -> None:
-        whole, rest = divmod(self.columns, _TILE)
+        whole, rest = divmod(self.columns, TILE)
         depth = weight.shape[1]
         by_rows = self.tiles.transpose(1, 2)
-        by_rows[:whole].copy_(weight[: whole * _TILE].view(whole, _TILE, depth // _DEEP, _DEEP))
+        by_rows[:whole].copy_(weight[: whole * TILE].view(whole, TILE, depth // DEEP, DEEP))
         if rest:
-            by_rows[whole, :rest].copy_(weight[whole * _TILE :].view(rest, depth // _DEEP, _DEEP))
+            by_rows[whole, :rest].copy_(weight[whole * TILE :].view(rest, depth // DEEP, DEEP))
 
 
 class RoundedLayers:
