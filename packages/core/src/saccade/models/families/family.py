@@ -92,7 +92,8 @@ class Family(ABC):
         """Sets the image processor so that views have an area within these bounds; None leaves a bound as it is."""
         if min_pixels or max_pixels:
             raise UserError(
-                f"views of {self.model_type} have one size; leave out model.min_pixels and model.max_pixels"
+                f"views of {self.model_type} have one size; leave out model.min_pixels and model.max_pixels, or set "
+                "model.max_pixels=checkpoint where a recipe has its paper's"
             )
 
     def take_views(self, config: PreTrainedConfig, image_processor: ImageProcessor) -> None:  # noqa: B027
