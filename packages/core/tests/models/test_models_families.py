@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from transformers import Idefics3Config, InternVLConfig
 from transformers.image_utils import SizeDict
+from transformers.models.glm4v.image_processing_pil_glm4v import smart_resize as glm_resize
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import (
     GotOcr2ImageProcessorPil,
     get_optimal_tiled_canvas,
 )
-from transformers.models.glm4v.image_processing_pil_glm4v import smart_resize as glm_resize
 from transformers.models.idefics3.image_processing_pil_idefics3 import (
     Idefics3ImageProcessorPil,
     get_resize_output_image_size,
@@ -32,7 +32,7 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.chat import Chat
 from saccade.models.families import FAMILIES, family_of
 from saccade.models.families.glm import GlmResizeRule
-from saccade.models.families.llava_onevision import FittedTileRule
+from saccade.models.families.llava_onevision import FittedTileRule, fitting_grid
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.coordinates import call_to_model, call_to_original
 from saccade.tools.images import IMAGE_TOOLS
@@ -187,7 +187,7 @@ def box_in_view(model: VisionLanguageModel, image: ImageRef) -> Box:
     [patches] = model.patches.get([image])
     width, height = model.view.view_size(image.width, image.height)
     if isinstance(model.view, FittedTileRule):
-        tile, (across, down) = model.view.tile_px, model.view.grid(image.width, image.height)
+        tile, (across, down) = model.view.tile_px, fitting_grid(image.width, image.height, model.view.grids)
         tiles = patches.values[1:].unflatten(0, (down // tile, across // tile))
         canvas = tiles.permute(0, 3, 1, 4, 2).reshape(down, across, 3)
         left, top = (across - width) // 2, (down - height) // 2

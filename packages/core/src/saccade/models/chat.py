@@ -71,8 +71,6 @@ class Chat:
     prompt's ids and of each turn's text."""
     lead: str = ""
     """Space that the template writes between the head of an assistant's turn and its text: the model says it."""
-    has_empty_thoughts: bool = False
-    """Whether the template writes an empty thought for a turn of the assistant without one."""
     takes_text: bool = True
     """Whether the template takes a message's content as a text; else in parts alone."""
     unspoken: frozenset[str] = frozenset()
@@ -122,7 +120,7 @@ class Chat:
                 f"must be rendered as one {image_token}); use the template of the instruct model of this family"
             )
         opening, lead = chat._opening_checked()
-        return replace(chat, opening=opening, lead=lead, has_empty_thoughts=chat._writes_empty_thoughts())
+        return replace(chat, opening=opening, lead=lead)
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
         """The whole conversation so far, up to where the assistant begins to speak."""
@@ -360,7 +358,9 @@ class Chat:
         # Some write a role with a capital.
         return unknown.lower().replace(_NO_ROLE, "tool") != known.lower()
 
-    def _writes_empty_thoughts(self) -> bool:
+    @cached_property
+    def has_empty_thoughts(self) -> bool:
+        """Whether the template writes an empty thought for a turn of the assistant without one."""
         said = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
         before = self._render(said, generation=False).partition(_SENTINEL)[0]
         return re.search(r"<think>\s*</think>\s*\Z", before) is not None

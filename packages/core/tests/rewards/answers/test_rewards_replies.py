@@ -61,8 +61,9 @@ def test_a_reply_that_hedges_names_no_option(reply: str) -> None:
 def test_a_count_may_be_said_in_a_sentence(source: str, kind: AnswerKind) -> None:
     one = task(source, "3", kind)
     for reply in (
-        "There are 3 cats", "There are three cats.", "**3**", r"\boxed{3}", "<|begin_of_box|>3<|end_of_box|>", "The answer is 3.", "3 cats", "3 CATS!",
+        "There are 3 cats", "There are three cats.", "**3**", r"\boxed{3}", "The answer is 3.", "3 cats", "3 CATS!",
         "There are exactly 3 red balls in the picture.", "The total number of cats is 3", "It is three.",
+        "<|begin_of_box|>3<|end_of_box|>",
     ):  # fmt: skip
         assert answer_is_right(one, reply), reply
         assert can_be_read(one, reply), reply

@@ -36,13 +36,9 @@ class FittedTileRule:
     def largest_pixels(self) -> int:
         return max(map(prod, self.grids))
 
-    def grid(self, width: int, height: int) -> tuple[int, int]:
-        """(width, height) in pixels of the grid of tiles."""
-        return _best_grid(height, width, self.grids)
-
     def view_size(self, width: int, height: int) -> tuple[int, int]:
         """(width, height) in pixels of the image inside its grid, without what is padded."""
-        across, down = self.grid(width, height)
+        across, down = fitting_grid(width, height, self.grids)
         scale = min(across / width, down / height)
         return max(1, min(across, round(width * scale))), max(1, min(down, round(height * scale)))
 
@@ -51,7 +47,7 @@ class FittedTileRule:
 
     def cells(self, image: ImageRef) -> tuple[int, int]:
         """(rows, columns) of features that show the image in its tiles, without the token that ends each row."""
-        across, down = self.grid(image.width, image.height)
+        across, down = fitting_grid(image.width, image.height, self.grids)
         rows, columns = self.side * (down // self.tile_px), self.side * (across // self.tile_px)
         # In this order and rounded so, as the model cuts the padding off.
         if image.width / image.height > columns / rows:
@@ -62,7 +58,6 @@ class FittedTileRule:
         return (int(rows // ratio), int(columns // ratio)) if ratio > 1.1 else (rows, columns)
 
     def token_grid(self, image: ImageRef) -> tuple[int, int]:
-        """(1, tokens): the whole, then row after row."""
         return 1, self.token_count(image)
 
     def token_count(self, image: ImageRef) -> int:
@@ -80,7 +75,8 @@ class FittedTileRule:
 
 
 @lru_cache(maxsize=4096)
-def _best_grid(height: int, width: int, grids: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+def fitting_grid(width: int, height: int, grids: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """(width, height) in pixels of the grid of tiles for an original of this size."""
     down, across = select_best_resolution((height, width), list(grids))
     return int(across), int(down)
 
@@ -125,22 +121,17 @@ class LlavaOnevisionFamily(Family):
         config.image_grid_pinpoints = image_processor.image_grid_pinpoints
 
     def planned_pixels(self, settings: Mapping[str, Any]) -> int | None:
-        tile = super().planned_pixels(settings) or 0
-        largest = max(map(prod, settings.get("image_grid_pinpoints") or []), default=0)
+        tile, grids = super().planned_pixels(settings) or 0, settings.get("image_grid_pinpoints") or []
         # What is beyond nine tiles by a fifth is shrunk to nine.
-        return tile + min(largest, 11 * tile) or None
+        return tile + min(max(map(prod, grids), default=0), 11 * tile) or None
 
     def merge(self, config: PreTrainedConfig) -> int:
         return 1
 
     def processor_config(self, config: PreTrainedConfig) -> dict[str, object]:
-        vision = config.vision_config
-        return {
-            "num_image_tokens": (vision.image_size // vision.patch_size) ** 2,
-            "vision_aspect_ratio": config.vision_aspect_ratio,
-            "vision_feature_select_strategy": config.vision_feature_select_strategy,
-            "processor_class": "LlavaOnevisionProcessor",
-        }
+        tokens = (config.vision_config.image_size // config.vision_config.patch_size) ** 2
+        shrunk = {"vision_aspect_ratio": config.vision_aspect_ratio, "vision_feature_select_strategy": "full"}
+        return {**shrunk, "num_image_tokens": tokens, "processor_class": "LlavaOnevisionProcessor"}
 
     def prepare(self, image_processor: ImageProcessor, picture: Image.Image) -> Patches:
         [tiles] = image_processor(images=[picture], return_tensors="pt")["pixel_values"].to(torch.float32)
