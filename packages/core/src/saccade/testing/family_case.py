@@ -1,6 +1,7 @@
 """What a model family is checked with: odd pictures, a conversation, and what transformers itself makes of both."""
 
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -112,7 +113,9 @@ class FamilyCase:
             raise NotTriedError(f"{type(error).__name__}: {str(error).strip()[:120]}") from error
         written = model.chat.image_token * len(images) if text is None else text
         pictures = [model.media.get(image) for image in images]
-        with quiet_transformers():
+        with quiet_transformers(), warnings.catch_warnings():
+            # A processor may use what a library of its own will change; that is no fault of the family.
+            warnings.simplefilter("ignore", DeprecationWarning)
             made = processor(images=pictures, text=[written], return_tensors="pt", add_special_tokens=False)
         return {name: value for name, value in made.items() if isinstance(value, Tensor)}
 
