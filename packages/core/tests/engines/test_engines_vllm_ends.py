@@ -21,9 +21,13 @@ class LetterServer:
     asked: list[int] = field(default_factory=list)
     """Length of what had been written when each request came."""
 
+    @property
+    def end_ids(self) -> frozenset[int]:
+        return frozenset({self.eos_id})
+
     async def ask(self, ids, images, sampling, *, seed, max_tokens):
         del images
-        rules = TokenRules(eos_id=self.eos_id, image_token_id=-1, forbidden={})
+        rules = TokenRules(eos_id=self.eos_id, end_ids=self.end_ids, image_token_id=-1, forbidden={})
         stops = sampling_params(sampling, rules, seed=seed, max_tokens=max_tokens)["stop"]
         self.asked.append(len(ids))
         said = ""

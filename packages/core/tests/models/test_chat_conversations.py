@@ -60,7 +60,7 @@ def contexts(chat: Chat, found: WrittenConversation) -> list[str]:
     return [decoded([token for one in context for token in one.ids]) for context in found.trajectory.contexts]
 
 
-@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl", "internvl"])
+@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl", "internvl", "glm4v"])
 def test_a_played_episode_written_down_as_messages_is_the_same_tokens_again(family: str) -> None:
     size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
     model = tiny_model(["Which texture has the red plate?"] * 9, MediaStore(), family=family, size=size)
@@ -153,6 +153,21 @@ def test_where_a_template_drops_earlier_thoughts_each_reply_is_learned_once_afte
         "it.\n</think>\n\nYes.<|im_end|>"
     )
     assert [one.images for one in training_sequences(found.trajectory)] == [(PHOTO, CROP), (PHOTO, CROP)]
+
+
+def test_a_reply_ends_with_the_head_of_what_follows_where_the_template_has_no_end_of_its_own() -> None:
+    chat = tiny_model(["Which? Here. Red."] * 9, MediaStore(), family="glm46v").chat
+    found = written(chat, *THOUGHTFUL, tools=TOOLS)
+    call = "\n<tool_call>crop\n<arg_key>bbox_2d</arg_key>\n<arg_value>[0, 0, 9, 9]</arg_value>\n</tool_call>"
+    assert learned(chat, found) == [
+        f"<think>I look.</think>{call}<|observation|>",
+        "<think>It is red.</think>\nRed.<|user|>",
+        "<think>I saw it.</think>\nYes.<|user|>",
+    ]
+    first, second = contexts(chat, found)
+    assert "</tool_call><|observation|>\n<tool_response>" in first
+    # What was thought before the last question is left out.
+    assert "<think></think>\nRed.<|user|>\nSure?<|assistant|>\n<think>I saw it." in second
 
 
 @pytest.mark.parametrize("name", ["qwen2_5_vl", "qwen3_vl"])

@@ -1,6 +1,8 @@
 """The same questions to every family: what its own processor in transformers does, our adapter does too."""
 
 import math
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from transformers import Idefics3Config, InternVLConfig
 from transformers.image_utils import SizeDict
+from transformers.models.glm4v.image_processing_pil_glm4v import smart_resize as glm_resize
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import (
     GotOcr2ImageProcessorPil,
     get_optimal_tiled_canvas,
@@ -18,15 +21,18 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import (
     Idefics3ImageProcessorPil,
     get_resize_output_image_size,
 )
+from transformers.models.llava_onevision.processing_llava_onevision import LlavaOnevisionProcessor
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
 
 from saccade.errors import UserError
 from saccade.geometry import Box
-from saccade.media.resize import ResizeRule, TileRule
+from saccade.media.resize import ResizeRule, TileRule, token_coverage
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.chat import Chat
 from saccade.models.families import FAMILIES, family_of
+from saccade.models.families.glm import GlmResizeRule
+from saccade.models.families.llava_onevision import FittedTileRule, fitting_grid
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.coordinates import call_to_model, call_to_original
 from saccade.tools.images import IMAGE_TOOLS
@@ -127,6 +133,43 @@ def test_views_are_those_of_the_processor(width: int, height: int, factor: int, 
     assert math.prod(view) <= rule.largest_pixels
 
 
+@settings(max_examples=300, deadline=None)
+@given(width=SIDE, height=SIDE, most=st.sampled_from([1 << 20, 6144 * 28 * 28, 47040000 // 2]))
+def test_views_of_glm_are_those_of_the_processor(width: int, height: int, most: int) -> None:
+    rule = GlmResizeRule(factor=28, min_pixels=112 * 56, max_pixels=most, convention="relative_1000")
+    try:
+        # It counts both frames of a still picture.
+        view = glm_resize(2, height, width, min_pixels=112 * 112, max_pixels=2 * most)
+    except ValueError:
+        with pytest.raises(UserError, match="more than 200 times longer than wide"):
+            rule.view_size(width, height)
+        return
+    assert rule.view_size(width, height) == view[::-1]
+    assert math.prod(view) <= rule.largest_pixels
+
+
+@settings(max_examples=300, deadline=None)
+@given(width=SIDE, height=SIDE, most=st.integers(1, 6), shrinks=st.sampled_from([4, 9]))
+def test_fitted_tiles_are_those_of_the_processor(width: int, height: int, most: int, shrinks: int) -> None:
+    grids = tuple((384 * down, 384 * across) for down in range(1, most + 1) for across in range(1, most + 1))
+    rule = FittedTileRule(tile_px=384, side=27, grids=grids, most_tiles=shrinks, convention="relative_1000")
+    processor = SimpleNamespace(
+        image_processor=SimpleNamespace(image_grid_pinpoints=list(map(list, grids))),
+        num_image_tokens=27 * 27,
+        vision_aspect_ratio=f"anyres_max_{shrinks}",
+    )
+    processor._get_unpadded_features = partial(LlavaOnevisionProcessor._get_unpadded_features, processor)
+    image = ImageRef(hash="0" * 64, width=width, height=height)
+    count = LlavaOnevisionProcessor._get_number_of_features(processor, height, width, 384, 384)
+    assert rule.token_count(image) == count
+    assert sum(block.rows * block.columns for block in rule.token_blocks(image)) == count
+    assert math.prod(rule.view_size(width, height)) <= rule.largest_pixels
+    # The tokens that end rows lie beside the picture.
+    covered = token_coverage(rule.token_blocks(image), [Box(0, 0, width, height)])
+    rows, columns = rule.cells(image)
+    assert covered.sum() == pytest.approx(27 * 27 + rows * columns)
+
+
 def test_published_settings_give_the_published_counts() -> None:
     """By hand: 448 x 448 px in patches of 14 is 32 x 32, the shuffle leaves 16 x 16 = 256; a square above 12 tiles
     takes 3 x 3 of them, since 9 is the largest square grid, and a thumbnail."""
@@ -143,7 +186,13 @@ def box_in_view(model: VisionLanguageModel, image: ImageRef) -> Box:
     """Where the black rectangle of an image lies in the pixels that the vision tower gets, the thumbnail left out."""
     [patches] = model.patches.get([image])
     width, height = model.view.view_size(image.width, image.height)
-    if isinstance(model.view, TileRule):
+    if isinstance(model.view, FittedTileRule):
+        tile, (across, down) = model.view.tile_px, fitting_grid(image.width, image.height, model.view.grids)
+        tiles = patches.values[1:].unflatten(0, (down // tile, across // tile))
+        canvas = tiles.permute(0, 3, 1, 4, 2).reshape(down, across, 3)
+        left, top = (across - width) // 2, (down - height) // 2
+        canvas = canvas[top : top + height, left : left + width]
+    elif isinstance(model.view, TileRule):
         tile = model.view.tile_px
         tiles = patches.values[: (width // tile) * (height // tile)]
         canvas = tiles.unflatten(0, (height // tile, width // tile)).permute(0, 3, 1, 4, 2).reshape(height, width, 3)
@@ -188,6 +237,11 @@ def test_the_convention_is_that_of_the_family() -> None:
         "internvl": "relative_1000",
         "idefics3": "relative_1000",
         "smolvlm": "relative_1000",
+        "glm4v": "relative_1000",
+        "glm4v_moe": "relative_1000",
+        "glm46v": "relative_1000",
+        "llava_onevision": "relative_1000",
+        "qwen2_vl": "relative_1000",
     }
     with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
         family_of("llava")
@@ -199,6 +253,11 @@ SPEAKERS = {
     "internvl": "{{ '<IMG_CONTEXT>\n' }}",
     "idefics3": "<image>",
     "smolvlm": "<image>",
+    "glm4v": "<|begin_of_image|><|image|><|end_of_image|>",
+    "glm4v_moe": "<|begin_of_image|><|image|><|end_of_image|>",
+    "glm46v": "<|begin_of_image|><|image|><|end_of_image|>",
+    "llava_onevision": "<image>",
+    "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
 }
 
 

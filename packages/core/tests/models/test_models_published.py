@@ -10,9 +10,10 @@ from PIL import Image
 from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3Config
 
 from saccade.errors import UserError
-from saccade.media.resize import TileRule
+from saccade.media.resize import ResizeRule, TileRule
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
@@ -204,3 +205,93 @@ def test_an_internvl_around_another_language_model_is_the_same_family(tmp_path: 
         pixels = torch.cat([patch.values for patch in model.patches.get([image, image])])
         expected = hf(input_ids=torch.tensor([ids]), pixel_values=pixels).logits
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=0)
+
+
+GLM_4_1V = """[gMASK]<sop>
+{%- for msg in messages %}
+    {%- if msg.role == 'system' %}
+<|system|>
+{{ msg.content }}
+    {%- elif msg.role == 'user' %}
+<|user|>{{ '\\n' }}
+
+        {%- if msg.content is string %}
+{{ msg.content }}
+        {%- else %}
+            {%- for item in msg.content %}
+                {%- if item.type == 'video' or 'video' in item %}
+<|begin_of_video|><|video|><|end_of_video|>
+                {%- elif item.type == 'image' or 'image' in item %}
+<|begin_of_image|><|image|><|end_of_image|>
+                {%- elif item.type == 'text' %}
+{{ item.text }}
+                {%- endif %}
+            {%- endfor %}
+        {%- endif %}
+    {%- elif msg.role == 'assistant' %}
+        {%- if msg.metadata %}
+<|assistant|>{{ msg.metadata }}
+{{ msg.content }}
+        {%- else %}
+<|assistant|>
+{{ msg.content }}
+        {%- endif %}
+    {%- endif %}
+{%- endfor %}
+{% if add_generation_prompt %}<|assistant|>
+{% endif %}"""
+"""Of GLM-4.1V-9B-Thinking (MIT)."""
+
+
+def test_a_glm_in_the_published_layout_opens_and_is_saved_for_good(tmp_path: Path) -> None:
+    media, published = MediaStore(), tmp_path / "published"
+    ours = tiny_model(["Which plate?"] * 9, media, family="glm4v", vocab_size=400, seed=3)
+    ours.save(published)
+    pixels = json.loads((published / "preprocessor_config.json").read_text())
+    pixels |= {"image_processor_type": "Glm4vImageProcessor", "processor_class": "Glm4vProcessor"}
+    pixels["size"] = {"shortest_edge": 12544, "longest_edge": 9633792}
+    (published / "preprocessor_config.json").write_text(json.dumps(pixels))
+    (published / "chat_template.jinja").write_text(GLM_4_1V)
+    ends = [ours.tokenizer.convert_tokens_to_ids(token) for token in ("<|endoftext|>", "<|user|>", "<|observation|>")]
+    (published / "generation_config.json").write_text(json.dumps({"eos_token_id": ends, "pad_token_id": ends[0]}))
+    opened = load_model(published, media)
+    # Both frames of a still picture count against the published bounds, and the default's are of the view alone.
+    assert isinstance(opened.view, ResizeRule)
+    assert (opened.view.min_pixels, opened.view.max_pixels) == (12544 // 2, 1 << 20)
+    assert load_model(published, media, LoadSettings(max_pixels="checkpoint")).view.largest_pixels > 9633792 // 2
+    assert opened.end_ids == {*ends}
+    image = noise(media, 200, 100)
+    asked = [Message(role="system", parts=("Look.",)), Message(role="user", parts=(image, "Which plate?"))]
+    text = opened.chat.tokenizer.decode([one for one in opened.chat.prompt(asked).ids if one != opened.image_token_id])
+    assert text == (
+        "[gMASK]<sop><|system|>\nLook.<|user|>\n<|begin_of_image|><|end_of_image|>Which plate?<|assistant|>\n"
+    )
+    opened.save(tmp_path / "first")
+    load_model(tmp_path / "first", media).save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+
+
+def test_bounds_of_a_llava_onevision_leave_grids_out_in_both_of_its_files(tmp_path: Path) -> None:
+    media, size = MediaStore(), TinySize(max_tiles=9)
+    tiny_model(["Which plate?"] * 9, media, family="llava_onevision", size=size, vocab_size=400).save(tmp_path)
+    large = noise(media, 900, 700)
+    tokens = {}
+    for bound in (None, 6 * 64**2, 1000):
+        opened = load_model(tmp_path, media, LoadSettings(max_pixels=bound))
+        opened.save(tmp_path / "again")
+        again = load_model(tmp_path / "again", media)
+        assert again.view == opened.view
+        [features] = again.encode_images([large])
+        tokens[bound] = len(features.tokens)
+        assert tokens[bound] == again.view.token_count(large)
+    # A square of nine tiles without its padding, one of two by three, and the least that there is: a single tile.
+    assert tokens == {None: 64 + 18 * 25, 6 * 64**2: 64 + 16 * 21, 1000: 64 + 6 * 9}
+
+
+def test_a_llava_onevision_whose_files_disagree_is_refused(tmp_path: Path) -> None:
+    tiny_model(["Which plate?"] * 9, MediaStore(), family="llava_onevision", vocab_size=400).save(tmp_path)
+    pixels = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(pixels | {"image_grid_pinpoints": [[64, 128]]}))
+    with pytest.raises(UserError, match=r"image_grid_pinpoints .* must be the same, and whole tiles of 64 px"):
+        load_model(tmp_path, MediaStore())

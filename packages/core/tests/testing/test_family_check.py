@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
 
+from places import ROOT
 from saccade.cli.commands import saccade
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
-from saccade.models.families import FAMILIES, family_of
+from saccade.models.families import family_of
 from saccade.models.families.family import Family
 from saccade.models.families.idefics3 import Idefics3Family
 from saccade.models.vlm import VisionLanguageModel
@@ -19,6 +21,11 @@ from saccade.testing.family_check import CHECKS, check_family
 
 OTHERWISE = {
     "idefics3": {"vLLM": "falls back"},
+    "llava_onevision": {"vLLM": "falls back"},
+    "glm4v": {"vLLM": "falls back", "native kernels": "falls back"},
+    "glm4v_moe": {"vLLM": "falls back", "native kernels": "falls back"},
+    "glm46v": {"vLLM": "falls back", "native kernels": "falls back"},
+    "qwen2_vl": {"vLLM": "falls back"},
     "smolvlm": {
         "vLLM": "falls back",
         # SmolVLM's own processor needs a package that is not among ours; Idefics3's writes pictures alike.
@@ -33,10 +40,23 @@ def written(folder: Path, family: TinyFamily) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("family", [family.model_type for family in FAMILIES])
+@pytest.mark.parametrize("family", get_args(TinyFamily))
 def test_each_family_runs_as_transformers_does(family: TinyFamily, tmp_path: Path) -> None:
     found = {one.check: one.outcome for one in check_family(written(tmp_path, family))}
     assert found == {**dict.fromkeys(CHECKS, "passes"), **OTHERWISE.get(family, {})}
+
+
+def test_the_pages_table_says_what_each_family_is_found_to_do() -> None:
+    lines = (ROOT / "docs" / "add" / "model_family.md").read_text(encoding="utf-8").splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("| check | ") and "glm4v" in line)
+    head, _, *rows = [
+        [cell.strip() for cell in line[1:-1].split("|")] for line in lines[start : start + 2 + len(CHECKS)]
+    ]
+    assert set(head[1:]) == set(get_args(TinyFamily))
+    said = {
+        name: {row[0]: row[place].replace("yes", "passes") for row in rows} for place, name in enumerate(head) if place
+    }
+    assert said == {name: {**dict.fromkeys(CHECKS, "passes"), **OTHERWISE.get(name, {})} for name in head[1:]}
 
 
 @pytest.fixture(scope="module")

@@ -147,6 +147,7 @@ def _on(gpus: int, fleet: "FleetSettings") -> "FleetSettings":
 
 def _tell(setup: "Setup", bounds: "MemoryBounds", plans: "list[tuple[Role, MemoryPlan]]") -> None:
     """Prints what is worked on, and the parts of each process."""
+    from saccade.learner.forwards import has_native_forward
     from saccade.train.memory_fit import host_bytes
 
     shape, load, lora = setup.shape, setup.load, setup.rl.optimizer.lora
@@ -156,6 +157,8 @@ def _tell(setup: "Setup", bounds: "MemoryBounds", plans: "list[tuple[Role, Memor
         + f"; micro-batches of {load.pack_tokens:,} tokens, {load.pack_image_tokens:,} of them of pictures; "
         f"{load.rows} trajectories of {load.row_tokens:,} tokens side by side"
     )
+    if not setup.on_gpu and not has_native_forward(shape.skeleton):
+        click.echo("the native kernels do not know the language model's layers: transformers' modules do their work")
     if setup.is_served:
         click.echo("a server samples: its memory is not counted")
     places: list[Place] = ["device", "host"] if setup.on_gpu else ["device"]

@@ -229,7 +229,7 @@ class Rows:
             turn.note_first()
             turn.ids.append(draw.token)
             turn.logprobs.append(draw.logprob)
-            if draw.token == self._model.eos_id:
+            if draw.token in self._model.end_ids:
                 finished.append((row.sequence, "eos"))
             elif turn.stops.completes(self._token_bytes[draw.token]):
                 finished.append((row.sequence, "stop"))

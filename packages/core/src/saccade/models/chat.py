@@ -6,8 +6,9 @@ turns before it stay as they were sampled.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Literal, Protocol
 
 from saccade.errors import UserError
@@ -25,6 +26,8 @@ _SENTINEL = "SACCADESENTINEL"
 _PROBE = "SACCADEPROBE"
 _NO_ROLE = "saccaderole"
 _OPENED_THOUGHT = re.compile(r"<think>\s*\Z")
+_BEFORE_TEXT = re.compile(rf"(?P<lead>\s*)(?:<think>\s*</think>\s*)?{_SENTINEL}")
+"""Between the head of an assistant's turn and its text: space, and perhaps an empty thought of a turn without one."""
 
 
 class TemplateLimitError(UserError):
@@ -72,6 +75,8 @@ class Chat:
     """Whether the template takes a message's content as a text; else in parts alone."""
     unspoken: frozenset[str] = frozenset()
     """Tokens that a model is kept from saying."""
+    other_ends: Mapping[str, int] = field(default_factory=dict)
+    """Tokens besides ``eos_token`` that end a turn where the model says them, with their ids."""
 
     @classmethod
     def checked(
@@ -85,6 +90,7 @@ class Chat:
         image_layout: Callable[[ImageRef], ImageLayout],
         observation_role: ObservationRole | None = None,
         unspoken: frozenset[str] = frozenset(),
+        other_ends: Mapping[str, int] = MappingProxyType({}),
     ) -> "Chat":
         """A chat whose template is prefix-preserving and shows images in observations; UserError otherwise.
 
@@ -101,6 +107,7 @@ class Chat:
                 image_layout=image_layout,
                 observation_role=role,
                 unspoken=unspoken,
+                other_ends=other_ends,
             )
             chat = replace(chat, takes_text=chat._shows_text())
             if chat._shows_images_in_observations() and (role in roles[-1:] or chat._knows_tools()):
@@ -117,7 +124,7 @@ class Chat:
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
         """The whole conversation so far, up to where the assistant begins to speak."""
-        text = self._render([_as_template_message(message) for message in messages], generation=True)
+        text = self._render([self.as_parts(message.role, message.parts) for message in messages], generation=True)
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
         return self.tokens_of(text, images)
 
@@ -134,10 +141,12 @@ class Chat:
                 ids += (*self.encode(text), self.eos_id)
                 continue
             if one.role == "tool":
-                tokens = self.observation(Observation(text=text, images=shown), ends_with_eos=True)
+                end, tokens = self.seen_end, self.observation(Observation(text=text, images=shown), ends_with_eos=True)
             else:
-                suffix = self._suffix(_as_template_message(one)).removeprefix(self.eos_token)
-                tokens = self.tokens_of(suffix, shown)
+                token, suffix = self.without_end(self.suffix(self.as_parts(one.role, one.parts)))
+                end, tokens = self.ends.get(token), self.tokens_of(suffix, shown)
+            if end is not None and ids[-1] == self.eos_id:
+                ids[-1] = end
             ids += tokens.ids
             images += tokens.images
         return Tokens(ids=tuple(ids), images=tuple(images))
@@ -153,7 +162,10 @@ class Chat:
         return sum(part for part in self.image_layout(image) if isinstance(part, int))
 
     def observation(self, observation: Observation, *, ends_with_eos: bool) -> Tokens:
-        """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head."""
+        """The suffix after an assistant turn: its end token unless sampled, the observation, the next turn's head.
+
+        ``ends_with_eos`` says that the turn has the token by which the template ends it; see ``replaces``.
+        """
         layouts = [self.image_layout(image) for image in observation.images]
         # Those of the same texts are rendered once, whatever the counts.
         written = tuple(tuple(part if isinstance(part, str) else 1 for part in layout) for layout in layouts)
@@ -176,8 +188,39 @@ class Chat:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of a turn: the template's opening, then sampled ids verbatim but for the end-of-turn token."""
-        spoken = list(ids[:-1]) if ids and ids[-1] == self.eos_id else list(ids)
+        spoken = list(ids[:-1]) if ids and ids[-1] in self.end_ids else list(ids)
         return self.opening + self.tokenizer.decode(spoken, skip_special_tokens=False).removeprefix(self.lead)
+
+    @cached_property
+    def ends(self) -> Mapping[str, int]:
+        """The tokens that end a turn, with their ids."""
+        return {self.eos_token: self.eos_id, **self.other_ends}
+
+    @cached_property
+    def end_ids(self) -> frozenset[int]:
+        """Each of these ends a turn."""
+        return frozenset(self.ends.values())
+
+    @cached_property
+    def seen_end(self) -> int | None:
+        """The token by which the template ends a turn that an observation follows: GLM's is the head of what follows.
+
+        None for a template that writes something before it.
+        """
+        return self.ends.get(self.without_end(self._observation_suffix(_PROBE, image_count=0))[0])
+
+    def replaces(self, ids: Sequence[int]) -> bool:
+        """Whether a turn of these ids, before an observation, ends with another token than the template's own.
+
+        A model may end a call with the token that it should end an answer with. What follows is then to be seen after
+        the template's token, and not after both: a new context begins, with all before the token that was said.
+        """
+        return bool(ids) and ids[-1] in self.end_ids and self.seen_end not in (None, ids[-1])
+
+    def without_end(self, suffix: str) -> tuple[str, str]:
+        """The token with which the template ends a turn, and what follows it; "" where it begins with another text."""
+        end = next((token for token in self.ends if suffix.startswith(token)), "")
+        return end, suffix.removeprefix(end)
 
     @cached_property
     def _suffix_ids(self) -> Callable[[str, tuple[ImageLayout, ...], bool], Sequence[int]]:
@@ -189,8 +232,8 @@ class Chat:
         @lru_cache(maxsize=256)
         def suffix_ids(text: str, layouts: tuple[ImageLayout, ...], ends_with_eos: bool) -> Sequence[int]:
             suffix = self._observation_suffix(text, len(layouts))
-            if ends_with_eos and suffix.startswith(self.eos_token):
-                suffix = suffix[len(self.eos_token) :]
+            if ends_with_eos:
+                _, suffix = self.without_end(suffix)
             written = self._with_image_texts(suffix, layouts)
             return tuple(self.tokenizer.encode(written, add_special_tokens=False))
 
@@ -247,9 +290,9 @@ class Chat:
         return {"role": self.observation_role, "content": content}
 
     def _observation_suffix(self, text: str, image_count: int) -> str:
-        return self._suffix(self.observation_message(text, image_count))
+        return self.suffix(self.observation_message(text, image_count))
 
-    def _suffix(self, message: dict[str, object]) -> str:
+    def suffix(self, message: dict[str, object]) -> str:
         """What the template writes after an assistant's turn that this message follows."""
         spoken = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
         rendered = self._render([*spoken, message], generation=True)
@@ -258,6 +301,27 @@ class Chat:
     def as_content(self, role: str, text: str) -> dict[str, object]:
         """A message of a text alone as the template takes it."""
         return {"role": role, "content": text if self.takes_text else [{"type": "text", "text": text}]}
+
+    def as_parts(self, role: str, parts: Sequence[str | ImageRef]) -> dict[str, object]:
+        """A message of texts and pictures as the template takes it."""
+        if role == "system" and self._quotes_system:
+            return {"role": role, "content": "".join(part for part in parts if isinstance(part, str))}
+        content: list[Mapping[str, object]] = [
+            {"type": "image"} if isinstance(part, ImageRef) else {"type": "text", "text": part} for part in parts
+        ]
+        return {"role": role, "content": content}
+
+    @cached_property
+    def _quotes_system(self) -> bool:
+        """Whether the template prints a system's message in parts as Python does, as GLM-4.1V's."""
+        told: dict[str, object] = {"role": "system", "content": [{"type": "text", "text": _PROBE}]}
+        asked = [told, self.as_content("user", "?")]
+        try:
+            return f"'{_PROBE}'" in self._render(asked, generation=True)
+        except TemplateLimitError:
+            raise
+        except Exception:  # A template without a system's message says so where one is given.
+            return False
 
     def _shows_text(self) -> bool:
         """False for a template that loses a content which is a text, and shows one in parts."""
@@ -294,6 +358,13 @@ class Chat:
         # Some write a role with a capital.
         return unknown.lower().replace(_NO_ROLE, "tool") != known.lower()
 
+    @cached_property
+    def has_empty_thoughts(self) -> bool:
+        """Whether the template writes an empty thought for a turn of the assistant without one."""
+        said = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
+        before = self._render(said, generation=False).partition(_SENTINEL)[0]
+        return re.search(r"<think>\s*</think>\s*\Z", before) is not None
+
     def _opening_checked(self) -> tuple[str, str]:
         """Opening and lead of a turn in the template; UserError for one that is not prefix-preserving.
 
@@ -318,20 +389,15 @@ class Chat:
         opened = _OPENED_THOUGHT.search(head)
         opening = opened.group() if opened else ""
         begins = head.removesuffix(opening)
-        lead = "" if opening else " " * longer[0].startswith(f"{begins} {_SENTINEL}")
-        if all(text.startswith(begins + ("" if opening else lead + _SENTINEL)) for text in longer) and all(
-            text.count(_SENTINEL) == 1 for text in longer
-        ):
-            return opening, lead
+        if opening and all(text.startswith(begins) and text.count(_SENTINEL) == 1 for text in longer):
+            return opening, ""
+        # LLaVA-OneVision's template has a space between a role and its line break for a turn that was said alone.
+        before = begins if longer[0].startswith(begins) else begins.rstrip()
+        found = [_BEFORE_TEXT.match(text, len(before)) for text in longer if text.startswith(before)]
+        if not opening and len(found) == 2 and all(found) and all(text.count(_SENTINEL) == 1 for text in longer):
+            return "", found[0]["lead"] if found[0] and before == begins else ""
         raise UserError(
             "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
             "prefix-preserving), so sampled tokens would not be the trained ones; use another template "
             "(model.chat_template)"
         )
-
-
-def _as_template_message(message: Message) -> dict[str, object]:
-    content: list[Mapping[str, object]] = [
-        {"type": "image"} if isinstance(part, ImageRef) else {"type": "text", "text": part} for part in message.parts
-    ]
-    return {"role": message.role, "content": content}

@@ -63,7 +63,7 @@ class ConversationWriter:
             if one.role != "assistant" or not one.is_learned:
                 continue
             head = self._renderer.render(messages[:place], tools, generation=True)
-            reply = self._reply(head, messages[: place + 1], tools)
+            reply = self._reply(head, messages[: place + 1], tools) + self._end_before(messages[place + 1 :])
             empty += "</think>" in reply and not _thought_of(one) and "</think>" not in one.text
             if segments and head.startswith(so_far):
                 shown = head[len(so_far) :]
@@ -102,7 +102,7 @@ class ConversationWriter:
         return Segment(role=role, turn=turn, ids=tokens.ids, images=tokens.images)
 
     def _reply(self, head: str, messages: Sequence[SpokenMessage], tools: Sequence[Mapping[str, Json]]) -> str:
-        """The last message after ``head``, which ends where the assistant begins to speak; with its end of turn."""
+        """The last message after ``head``, which ends where the assistant begins to speak; without its end of turn."""
         chat, thought = self.chat, _thought_of(messages[-1])
         whole = self._renderer.render(messages, tools, generation=False)
         begins = head if whole.startswith(head) else head.removesuffix(chat.opening)
@@ -117,7 +117,14 @@ class ConversationWriter:
             reply = f"{opened}{thought}\n</think>\n\n{reply.lstrip()}"
         elif begins != head:
             raise UserError("the chat template opens each reply with a thought, and this one has none")
-        return reply + chat.eos_token
+        return reply
+
+    def _end_before(self, following: Sequence[SpokenMessage]) -> str:
+        """The token that ends a reply: in some templates it is the head of what follows."""
+        chat = self.chat
+        if not following or not chat.other_ends:
+            return chat.eos_token
+        return chat.without_end(chat.suffix(self._renderer.as_template(following[0])))[0] or chat.eos_token
 
     def _check_texts(self, conversation: SpokenConversation) -> None:
         """UserError for texts that begin or end turns of their own."""

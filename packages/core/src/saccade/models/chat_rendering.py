@@ -90,7 +90,7 @@ class ConversationRenderer:
         asked: list[dict[str, object]] = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
         head = self._render_raw(asked, None, generation=True)
         before = self._render_raw(asked, None, generation=False)
-        found = {self.chat.eos_token, self.chat.image_token, *_SPECIAL.findall(head[len(before) :])}
+        found = {*self.chat.ends, self.chat.image_token, *_SPECIAL.findall(head[len(before) :])}
         return frozenset(found | (self.chat.unspoken - {*TOOL_RESPONSE}))
 
     def render(
@@ -99,7 +99,7 @@ class ConversationRenderer:
         """The text of the messages; with ``generation`` up to where the assistant begins to speak."""
         given = [dict[str, object](one) for one in tools] or None
         try:
-            return self._render_raw([self._as_template(one) for one in messages], given, generation=generation)
+            return self._render_raw([self.as_template(one) for one in messages], given, generation=generation)
         except TemplateLimitError:
             raise
         except Exception as error:  # The template is a program of others.
@@ -113,10 +113,10 @@ class ConversationRenderer:
             messages, tools=tools, tokenize=False, add_generation_prompt=generation
         )
 
-    def _as_template(self, one: SpokenMessage) -> dict[str, object]:
+    def as_template(self, one: SpokenMessage) -> dict[str, object]:
+        """A message as the template takes it."""
         if one.role != "assistant":
-            content = [{"type": "image"} if isinstance(part, ImageRef) else _text_part(part) for part in one.parts]
-            return {"role": one.role, "content": content or [_text_part("")]}
+            return self.chat.as_parts(one.role, one.parts or ("",))
         text = "".join(self._picture if isinstance(part, ImageRef) else part for part in one.parts)
         fields = self.chat.as_content(one.role, text)
         if one.thought:
@@ -124,10 +124,6 @@ class ConversationRenderer:
         if one.calls:
             fields["tool_calls"] = [_as_template_call(call.name, call.arguments) for call in one.calls]
         return fields
-
-
-def _text_part(text: str) -> dict[str, object]:
-    return {"type": "text", "text": text}
 
 
 def _as_template_call(name: str, arguments: Mapping[str, Json]) -> dict[str, object]:

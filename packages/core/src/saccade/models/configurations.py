@@ -61,8 +61,8 @@ def check_configuration(directory: Path, config: Mapping[str, Any]) -> None:
 def check_pixels(directory: Path) -> None:
     """UserError when the directory's image processor would make views of more pixels than any picture may have."""
     file, found = image_settings(directory)
-    # Those of the Qwen families have areas where others have sides.
-    has_areas = "Qwen" in str(found.get("image_processor_type"))
+    # Those of the Qwen and GLM families have areas where others have sides.
+    has_areas = any(name in str(found.get("image_processor_type")) for name in ("Qwen", "Glm"))
     for part in _objects(found):
         for name, value in part.items():
             most = _AREA if has_areas or "pixels" in name else _SIDE

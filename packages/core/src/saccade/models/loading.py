@@ -432,6 +432,7 @@ def _bound_views(
     if smallest and largest and smallest > largest:
         raise UserError(f"min_pixels={smallest} is over max_pixels={largest}; swap them")
     family.bound_views(image_processor, min_pixels=smallest, max_pixels=largest)
+    family.take_views(config, image_processor)
 
 
 def write_merged(adapter: Path, out: Path, *, dtype: Literal["base", "float32", "bfloat16"] = "base") -> None:

@@ -269,11 +269,13 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
 def _inject(hf: "PreTrainedModel", settings: LoraSettings, names: Sequence[str]) -> None:
     config = _config(settings)
     # The layers themselves, and not the expression, which PEFT would match without a limit.
-    config.target_modules = set(names)
+    config.target_modules = {f"inside.{name}" for name in names}
     from peft import inject_adapter_in_model
 
     hf.requires_grad_(False)
-    inject_adapter_in_model(config, hf, adapter_name=_NAME)
+    # Of a model whose type it sees PEFT takes every gate_proj for that of an expert in a checkpoint of long ago.
+    around = inject_adapter_in_model(config, nn.ModuleDict({"inside": hf}), adapter_name=_NAME)
+    hf.peft_config = around.peft_config
     for name, weight in hf.named_parameters():
         if ".lora_" in name:
             weight.data = weight.data.float()

@@ -25,7 +25,8 @@ class Patches:
     values: Float[Tensor, "patches *pixels"]
     """Patches (channels * patch area) of one frame; or tiles (channels, height, width)."""
     rows: int
-    """Rows of patches, before they are merged to tokens; or of tiles, which form one column."""
+    """Rows of patches, before they are merged to tokens; or of tiles, which form one column; or of the picture's own
+    pixels, where its padding is cut off behind the tower."""
     columns: int
 
 
@@ -38,6 +39,7 @@ class ImageProcessor(Protocol):
     min_patches: int
     max_patches: int
     size: dict[str, int]
+    image_grid_pinpoints: list[list[int]]
 
     def save_pretrained(self, save_directory: Path) -> object: ...
 

@@ -15,13 +15,21 @@ from transformers.activations import SiLUActivation
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 from transformers.models.qwen2.modeling_qwen2 import Qwen2DecoderLayer
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLDecoderLayer
+from transformers.models.qwen2_vl.modeling_qwen2_vl import Qwen2VLDecoderLayer
 from transformers.models.qwen3.modeling_qwen3 import Qwen3DecoderLayer
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextDecoderLayer
 
 from saccade.models.families import language_model
 from saccade.models.low_rank import LowRank, adapted_layer, has_adapter, is_bare
 
-_LAYERS = (Qwen2_5_VLDecoderLayer, Qwen3VLTextDecoderLayer, Qwen2DecoderLayer, Qwen3DecoderLayer, LlamaDecoderLayer)
+_LAYERS = (
+    Qwen2_5_VLDecoderLayer,
+    Qwen3VLTextDecoderLayer,
+    Qwen2DecoderLayer,
+    Qwen3DecoderLayer,
+    LlamaDecoderLayer,
+    Qwen2VLDecoderLayer,
+)
 """Pre-norm, rotary, gated with SiLU; norms of queries and keys in Qwen3's alone."""
 
 

@@ -127,6 +127,20 @@ IDEFICS3_LAYOUT = TokenLayout(
     end="<end_of_utterance>",
 )
 
+LLAVA_ONEVISION_LAYOUT = TokenLayout(
+    scaffolding=("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<image>", "<video>"),
+    # As published: pictures before texts, each text after a line break, and a space behind the role of a turn that was
+    # said which none to come has.
+    chat_template=(
+        "{% for message in messages %}{{'<|im_start|>' + message['role'] + ' '}}"
+        "{% for content in message['content'] | selectattr('type', 'equalto', 'image') %}{{ '<image>' }}{% endfor %}"
+        "{% for content in message['content'] | selectattr('type', 'equalto', 'text') %}"
+        "{{ '\n' + content['text'] }}{% endfor %}<|im_end|>{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    ),
+    named={"image_token": "<image>", "video_token": "<video>"},
+)
+
 # Numbers never merge with punctuation, so a coordinate is the same token wherever it stands.
 _SPLIT_NUMBERS = r"\d+| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"
 _SPLIT_DIGITS = r"\d| ?[A-Za-z]+|\n|[^A-Za-z\d\n]+"

@@ -52,7 +52,8 @@ def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[
     special = {int(i) for i in tokenizer.all_special_ids} | {
         int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special
     }
-    spoken = {vocabulary[token] for token in (family.eos_token, *family.spoken_tokens) if token in vocabulary}
+    said = (family.eos_token, *family.other_ends, *family.spoken_tokens)
+    spoken = {vocabulary[token] for token in said if token in vocabulary}
     of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
     unused = set(unused_tokens(tokenizer, vocabulary).values()) - spoken
     return {str(tokenizer.convert_ids_to_tokens(one)): one for one in (special - spoken) | of_tools | unused}
@@ -66,6 +67,7 @@ def chat_of(
 ) -> Chat:
     """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
     family, image_token_id = family_of(config.model_type), int(config.image_token_id)
+    vocabulary = tokenizer.get_vocab()
     return Chat.checked(
         tokenizer=TemplateTokenizer(tokenizer, vocabulary=int(config.text_config.vocab_size)),
         image_token=tokenizer.convert_ids_to_tokens(image_token_id),
@@ -75,6 +77,7 @@ def chat_of(
         image_layout=partial(family.image_layout, view),
         observation_role=observation_role,
         unspoken=frozenset(unspoken_tokens(tokenizer, family)),
+        other_ends={token: vocabulary[token] for token in family.other_ends if token in vocabulary},
     )
 
 
@@ -110,6 +113,7 @@ class VisionLanguageModel:
         self.eos_token = self.family.eos_token
         self.chat = chat_of(config, tokenizer, self.view, observation_role)
         self.eos_id = self.chat.eos_id
+        self.end_ids = self.chat.end_ids
         text = config.text_config
         self.layer_count = int(text.num_hidden_layers)
         self.hidden_size = int(text.hidden_size)

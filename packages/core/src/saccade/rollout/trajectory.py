@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
+from saccade.engines.engine import Completion, EngineLostError, Sampling, SequenceSlot
 from saccade.envs.environment import Environment, ExpertEnvironment
 from saccade.envs.wrapped import fenced_actions, new_context
 from saccade.errors import MachineError, UserError
@@ -115,16 +115,25 @@ class Player:
                 self.cut_turns += 1
             if is_out_of_turns:
                 return "turn_limit"
-            opening = new_context(self.env)
-            begins_anew = opening is not None
-            if opening is not None:
-                shown, self.ids, self.images = self.chat.prompt(opening), [], []
-            else:
-                shown = self.chat.observation(self._observation(), ends_with_eos=done.finish == "eos")
+            shown, begins_anew = self._shown(done)
+            if begins_anew:
+                self.ids, self.images = [], []
             if len(self.ids) + len(shown.ids) >= self.settings.max_tokens:
                 return "token_limit"
             self._add(_shown_segment(shown, turn, begins_anew=begins_anew))
             turn += 1
+
+    def _shown(self, done: Completion) -> tuple[Tokens, bool]:
+        """What the model sees after a turn, and whether it is all that it sees from then on."""
+        opening = new_context(self.env)
+        if opening is not None:
+            return self.chat.prompt(opening), True
+        is_replaced = self.chat.replaces(done.ids)
+        ends = done.finish == "eos" and not is_replaced
+        shown = self.chat.observation(self._observation(), ends_with_eos=ends)
+        if not is_replaced:
+            return shown, False
+        return Tokens(ids=(*self.ids[:-1], *shown.ids), images=(*self.images, *shown.images)), True
 
     def _clock(self, asked_s: float, sampled_s: float, prefill_s: float | None) -> None:
         self.clocks.append(
@@ -255,9 +264,11 @@ def demonstrate(
         if is_over:
             raise UserError(f"the expert of {example.task.id} goes on after the episode has ended")
         text = expert_env.write_turn(turn)
-        segments.append(Segment(role="action", turn=index, ids=(*chat.encode(text), chat.eos_id)))
+        spoken = chat.encode(text)
         _, _, terminated, truncated, _ = env.step(text)
         is_over = terminated or truncated
+        end = chat.eos_id if is_over else chat.seen_end or chat.eos_id
+        segments.append(Segment(role="action", turn=index, ids=(*spoken, end)))
         played = env.turns[-1]
         result = played.result
         is_refused = isinstance(turn.action, ToolCall) and (result is None or not (result.is_ok or may_fail))

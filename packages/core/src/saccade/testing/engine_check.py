@@ -115,7 +115,7 @@ def _check_end(model: VisionLanguageModel, turn: Completion, sampling: Sampling)
     spelled, stops = TokenBytes(model.tokenizer), StopFinder(sampling.stop, sampling.fenced_actions)
     for place, token in enumerate(turn.ids, start=1):
         completes = stops.completes(spelled[token])
-        end = "eos" if token == model.eos_id else "stop" if completes else None
+        end = "eos" if token in model.end_ids else "stop" if completes else None
         if end is None and place == sampling.max_tokens:
             end = "length"
         is_last = place == len(turn.ids)

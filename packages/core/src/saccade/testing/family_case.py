@@ -1,6 +1,7 @@
 """What a model family is checked with: odd pictures, a conversation, and what transformers itself makes of both."""
 
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,23 +72,32 @@ class FamilyCase:
         return tuple(self.media.add(_noise(*size)) for size in ((96, 64), (50, 120), (72, 72)))
 
     @cached_property
+    def said(self) -> str:
+        """A turn, with a thought where the template writes an empty one for a turn that has none."""
+        chat = self.model.chat
+        return f"<think>hm</think>\n{SAID}" if chat.has_empty_thoughts else chat.opening + SAID
+
+    @cached_property
     def in_pieces(self) -> tuple[int, ...]:
         """A prompt, a turn and an observation, as an episode makes them."""
         chat, (first, second, last) = self.model.chat, self.shown
         prompt = chat.prompt([Message(role="user", parts=(first, "Which?", second, "What is written there?"))])
         seen = chat.observation(Observation(text="Here", images=(last,)), ends_with_eos=False)
-        return (*prompt.ids, *chat.encode(chat.opening + SAID), *seen.ids)
+        return (*prompt.ids, *chat.encode(self.said), *seen.ids)
 
     @cached_property
     def whole_text(self) -> str:
         """The same conversation by the checkpoint's own template at once."""
         image, chat = {"type": "image"}, self.model.chat
         asked = [image, {"type": "text", "text": "Which?"}, image, {"type": "text", "text": "What is written there?"}]
-        messages = [{"role": "user", "content": asked}, chat.as_content("assistant", chat.opening + SAID)]
-        rendered = self.model.tokenizer.apply_chat_template(
-            [*messages, chat.observation_message("Here", 1)], tokenize=False, add_generation_prompt=True
+        messages = [{"role": "user", "content": asked}, chat.as_content("assistant", self.said)]
+        head, whole = (
+            str(self.model.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True))
+            for said in (messages[:1], [*messages, chat.observation_message("Here", 1)])
         )
-        return str(rendered)
+        begin = whole.find(self.said)
+        # A head that was written otherwise when it was asked for stays so.
+        return head + whole[begin:] if whole[:begin].split() == head.split() and not whole.startswith(head) else whole
 
     def own_inputs(self, images: Sequence[ImageRef], text: str | None = None) -> dict[str, Tensor]:
         """What the family's own processor makes of pictures and a text; without one the pictures stand alone in it."""
@@ -103,7 +113,9 @@ class FamilyCase:
             raise NotTriedError(f"{type(error).__name__}: {str(error).strip()[:120]}") from error
         written = model.chat.image_token * len(images) if text is None else text
         pictures = [model.media.get(image) for image in images]
-        with quiet_transformers():
+        with quiet_transformers(), warnings.catch_warnings():
+            # A processor may use what a library of its own will change; that is no fault of the family.
+            warnings.simplefilter("ignore", DeprecationWarning)
             made = processor(images=pictures, text=[written], return_tensors="pt", add_special_tokens=False)
         return {name: value for name, value in made.items() if isinstance(value, Tensor)}
 

@@ -52,7 +52,7 @@ async def _said(slot: SequenceSlot, model: VisionLanguageModel, images: Sequence
         ids += done.ids
         if turn + 1 < _TURNS:
             look = Observation(text="Here", images=(images[2 - turn],))
-            seen = chat.observation(look, ends_with_eos=done.finish == "eos")
+            seen = chat.observation(look, ends_with_eos=done.ids[-1] == chat.seen_end)
             ids, shown = [*ids, *seen.ids], [*shown, *seen.images]
     slot.close()
     return Said(ids=tuple(ids), images=tuple(shown), turns=tuple(turns))

@@ -16,7 +16,7 @@ from saccade.models.loading import write_merged
 from saccade.models.lora import LoraSettings, adapter_parameters, add_adapter
 from saccade.models.shape import read_shape
 from saccade.models.vlm import VisionLanguageModel, quiet_transformers
-from saccade.testing.family_case import FallsBackError, FamilyCase, plain_logits
+from saccade.testing.family_case import SAID, FallsBackError, FamilyCase, plain_logits
 
 _RANK = 2
 _MERGED_BOUND = 2e-3
@@ -120,7 +120,7 @@ def planned(case: FamilyCase) -> str:
     assert (shape.weights, shape.vision_weights) == (weights, seeing), (
         f"{shape.weights} weights planned, {shape.vision_weights} of vision; there are {weights} and {seeing}"
     )
-    cache, ids = DynamicCache(), case.in_pieces[-9:]
+    cache, ids = DynamicCache(), model.chat.encode(model.chat.opening + SAID)
     model.hidden(model.embed(torch.tensor([ids]), ()), model.positions(ids, ())[:, None], cache=cache)
     kept = sum(one.keys.numel() + one.values.numel() for one in cache.layers)
     assert kept == shape.cache_numbers * len(ids), f"a token keeps {kept / len(ids)} numbers, not {shape.cache_numbers}"

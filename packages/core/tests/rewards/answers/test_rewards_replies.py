@@ -29,7 +29,8 @@ def task(source: str, answer: str, kind: AnswerKind = "exact", **rest) -> Task:
         "The correct option is **B**.", "**Answer:** B", "Answer: **B**", "So the answer is (B).", "My answer is B",
         "Therefore, the final answer is $\\boxed{B}$.", "I choose B", "I think it is B", "The answer must be B",
         "### Answer: B", "**B. a dog**", r"\boxed{\text{a dog}}", "B - a dog", "B, a dog", "The answer is a dog.",
-        "It's a dog!", "A dog is the correct answer",
+        "It's a dog!", "A dog is the correct answer", "<|begin_of_box|>B<|end_of_box|>",
+        "The answer is <|begin_of_box|>a dog<|end_of_box|>.",
     ],
 )  # fmt: skip
 def test_a_letter_or_an_option_in_ordinary_dress_names_it(reply: str) -> None:
@@ -45,7 +46,7 @@ def test_a_letter_or_an_option_in_ordinary_dress_names_it(reply: str) -> None:
         "The answer is not B", "B is incorrect", "B is not correct", "Option A or option B is correct", "A, B, C, D",
         "A. B. C. D.", "A is correct. B is correct.", "A is correct, B is correct", "(A)(B)(C)(D)", "a cat, a dog",
         "B. a cat", "either a dog or a cat", "The answer is A, that is, B", "B C", "AB", "all of them", "B?!",
-        "Answer: A Answer: B", "Is it B? No, A",
+        "Answer: A Answer: B", "Is it B? No, A", "<|begin_of_box|>A or B<|end_of_box|>",
     ],
 )  # fmt: skip
 def test_a_reply_that_hedges_names_no_option(reply: str) -> None:
@@ -62,6 +63,7 @@ def test_a_count_may_be_said_in_a_sentence(source: str, kind: AnswerKind) -> Non
     for reply in (
         "There are 3 cats", "There are three cats.", "**3**", r"\boxed{3}", "The answer is 3.", "3 cats", "3 CATS!",
         "There are exactly 3 red balls in the picture.", "The total number of cats is 3", "It is three.",
+        "<|begin_of_box|>3<|end_of_box|>",
     ):  # fmt: skip
         assert answer_is_right(one, reply), reply
         assert can_be_read(one, reply), reply

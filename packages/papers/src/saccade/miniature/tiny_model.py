@@ -16,11 +16,15 @@ from transformers import (
     InternVLForConditionalGeneration,
     InternVLVisionConfig,
     LlamaConfig,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
     Qwen2Config,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen3Config,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
     SmolVLMConfig,
@@ -33,9 +37,17 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 from saccade.media import MediaStore
+from saccade.miniature.tiny_glm import GLM4V_LAYOUT, GLM_LAYOUT, glm, glm_patches
+from saccade.miniature.tiny_llava import fitted_tiles, llava_onevision
 from saccade.models import LoadSettings, VisionLanguageModel, load_model
 from saccade.models.pixels import ImageProcessor
-from saccade.models.tokenizer import IDEFICS3_LAYOUT, INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
+from saccade.models.tokenizer import (
+    IDEFICS3_LAYOUT,
+    INTERNVL_LAYOUT,
+    LLAVA_ONEVISION_LAYOUT,
+    QWEN_LAYOUT,
+    build_tokenizer,
+)
 
 __all__ = ["TinyFamily", "TinySize", "tiny_model", "tiny_or_given", "with_tokens"]
 
@@ -144,7 +156,20 @@ def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VL
     return Qwen2_5_VLForConditionalGeneration(config)
 
 
-def internvl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> InternVLForConditionalGeneration:
+def qwen2_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2VLForConditionalGeneration:
+    vision = {**_vision_config(size), "embed_dim": size.vision_hidden, "hidden_size": size.hidden}
+    config = Qwen2VLConfig(
+        text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size)),
+        vision_config=vision | {"mlp_ratio": size.vision_mlp // size.vision_hidden},
+        tie_word_embeddings=True,
+        **_special_ids(tokenizer),
+    )
+    return Qwen2VLForConditionalGeneration(config)
+
+
+def internvl(
+    size: TinySize, tokenizer: PreTrainedTokenizerFast, language: type[PreTrainedConfig] = Qwen2Config
+) -> InternVLForConditionalGeneration:
     vision = InternVLVisionConfig(
         hidden_size=size.vision_hidden,
         num_hidden_layers=size.vision_depth,
@@ -156,7 +181,7 @@ def internvl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> InternVLForC
         initializer_range=size.initializer_range,
     )
     config = InternVLConfig(
-        text_config=Qwen2Config(**_text_config(size, tokenizer)),
+        text_config=language(**_text_config(size, tokenizer)),
         vision_config=vision,
         image_token_id=int(tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>")),
         image_seq_length=(size.view_px // size.patch_px // 2) ** 2,
@@ -195,8 +220,29 @@ def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: boo
     return model
 
 
-TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl", "idefics3", "smolvlm"]
-_LAYOUTS = {"internvl": INTERNVL_LAYOUT, "idefics3": IDEFICS3_LAYOUT, "smolvlm": IDEFICS3_LAYOUT}
+TinyFamily = Literal[
+    "qwen3_vl",
+    "qwen2_5_vl",
+    "internvl",
+    "idefics3",
+    "smolvlm",
+    "glm4v",
+    "glm4v_moe",
+    "glm46v",
+    "llava_onevision",
+    "qwen2_vl",
+    "internvl3_5",
+]
+_LAYOUTS = {
+    "internvl": INTERNVL_LAYOUT,
+    "idefics3": IDEFICS3_LAYOUT,
+    "smolvlm": IDEFICS3_LAYOUT,
+    "glm4v": GLM4V_LAYOUT,
+    "glm4v_moe": GLM_LAYOUT,
+    "glm46v": GLM_LAYOUT,
+    "llava_onevision": LLAVA_ONEVISION_LAYOUT,
+    "internvl3_5": INTERNVL_LAYOUT,
+}
 
 _BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
 
@@ -257,15 +303,27 @@ def with_tokens(model: VisionLanguageModel, texts: Sequence[str], *, seed: int) 
 def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
     if family == "internvl":
         return internvl(size, tokenizer)
+    if family == "internvl3_5":
+        return internvl(size, tokenizer, Qwen3Config)
+    if family == "llava_onevision":
+        return llava_onevision(size, tokenizer, _text_config(size, tokenizer))
+    if family == "qwen2_vl":
+        return qwen2_vl(size, tokenizer)
     if family in ("idefics3", "smolvlm"):
         return idefics3(size, tokenizer, is_smol=family == "smolvlm")
+    if family in ("glm4v", "glm4v_moe", "glm46v"):
+        return glm(size, tokenizer, _text_config(size, tokenizer), model_type=family)
     return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
 
 
 def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:
     if family in ("idefics3", "smolvlm"):
         return _edge_tiles(size, SmolVLMImageProcessorPil if family == "smolvlm" else Idefics3ImageProcessorPil)
-    return _tiles(size) if family == "internvl" else _patches(size)
+    if family in ("glm4v", "glm4v_moe", "glm46v"):
+        return glm_patches(size, model_type=family, resample=_BOX_FILTER)
+    if family == "llava_onevision":
+        return fitted_tiles(size, resample=_BOX_FILTER)
+    return _tiles(size) if family.startswith("internvl") else _patches(size)
 
 
 def _edge_tiles(size: TinySize, kind: type) -> ImageProcessor:

@@ -69,7 +69,7 @@ class PageReadingSettings:
 class Lang2ActSettings(PageReadingSettings):
     """The paper's settings, for a model of a few billion parameters."""
 
-    model: LoadSettings = LoadSettings()
+    model: LoadSettings = LoadSettings(max_pixels=401_408)
     judge: JudgeSettings = JudgeSettings(kind="none")
     """A judge of answers that the rules cannot compare; the paper asks a model of 72 billion parameters."""
     curator: ModelAt = ModelAt()

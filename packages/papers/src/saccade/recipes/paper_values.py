@@ -28,6 +28,7 @@ _IVGR = {
     "sft.batch_size": "64",
     "sft.optimizer.learning_rate": "1e-5",
     "sft.decay": "cosine",
+    "model.max_pixels": "not said; 3,211,264 in its code",
     "rl.steps": "360",
     "rl.tasks_per_step": "512 prompts: 230 questions twice, 52 once",
     "rl.group_size": "5",
@@ -72,6 +73,7 @@ _ARGOS = {
     "rl.algorithm.name": "grpo",
 }
 _LANG2ACT = {
+    "model.max_pixels": "401,408",
     "action_rl.steps": "about 11,000 questions once",
     "action_rl.tasks_per_step": "48",
     "action_rl.minibatches": "6: batches of 8",

@@ -86,8 +86,8 @@ class LiveSlot:
         text = up_to_stop(turn.text, sampling.stop)
         spoken = turn.ids or self._chat.encode(text)
         ends = not turn.ids and not text.endswith(sampling.stop)
-        spoken = (*spoken, self._chat.eos_id) if ends else spoken
-        finish: Finish = "eos" if spoken and spoken[-1] == self._chat.eos_id else "stop"
+        spoken = (*spoken, self._chat.seen_end or self._chat.eos_id) if ends else spoken
+        finish: Finish = "eos" if spoken and spoken[-1] in self._chat.end_ids else "stop"
         if self._chat.image_token_id in spoken:
             raise UserError(f"the turn spells {self._chat.image_token}, which stands for a picture; leave it out")
         if len(spoken) > sampling.max_tokens:

@@ -87,7 +87,7 @@ class VllmEngine:
         self._settings = settings
         self._policy_version = context.policy_version
         self._rules = rules_of(context.model)
-        self.eos_id = context.model.eos_id
+        self.end_ids = context.model.end_ids
         self._forbidden = frozenset(int(token) for token in context.model.forbidden_ids.tolist())
         self._image_tokens = Placeholders(context.model)
         self._token_bytes = TokenBytes(context.model.tokenizer)

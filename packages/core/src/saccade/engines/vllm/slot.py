@@ -24,7 +24,7 @@ class SlotRules(Protocol):
     """What a slot asks of its engine besides tokens."""
 
     @property
-    def eos_id(self) -> int: ...
+    def end_ids(self) -> frozenset[int]: ...
 
     def check(self, slot: "VllmSlot", ids: Sequence[int], images: Sequence[ImageRef], sampling: Sampling) -> None: ...
 
@@ -95,7 +95,7 @@ class VllmSlot:
                 said.append(token)
                 logprobs.append(logprob)
                 weights.append(by)
-                finish: Finish | None = "eos" if token == self._rules.eos_id else "stop" if is_stop else None
+                finish: Finish | None = "eos" if token in self._rules.end_ids else "stop" if is_stop else None
                 if finish is None and len(said) >= sampling.max_tokens:
                     finish = "length"
                 if finish is not None:

@@ -20,6 +20,8 @@ class TokenRules:
     """What the wire has to know of a model."""
 
     eos_id: int
+    end_ids: frozenset[int]
+    """Tokens that end a turn."""
     image_token_id: int
     forbidden: Mapping[str, float]
     """The bias of each token that a policy never writes, by its id in words."""
@@ -28,6 +30,7 @@ class TokenRules:
 def rules_of(model: VisionLanguageModel) -> TokenRules:
     return TokenRules(
         eos_id=model.eos_id,
+        end_ids=model.end_ids,
         image_token_id=model.image_token_id,
         forbidden={str(token): FORBIDDEN_BIAS for token in model.forbidden_ids.tolist()},
     )
@@ -66,7 +69,7 @@ def sampling_params(sampling: Sampling, rules: TokenRules, *, seed: int, max_tok
         "skip_special_tokens": False,
         # The checkpoint may name further ends, of which the learner knows nothing.
         "ignore_eos": True,
-        "stop_token_ids": [rules.eos_id],
+        "stop_token_ids": sorted(rules.end_ids),
         "logprobs": 0,
         "logit_bias": dict(rules.forbidden),
     }

@@ -7,11 +7,24 @@ from transformers import PreTrainedModel
 from saccade.entry_points import offer_named
 from saccade.errors import UserError
 from saccade.models.families.family import Family
+from saccade.models.families.glm import GLM4V, GLM4V_MOE, GLM46V
 from saccade.models.families.idefics3 import IDEFICS3, SMOLVLM
 from saccade.models.families.internvl import INTERNVL
-from saccade.models.families.qwen import QWEN2_5_VL, QWEN3_VL
+from saccade.models.families.llava_onevision import LLAVA_ONEVISION
+from saccade.models.families.qwen import QWEN2_5_VL, QWEN2_VL, QWEN3_VL
 
-FAMILIES: tuple[Family, ...] = (QWEN2_5_VL, QWEN3_VL, INTERNVL, IDEFICS3, SMOLVLM)
+FAMILIES: tuple[Family, ...] = (
+    QWEN2_5_VL,
+    QWEN3_VL,
+    INTERNVL,
+    IDEFICS3,
+    SMOLVLM,
+    GLM4V,
+    GLM4V_MOE,
+    GLM46V,
+    LLAVA_ONEVISION,
+    QWEN2_VL,
+)
 OFFERED = "saccade.model_families"
 """Entry points of families in other packages: the ``model_type``, and a ``Family``."""
 

@@ -57,6 +57,8 @@ class Family(ABC):
     """How the family writes boxes and points."""
     eos_token: str = "<|im_end|>"
     """Ends a turn."""
+    other_ends: tuple[str, ...] = ()
+    """Tokens that end one as well."""
     spoken_tokens: tuple[str, ...] = ()
     """Special tokens that the model itself may write besides the end of a turn; others are the environment's."""
     weightless_tokens: tuple[str, ...] = ()
@@ -90,8 +92,12 @@ class Family(ABC):
         """Sets the image processor so that views have an area within these bounds; None leaves a bound as it is."""
         if min_pixels or max_pixels:
             raise UserError(
-                f"views of {self.model_type} have one size; leave out model.min_pixels and model.max_pixels"
+                f"views of {self.model_type} have one size; leave out model.min_pixels and model.max_pixels, or set "
+                "model.max_pixels=checkpoint where a recipe has its paper's"
             )
+
+    def take_views(self, config: PreTrainedConfig, image_processor: ImageProcessor) -> None:  # noqa: B027
+        """Sets what the model itself says of views as ``bound_views`` has left them."""
 
     def max_pixels(self, image_processor: ImageProcessor) -> int | None:
         """Largest area of a view by the image processor; None where views are made of tiles of one size."""

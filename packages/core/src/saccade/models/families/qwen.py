@@ -1,4 +1,4 @@
-"""Qwen2.5-VL and Qwen3-VL: views of any shape in whole patches, M-RoPE positions."""
+"""Qwen2-VL, Qwen2.5-VL and Qwen3-VL: views of any shape in whole patches, M-RoPE positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -128,6 +128,7 @@ def mrope_positions(
     return positions, position + len(ids) - index
 
 
+QWEN2_VL = QwenFamily(model_type="qwen2_vl", architecture="Qwen2VLForConditionalGeneration", is_flat=True)
 QWEN2_5_VL = QwenFamily(
     model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
 )

@@ -35,7 +35,8 @@ _EMPHASIS = (
     re.compile(r"(?<!\w)(__)(?=\S)([^_]+)(?<=\S)__(?!\w)"),
     re.compile(r"(`)([^`]+)`"),
 )
-_AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("*", "*"), ("_", "_"))
+_GLM_BOX = ("<|begin_of_box|>", "<|end_of_box|>")
+_AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("*", "*"), ("_", "_"), _GLM_BOX)
 _COMMAND = re.compile(r"\\(?:boxed|fbox|text|textbf|mathrm|mathbf|mathit)\s*(\{.*\})", re.DOTALL)
 _HEADING = re.compile(r"#{1,6}\s+")
 _CALLED_OUT = re.compile(r"(?<=[^\W\d_])!+$")
