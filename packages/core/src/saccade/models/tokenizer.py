@@ -66,6 +66,7 @@ class TokenLayout:
     """Special tokens by the names under which the family's processor looks for them."""
     end: str = "<|im_end|>"
     """Ends a turn."""
+    pad: str = "<|endoftext|>"
 
 
 QWEN_LAYOUT = TokenLayout(
@@ -167,7 +168,7 @@ def build_tokenizer(
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token=layout.end,
-        pad_token="<|endoftext|>",
+        pad_token=layout.pad,
         clean_up_tokenization_spaces=False,
         model_max_length=32_768,
         **({"extra_special_tokens": dict(layout.named)} if layout.named else {}),

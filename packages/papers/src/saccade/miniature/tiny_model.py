@@ -33,6 +33,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 from saccade.media import MediaStore
+from saccade.miniature.tiny_gemma import gemma3, gemma_images, gemma_tokenizer
 from saccade.models import LoadSettings, VisionLanguageModel, load_model
 from saccade.models.pixels import ImageProcessor
 from saccade.models.tokenizer import IDEFICS3_LAYOUT, INTERNVL_LAYOUT, QWEN_LAYOUT, build_tokenizer
@@ -168,6 +169,17 @@ def internvl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> InternVLForC
     return model
 
 
+def _square_tower(size: TinySize) -> dict[str, object]:
+    return {
+        "hidden_size": size.vision_hidden,
+        "num_hidden_layers": size.vision_depth,
+        "num_attention_heads": size.heads,
+        "intermediate_size": size.vision_mlp,
+        "image_size": size.view_px,
+        "patch_size": size.patch_px,
+    }
+
+
 def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: bool) -> PreTrainedModel:
     """Idefics3, or SmolVLM, whose classes have names of their own."""
     config_of, tower_of, model_of = (
@@ -175,15 +187,7 @@ def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: boo
         if is_smol
         else (Idefics3Config, Idefics3VisionConfig, Idefics3ForConditionalGeneration)
     )
-    vision = tower_of(
-        hidden_size=size.vision_hidden,
-        num_hidden_layers=size.vision_depth,
-        num_attention_heads=size.heads,
-        intermediate_size=size.vision_mlp,
-        image_size=size.view_px,
-        patch_size=size.patch_px,
-        initializer_range=size.initializer_range,
-    )
+    vision = tower_of(**_square_tower(size), initializer_range=size.initializer_range)
     config = config_of(
         text_config=LlamaConfig(**_text_config(size, tokenizer)),
         vision_config=vision,
@@ -195,7 +199,7 @@ def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: boo
     return model
 
 
-TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl", "idefics3", "smolvlm"]
+TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl", "idefics3", "smolvlm", "gemma3"]
 _LAYOUTS = {"internvl": INTERNVL_LAYOUT, "idefics3": IDEFICS3_LAYOUT, "smolvlm": IDEFICS3_LAYOUT}
 
 _BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
@@ -213,8 +217,11 @@ def tiny_model(
     seed: int = 0,
 ) -> VisionLanguageModel:
     """A randomly initialised model with a tokenizer trained on ``texts``; the same seed gives the same weights."""
-    layout = _LAYOUTS.get(family, QWEN_LAYOUT)
-    tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
+    if family == "gemma3":
+        tokenizer = gemma_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size)
+    else:
+        layout = _LAYOUTS.get(family, QWEN_LAYOUT)
+        tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
     image_processor = _image_processor(family, size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -259,12 +266,16 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return internvl(size, tokenizer)
     if family in ("idefics3", "smolvlm"):
         return idefics3(size, tokenizer, is_smol=family == "smolvlm")
+    if family == "gemma3":
+        return gemma3(_text_config(size, tokenizer), _square_tower(size), tokenizer)
     return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
 
 
 def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:
     if family in ("idefics3", "smolvlm"):
         return _edge_tiles(size, SmolVLMImageProcessorPil if family == "smolvlm" else Idefics3ImageProcessorPil)
+    if family == "gemma3":
+        return gemma_images(size.view_px, _BOX_FILTER)
     return _tiles(size) if family == "internvl" else _patches(size)
 
 

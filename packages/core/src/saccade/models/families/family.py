@@ -18,12 +18,14 @@ from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ViewRule
 from saccade.models.chat import ImageLayout
+from saccade.models.masks import SLIDING
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
-_KNOWN_LAYERS = {"full_attention", "attention"}
+_KNOWN_LAYERS = {"full_attention", "attention", SLIDING}
 _UNKNOWN = {
     "final_logit_softcapping": "capped logits",
+    "attn_logit_softcapping": "capped scores of attention",
     "logits_scaling": "scaled logits",
     "logit_scale": "scaled logits",
     "num_kv_shared_layers": "layers that share keys and values",
@@ -66,7 +68,9 @@ class Family(ABC):
     language: str = "model.language_model"
     """Path of the language model, without its head, in transformers' class."""
     attends_both_ways: bool = False
-    """Whether the tokens of an image see those after them in the same image."""
+    """Whether the tokens of an image, which stand between tokens of other kinds, see those after them in it."""
+    written_image: str = ""
+    """What the chat template writes for an image; "" where it is the placeholder."""
 
     @abstractmethod
     def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> ViewRule:
@@ -82,8 +86,6 @@ class Family(ABC):
         text = config.text_config
         kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
         kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
-        if self.attends_both_ways:
-            kinds.add("attention of image tokens in both directions")
         return ", ".join(sorted(kinds))
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
