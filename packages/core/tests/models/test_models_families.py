@@ -188,6 +188,7 @@ def test_the_convention_is_that_of_the_family() -> None:
         "internvl": "relative_1000",
         "idefics3": "relative_1000",
         "smolvlm": "relative_1000",
+        "gemma3": "relative_1000",
     }
     with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
         family_of("llava")
@@ -199,6 +200,7 @@ SPEAKERS = {
     "internvl": "{{ '<IMG_CONTEXT>\n' }}",
     "idefics3": "<image>",
     "smolvlm": "<image>",
+    "gemma3": "<start_of_image>",
 }
 
 
@@ -215,7 +217,7 @@ def with_template(model: VisionLanguageModel, tool_branch: str = "") -> Chat:
     )
     chat = model.chat
     return Chat.checked(
-        tokenizer=model.tokenizer,
+        tokenizer=chat.tokenizer,
         image_token=chat.image_token,
         image_token_id=chat.image_token_id,
         eos_token=chat.eos_token,

@@ -95,8 +95,9 @@ def test_an_internvl_in_the_published_layout_opens_and_is_saved_for_good(tmp_pat
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0}, "sliding_attention"),
+        ({"layer_types": ["chunked_attention", "full_attention"]}, "chunked_attention"),
         ({"final_logit_softcapping": 30.0, "num_kv_shared_layers": 2}, "capped logits, layers that share keys"),
+        ({"attn_logit_softcapping": 30.0}, "capped scores of attention"),
     ],
 )
 def test_what_the_engine_cannot_run_is_refused_before_it_gives_other_answers(
@@ -104,7 +105,7 @@ def test_what_the_engine_cannot_run_is_refused_before_it_gives_other_answers(
 ) -> None:
     tiles(MediaStore()).save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    config["text_config"] |= {**settings, "layer_types": None}
+    config["text_config"] |= {"layer_types": None, **settings}
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=f"internvl has {said}.*, which Saccade cannot run yet"):
         load_model(tmp_path, MediaStore())

@@ -19,6 +19,7 @@ from saccade.testing.family_check import CHECKS, check_family
 
 OTHERWISE = {
     "idefics3": {"vLLM": "falls back"},
+    "gemma3": {"vLLM": "falls back", "native kernels": "falls back"},
     "smolvlm": {
         "vLLM": "falls back",
         # SmolVLM's own processor needs a package that is not among ours; Idefics3's writes pictures alike.

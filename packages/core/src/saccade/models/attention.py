@@ -138,7 +138,9 @@ def attend(
     if repeats > 1:
         key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))
     if masks is not None:
-        return attend_masked(query, key, value, packing, scale, masks, slides=bool(sliding_window)).transpose(1, 2), None
+        return attend_masked(query, key, value, packing, scale, masks, slides=bool(sliding_window)).transpose(
+            1, 2
+        ), None
     on_pack = _JoinedAttention.apply if query.device.type == "cpu" else attend_portably
     return on_pack(query, key, value, packing, scale).transpose(1, 2), None
 

@@ -5,7 +5,7 @@ turns before it stay as they were sampled.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, Protocol
@@ -331,7 +331,18 @@ class Chat:
 
 
 def _as_template_message(message: Message) -> dict[str, object]:
-    content: list[Mapping[str, object]] = [
-        {"type": "image"} if isinstance(part, ImageRef) else {"type": "text", "text": part} for part in message.parts
-    ]
-    return {"role": message.role, "content": content}
+    return {"role": message.role, "content": template_parts(message.role, message.parts)}
+
+
+def template_parts(role: str, parts: Sequence[str | ImageRef]) -> list[dict[str, object]]:
+    """The content of a message as templates take it."""
+    texts = [part for part in parts if isinstance(part, str)]
+    if role == "system" and len(texts) == len(parts):
+        # In one part: some templates read the first alone (Gemma 3's).
+        parts = ["".join(texts)] if texts else []
+    return [{"type": "image"} if isinstance(part, ImageRef) else text_part(part) for part in parts]
+
+
+def text_part(text: str) -> dict[str, object]:
+    """A text in a content of parts."""
+    return {"type": "text", "text": text}

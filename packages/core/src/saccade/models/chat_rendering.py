@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from saccade.errors import UserError
-from saccade.models.chat import TOOL_RESPONSE, Chat, TemplateLimitError
+from saccade.models.chat import TOOL_RESPONSE, Chat, TemplateLimitError, template_parts, text_part
 from saccade.types import ImageRef, Json, SpokenConversation, SpokenMessage
 
 _SPECIAL = re.compile(r"<\|[^<>|\s]+\|>")
@@ -115,8 +115,7 @@ class ConversationRenderer:
 
     def _as_template(self, one: SpokenMessage) -> dict[str, object]:
         if one.role != "assistant":
-            content = [{"type": "image"} if isinstance(part, ImageRef) else _text_part(part) for part in one.parts]
-            return {"role": one.role, "content": content or [_text_part("")]}
+            return {"role": one.role, "content": template_parts(one.role, one.parts) or [text_part("")]}
         text = "".join(self._picture if isinstance(part, ImageRef) else part for part in one.parts)
         fields = self.chat.as_content(one.role, text)
         if one.thought:
@@ -124,10 +123,6 @@ class ConversationRenderer:
         if one.calls:
             fields["tool_calls"] = [_as_template_call(call.name, call.arguments) for call in one.calls]
         return fields
-
-
-def _text_part(text: str) -> dict[str, object]:
-    return {"type": "text", "text": text}
 
 
 def _as_template_call(name: str, arguments: Mapping[str, Json]) -> dict[str, object]:

@@ -65,9 +65,7 @@ def gemma_tokenizer(
     trained = Tokenizer(models.BPE())
     trained.normalizer = normalizers.Replace(" ", "▁")
     digits = r"\d+" if numbers else r"\d"
-    trained.pre_tokenizer = pre_tokenizers.Split(
-        Regex(digits + r"|▁?[A-Za-z]+|\n|[^A-Za-z\d\n]+"), behavior="isolated"
-    )
+    trained.pre_tokenizer = pre_tokenizers.Split(Regex(digits + r"|▁?[A-Za-z]+|\n|[^A-Za-z\d\n]+"), behavior="isolated")
     trainer = trainers.BpeTrainer(
         vocab_size=max(vocab_size - len(TAGS) - len(phrases), len(kept) + 100),
         special_tokens=list(kept),

@@ -65,6 +65,8 @@ class Family(ABC):
     """Special tokens of the published tokenizer that the model has no weights for."""
     is_flat: bool = False
     """Whether transformers takes the language model's sizes beside ``vision_config``, as they were published."""
+    is_tied: bool = False
+    """Whether the head is the embedding where the configuration does not say."""
     language: str = "model.language_model"
     """Path of the language model, without its head, in transformers' class."""
     attends_both_ways: bool = False

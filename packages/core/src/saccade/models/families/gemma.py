@@ -73,4 +73,5 @@ GEMMA3 = GemmaFamily(
     eos_token="<end_of_turn>",
     written_image=_IMAGE_START,
     attends_both_ways=True,
+    is_tied=True,
 )
