@@ -137,10 +137,9 @@ def attend(
     repeats = query.shape[1] // key.shape[1]
     if repeats > 1:
         key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))
-    if masks is not None:
-        return attend_masked(query, key, value, packing, scale, masks, slides=bool(sliding_window)).transpose(
-            1, 2
-        ), None
+    parts = [] if masks is None else masks.of(query.dtype, slides=bool(sliding_window))
+    if any(mask is not None for mask in parts):
+        return attend_masked(query, key, value, packing, scale, parts).transpose(1, 2), None
     on_pack = _JoinedAttention.apply if query.device.type == "cpu" else attend_portably
     return on_pack(query, key, value, packing, scale).transpose(1, 2), None
 
@@ -170,7 +169,7 @@ def _attend_run(
     prefix: Span,
     run: SuffixRun,
     scale: float,
-    mask: Bool[Tensor, "rows 1 queries keys"] | None = None,
+    mask: Float[Tensor, "rows 1 queries keys"] | None = None,
 ) -> Float[Tensor, "1 heads length dim"]:
     """Attention of suffixes to copies of their prefix and to themselves, causally without a mask."""
     queries = run.of(query)
@@ -189,12 +188,19 @@ class PackMasks:
     rule: MaskRule
     is_image: Bool[Tensor, "tokens"]
     layout: Layout
-    _made: dict[bool, list[Bool[Tensor, "rows 1 queries keys"] | None]] = field(default_factory=dict)
+    _made: dict[bool, list[Float[Tensor, "rows 1 queries keys"] | None]] = field(default_factory=dict)
 
-    def of(self, *, slides: bool) -> list[Bool[Tensor, "rows 1 queries keys"] | None]:
-        """Of each prefix that is not empty and each run of suffixes in order; None where these see causally."""
+    def of(self, dtype: torch.dtype, *, slides: bool) -> list[Float[Tensor, "rows 1 queries keys"] | None]:
+        """Of each prefix that is not empty and each run of suffixes in order; None where these see causally.
+
+        They are added to the scores: of others each layer would keep a copy of its own for its backward.
+        """
         if slides not in self._made:
-            self._made[slides] = [self._mask(node, run, slides) for node, run in _prefixes_and_runs(self.layout)]
+            parts = (self._mask(node, run, slides) for node, run in _prefixes_and_runs(self.layout))
+            self._made[slides] = [
+                None if seen is None else torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, -torch.inf)
+                for seen in parts
+            ]
         return self._made[slides]
 
     def _mask(self, node: Tree, run: SuffixRun | None, slides: bool) -> Bool[Tensor, "rows 1 queries keys"] | None:
@@ -214,13 +220,11 @@ def attend_masked(
     value: Float[Tensor, "1 heads tokens dim"],
     layout: Layout,
     scale: float,
-    masks: PackMasks,
-    *,
-    slides: bool,
+    masks: Sequence[Float[Tensor, "rows 1 queries keys"] | None],
 ) -> Float[Tensor, "1 heads tokens dim"]:
     """As ``attend_portably``, each prefix and suffix with its mask."""
     parts: list[Tensor] = []
-    for (node, run), mask in zip(_prefixes_and_runs(layout), masks.of(slides=slides)):
+    for (node, run), mask in zip(_prefixes_and_runs(layout), masks):
         if run is None:
             own = (node.prefix.of(query), node.prefix.of(key), node.prefix.of(value))
             parts.append(scaled_dot_product_attention(*own, attn_mask=mask, is_causal=mask is None, scale=scale))
