@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,10 @@ class Family(ABC):
         text = config.text_config
         kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
         kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
+        window, longest = (getattr(text, name, None) or inf for name in ("sliding_window", "max_position_embeddings"))
+        if not getattr(text, "layer_types", None) and window < longest:
+            # Mistral's, whose model takes one mask for all layers.
+            kinds.add("sliding windows without layer_types")
         return ", ".join(sorted(kinds))
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
