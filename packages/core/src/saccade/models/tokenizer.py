@@ -66,7 +66,6 @@ class TokenLayout:
     """Special tokens by the names under which the family's processor looks for them."""
     end: str = "<|im_end|>"
     """Ends a turn."""
-    pad: str = "<|endoftext|>"
 
 
 QWEN_LAYOUT = TokenLayout(
@@ -168,7 +167,7 @@ def build_tokenizer(
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token=layout.end,
-        pad_token=layout.pad,
+        pad_token="<|endoftext|>",
         clean_up_tokenization_spaces=False,
         model_max_length=32_768,
         **({"extra_special_tokens": dict(layout.named)} if layout.named else {}),
