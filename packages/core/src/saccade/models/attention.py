@@ -2,8 +2,8 @@
 
 A prefix attends to itself, causally. A suffix attends to its whole prefix and, causally, to itself. No mask over the
 pack exists, and no prefix is copied for its suffixes on the CPU: both parts of a suffix's attention are computed apart
-and joined by their log-sum-exps, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889). Where a token
-sees otherwise than causally, each prefix and suffix has a mask of its own.
+and joined by their log-sum-exps, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889). Where tokens
+see otherwise than causally, each prefix and suffix has a mask of its own, and suffixes see copies of their prefix.
 """
 
 from collections.abc import Callable, Iterator, Sequence
