@@ -14,7 +14,7 @@ from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 
-FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl")
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl", "gemma3")
 
 
 def model_of(family: TinyFamily, *, head_dim: int = 8) -> VisionLanguageModel:
@@ -90,7 +90,9 @@ def inputs(model: VisionLanguageModel, sequence: TrainingSequence) -> dict[str, 
     ids = torch.tensor([sequence.ids])
     patches = model.patches.get(sequence.images)
     made = {"input_ids": ids, "pixel_values": torch.cat([patch.values for patch in patches])}
-    if model.family.model_type != "internvl":
+    if model.family.model_type == "gemma3":
+        made["token_type_ids"] = (ids == model.image_token_id).int()
+    elif model.family.model_type != "internvl":
         made["image_grid_thw"] = torch.tensor([[1, patch.rows, patch.columns] for patch in patches])
         made["mm_token_type_ids"] = (ids == model.image_token_id).int()
     return made

@@ -18,12 +18,21 @@ from saccade.models.attention_share import AttentionShare, MeanAttention, attent
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Attempt, ImageRef, Message, Observation, Segment, Target, Task, Trajectory
 
-FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl")
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl", "gemma3")
 TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
 
 
 def small(family: TinyFamily) -> VisionLanguageModel:
-    size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, deepstack=family == "qwen3_vl", max_tiles=4)
+    # The last layer of three is one that slides.
+    size = TinySize(
+        hidden=32,
+        layers=3 if family == "gemma3" else 2,
+        mlp=64,
+        vision_hidden=32,
+        vision_mlp=48,
+        deepstack=family == "qwen3_vl",
+        max_tiles=4,
+    )
     return tiny_model(TEXTS, MediaStore(), family=family, size=size, numbers=range(0, 1001, 125), seed=3)
 
 
@@ -81,7 +90,9 @@ def attention_of_transformers(model: VisionLanguageModel, attempt: Attempt) -> t
     ids, images = torch.tensor([attempt.trajectory.ids]), attempt.trajectory.images
     patches = model.patches.get(images)
     extra = {}
-    if model.family.model_type != "internvl":
+    if model.family.model_type == "gemma3":
+        extra = {"token_type_ids": (ids == model.image_token_id).int()}
+    elif model.family.model_type != "internvl":
         extra = {
             "image_grid_thw": torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
             "mm_token_type_ids": (ids == model.image_token_id).int(),

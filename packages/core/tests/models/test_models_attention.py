@@ -1,13 +1,14 @@
 """Attention over a pack against one dense masked attention, values and gradients, in double precision."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from saccade.errors import UserError
-from saccade.models.attention import Layout, attend, attend_portably, tree
+from saccade.models.attention import Layout, PackMasks, attend, attend_portably, tree
+from saccade.models.masks import MaskRule
 
 HEADS, HEAD_DIM = 4, 8
 
@@ -74,6 +75,62 @@ def test_a_pack_attends_like_one_dense_mask_in_values_and_gradients(layout: Layo
     (reference * weights).sum().backward()
     for one, other in zip(ours, expected):
         torch.testing.assert_close(one.grad, other.grad, atol=1e-12, rtol=0)
+
+
+RULES = {
+    "pictures": MaskRule(kinds=(), window=0, both_ways=True),
+    "windows": MaskRule(kinds=("sliding_attention",), window=5, both_ways=False),
+    "pictures in windows": MaskRule(kinds=("sliding_attention",), window=5, both_ways=True),
+}
+
+
+def pictures_in(layout: Layout) -> Tensor:
+    """Which tokens are of pictures of three tokens, the last of each cut off where its prefix or suffix ends."""
+    return torch.arange(layout[-1].suffixes.stop) % 7 < 3
+
+
+def parts_of(layout: Layout) -> Iterator[tuple[range, range]]:
+    """Each prefix and suffix: its own tokens, and the tokens of the prefix before them."""
+    for node in layout:
+        prefix = range(node.prefix.start, node.prefix.stop)
+        yield prefix, range(0)
+        for run in node.runs:
+            length = run.span.length // run.count
+            yield from ((range(at, at + length), prefix) for at in range(run.span.start, run.span.stop, length))
+
+
+def visible_by(rule: MaskRule, layout: Layout, is_image: Tensor, *, slides: bool) -> Tensor:
+    """Which key each token may look at, written out token by token."""
+    mask = torch.zeros(len(is_image), len(is_image), dtype=torch.bool)
+    for own, before in parts_of(layout):
+        row = [*before, *own]
+        for query, token in enumerate(own, start=len(before)):
+            for place, key in enumerate(row):
+                between = row[min(query, place) : max(query, place) + 1]
+                is_alike = rule.both_ways and key in own and all(bool(is_image[one]) for one in between)
+                mask[token, key] = (place <= query or is_alike) and not (slides and place <= query - rule.window)
+    return mask
+
+
+@pytest.mark.parametrize("slides", [False, True])
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_each_prefix_and_suffix_of_a_pack_looks_by_the_rule_of_the_model(
+    layout: Layout, rule: MaskRule, slides: bool
+) -> None:
+    ours, expected, is_image = states(layout), states(layout), pictures_in(layout)
+    masks = PackMasks(rule, is_image, layout)
+    options = {"sliding_window": rule.window} if slides else {}
+    attended, _ = attend(nn.Module(), *ours, None, scaling=0.3, packing=layout, masks=masks, **options)  # type: ignore[arg-type]
+    query, key, value = expected
+    scores = (query @ key.transpose(-1, -2)) * 0.3
+    seen = visible_by(rule, layout, is_image, slides=slides and rule.window > 0)
+    reference = scores.masked_fill(~seen, -torch.inf).softmax(dim=-1) @ value
+    torch.testing.assert_close(attended.transpose(1, 2), reference, atol=1e-12, rtol=0)
+    for one, other in zip(
+        torch.autograd.grad(attended.square().sum(), ours), torch.autograd.grad(reference.square().sum(), expected)
+    ):
+        torch.testing.assert_close(one, other, atol=1e-11, rtol=0)
 
 
 def test_several_query_heads_share_a_key_head() -> None:

@@ -242,6 +242,7 @@ def test_the_convention_is_that_of_the_family() -> None:
         "glm46v": "relative_1000",
         "llava_onevision": "relative_1000",
         "qwen2_vl": "relative_1000",
+        "gemma3": "relative_1000",
     }
     with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
         family_of("llava")
@@ -258,6 +259,7 @@ SPEAKERS = {
     "glm46v": "<|begin_of_image|><|image|><|end_of_image|>",
     "llava_onevision": "<image>",
     "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
+    "gemma3": "<start_of_image>",
 }
 
 
@@ -274,7 +276,7 @@ def with_template(model: VisionLanguageModel, tool_branch: str = "") -> Chat:
     )
     chat = model.chat
     return Chat.checked(
-        tokenizer=model.tokenizer,
+        tokenizer=chat.tokenizer,
         image_token=chat.image_token,
         image_token_id=chat.image_token_id,
         eos_token=chat.eos_token,

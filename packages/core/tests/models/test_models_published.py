@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from transformers import InternVLConfig, InternVLForConditionalGeneration, Qwen3Config
+from transformers import InternVLConfig, InternVLForConditionalGeneration, MistralConfig, Qwen3Config
 
 from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, TileRule
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.checkpoint import LoadSettings
+from saccade.models.families import family_of
 from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
+from saccade.testing import family_inputs, family_runs
+from saccade.testing.family_case import FamilyCase
 from saccade.types import ImageRef, Message, Observation
 
 NAMED = {
@@ -96,8 +99,9 @@ def test_an_internvl_in_the_published_layout_opens_and_is_saved_for_good(tmp_pat
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0}, "sliding_attention"),
+        ({"layer_types": ["chunked_attention", "full_attention"]}, "chunked_attention"),
         ({"final_logit_softcapping": 30.0, "num_kv_shared_layers": 2}, "capped logits, layers that share keys"),
+        ({"attn_logit_softcapping": 30.0}, "capped scores of attention"),
     ],
 )
 def test_what_the_engine_cannot_run_is_refused_before_it_gives_other_answers(
@@ -105,10 +109,35 @@ def test_what_the_engine_cannot_run_is_refused_before_it_gives_other_answers(
 ) -> None:
     tiles(MediaStore()).save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    config["text_config"] |= {**settings, "layer_types": None}
+    config["text_config"] |= {"layer_types": None, **settings}
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=f"internvl has {said}.*, which Saccade cannot run yet"):
         load_model(tmp_path, MediaStore())
+
+
+def test_windows_run_in_any_family_whose_layers_have_names(tmp_path: Path) -> None:
+    """Qwen2's, which no published InternVL has."""
+    tiles(MediaStore()).save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["text_config"] |= {
+        "layer_types": ["sliding_attention", "full_attention"],
+        "use_sliding_window": True,
+        "sliding_window": 24,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    case = FamilyCase(tmp_path, MediaStore())
+    rule = case.model.mask_rule
+    assert rule is not None
+    assert rule.window == 24
+    for check in (family_inputs.forward, family_runs.engine, family_runs.packs):
+        assert "nats" in check(case)
+
+
+def test_windows_of_layers_without_names_are_refused() -> None:
+    text = MistralConfig(sliding_window=8)
+    assert family_of("internvl").missing(InternVLConfig(text_config=text)) == "sliding windows without layer_types"
+    text.sliding_window = None
+    assert family_of("internvl").missing(InternVLConfig(text_config=text)) == ""
 
 
 SMOL = {

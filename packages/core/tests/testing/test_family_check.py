@@ -26,6 +26,7 @@ OTHERWISE = {
     "glm4v_moe": {"vLLM": "falls back", "native kernels": "falls back"},
     "glm46v": {"vLLM": "falls back", "native kernels": "falls back"},
     "qwen2_vl": {"vLLM": "falls back"},
+    "gemma3": {"vLLM": "falls back", "native kernels": "falls back"},
     "smolvlm": {
         "vLLM": "falls back",
         # SmolVLM's own processor needs a package that is not among ours; Idefics3's writes pictures alike.

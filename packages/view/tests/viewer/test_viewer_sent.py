@@ -10,6 +10,7 @@ from viewer_fake_run import guessing_attempt, search_task
 
 from places import source_file
 from saccade.media.store import MediaStore
+from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.types import Attempt, Segment
 from saccade.viewer.scene.parts import Identity
 from saccade.viewer.scene.scene import scene_of
@@ -51,6 +52,18 @@ def test_the_prompt_is_shown_as_sent_with_a_mark_for_each_picture(tmp_path: Path
     [sent] = scene.sent
     assert (sent.text, sent.tokens) == (f"{word}[image 1: 16 tokens, seen at 64 × 64 px]{word}", 18)
     assert scene.pictures[0].seen == (64, 64)
+
+
+def test_a_gemma_names_its_placeholder_and_its_one_size_otherwise(tmp_path: Path) -> None:
+    folder = tmp_path / "step"
+    size = TinySize(hidden=16, layers=1, mlp=16, vision_hidden=16, vision_mlp=16)
+    model = tiny_model(["Which plate is red?"] * 9, MediaStore(), family="gemma3", size=size, vocab_size=400)
+    model.save(folder)
+    policy = policy_files_below(tmp_path)
+    assert policy is not None
+    assert policy.image_token == model.image_token_id
+    assert policy.view == model.view
+    assert policy.text_of(model.chat.encode(" plate")) == " plate"
 
 
 def test_a_size_that_the_tokens_do_not_bear_out_is_not_claimed(tmp_path: Path) -> None:

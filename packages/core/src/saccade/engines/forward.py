@@ -6,13 +6,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from saccade.engines.row_memory import Window
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
-from saccade.models.vlm import VisionLanguageModel
+from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import CachedForward, FeatureCache, accelerated
 from saccade.native import samples_rounded as samples_rounded
 from saccade.types import ImageRef
@@ -143,10 +144,7 @@ class TorchForwards:
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
         embedded = self._model.embed(ids[:, None], ())
-        hidden = self._model.hidden(
-            embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix
-        )
-        return hidden[:, 0]
+        return self._hidden(embedded, places[None, :, None].expand(3, -1, -1), window)[:, 0]
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Float[Tensor, "rows longest hidden"], list[int]]:
         """Hidden states and the position after each chunk."""
@@ -163,10 +161,13 @@ class TorchForwards:
         features = self._features.get([image for chunk in chunks for image in chunk.images])
         counts = [len(chunk.ids) for chunk in chunks]
         window = self._cache.window(first, [chunk.cached for chunk in chunks], width, counts)
-        hidden = self._model.hidden(
-            self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
-        )
-        return hidden, ends
+        return self._hidden(self._model.embed(ids.to(device), features), positions.to(device), window), ends
+
+    def _hidden(
+        self, embedded: Embedded, positions: Int[Tensor, "3 rows tokens"], window: Window
+    ) -> Float[Tensor, "rows tokens hidden"]:
+        mask = window.mask_by(self._model.mask_rule, embedded.is_image)
+        return self._model.hidden(embedded, positions, mask, window, prefix=window.prefix)
 
     def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
         logits: Tensor = self._model.hf.lm_head(hidden)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+from saccade.models.masks import AttentionMask, MaskRule
 from saccade.models.memory import give_range_back, untouched_zeros
 from saccade.models.plain_forward import Attend
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
@@ -51,8 +52,22 @@ class Window:
 
         Bool, true where it looks; with a ``prefix`` of what follows that alone, to be added to the scores.
         """
-        start = self.prefix.length if self.prefix else 0
-        seen = (torch.arange(start, self.total, device=self.columns.device) <= self.columns[:, :, None])[:, None]
+        return self._for_scores((self._keys <= self.columns[:, :, None])[:, None])
+
+    def mask_by(self, rule: MaskRule | None, is_image: Bool[Tensor, "rows width"]) -> AttentionMask:
+        """The same by a rule of the model; ``is_image`` says which of the new tokens are of images."""
+        if rule is None:
+            return self.mask
+        found = rule.masks(self.columns, self._keys, is_image)
+        if isinstance(found, Tensor):
+            return self._for_scores(found)
+        return {kind: self._for_scores(seen) for kind, seen in found.items()}
+
+    @property
+    def _keys(self) -> Int[Tensor, "keys"]:
+        return torch.arange(self.prefix.length if self.prefix else 0, self.total, device=self.columns.device)
+
+    def _for_scores(self, seen: Bool[Tensor, "rows 1 width keys"]) -> Shaped[Tensor, "rows 1 width keys"]:
         if self.prefix is None:
             return seen
         return torch.zeros(seen.shape, dtype=self.dtype).masked_fill(~seen, float("-inf"))

@@ -1,7 +1,7 @@
 """Token sampling: one token per row from its logits, until a stop string ends the turn."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +10,7 @@ from torch import Tensor
 from saccade.engines.engine import Sampling
 from saccade.errors import SaccadeError
 from saccade.models.memory import on_device
+from saccade.models.token_bytes import TokenBytes as TokenBytes
 from saccade.native import sampler
 from saccade.turn_ends import ActionFinder, FencedActions
 
@@ -94,43 +95,6 @@ def _inverse_distribution(
     target = torch.minimum(share * total, torch.nextafter(total, torch.zeros_like(total)))
     found = torch.searchsorted(cumulative, target, right=True)[:, 0]
     return found.clamp(max=probabilities.shape[-1] - 1)
-
-
-class ByteLevelTokenizer(Protocol):
-    """The part of a transformers tokenizer that tells which bytes a token stands for."""
-
-    def convert_ids_to_tokens(self, ids: int) -> str | None: ...
-
-    def get_added_vocab(self) -> Mapping[str, int]: ...
-
-
-def _byte_of_character() -> dict[str, int]:
-    """Byte-level BPE writes printable bytes as themselves and the others as characters from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + order): byte for order, byte in enumerate(hidden)}
-
-
-class TokenBytes:
-    """The bytes that each token of a byte-level BPE tokenizer stands for; part of a character is allowed."""
-
-    def __init__(self, tokenizer: ByteLevelTokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._added = {index: token.encode() for token, index in tokenizer.get_added_vocab().items()}
-        self._byte_of_character = _byte_of_character()
-        self._known: dict[int, bytes] = {}
-
-    def __getitem__(self, token_id: int) -> bytes:
-        """Empty for an id that the tokenizer does not know."""
-        if token_id not in self._known:
-            self._known[token_id] = self._spell(token_id)
-        return self._known[token_id]
-
-    def _spell(self, token_id: int) -> bytes:
-        if token_id in self._added:
-            return self._added[token_id]
-        token = self._tokenizer.convert_ids_to_tokens(token_id)
-        return bytes(self._byte_of_character[character] for character in token or "")
 
 
 class StopFinder:

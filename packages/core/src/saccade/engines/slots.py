@@ -116,8 +116,10 @@ class SlotCache:
         longest: int = 0,
         first_pages: int = 0,
         paged: bool | None = None,
+        window: int = 0,
     ) -> None:
-        """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most.
+        """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most. ``window`` is
+        that of sliding layers, where there are any.
 
         ``paged`` is None for what suits the device.
         """
@@ -125,6 +127,7 @@ class SlotCache:
         self.moves = True
         """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
         self._device = device
+        self._window = window
         self._decoded: dict[int, _Decoded] = {}
         """By the first slot; of the present storage."""
         self._rows: RowMemory | None = None
@@ -244,7 +247,7 @@ class SlotCache:
 
         ``counts`` are how many of them each slot keeps, where some are padding.
         """
-        prefix = self._prefix(first, len(lengths))
+        prefix = self._prefix(first, len(lengths), max(lengths) + width)
         if self._rows is not None:
             self.reserve(max(lengths) + width, lengths, first)
             self._write(first, [length + width for length in lengths])
@@ -293,9 +296,12 @@ class SlotCache:
         self._decoded[first] = _Decoded(begun, lengths, attention)
         return attention
 
-    def _prefix(self, first: int, count: int) -> SharedPrefix | None:
-        """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it."""
-        if self._device.type != "cpu":
+    def _prefix(self, first: int, count: int, total: int) -> SharedPrefix | None:
+        """How neighbouring slots share the prompts that they begin with; only the CPU's attention makes use of it.
+
+        None where the longest has so many tokens that a sliding layer no longer sees all of its prompt.
+        """
+        if self._device.type != "cpu" or 0 < self._window < total:
             return None
         prompts = [slot.prompt for slot in self.slots[first : first + count]]
         # By identity: a prompt is handed on from slot to slot, and hashing its ids in every step would cost more.
@@ -329,4 +335,5 @@ def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, 
         longest=model.longest_sequence,
         first_pages=first_pages,
         paged=paged,
+        window=0 if model.mask_rule is None else model.mask_rule.window,
     )

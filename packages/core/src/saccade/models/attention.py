@@ -2,15 +2,16 @@
 
 A prefix attends to itself, causally. A suffix attends to its whole prefix and, causally, to itself. No mask over the
 pack exists, and no prefix is copied for its suffixes on the CPU: both parts of a suffix's attention are computed apart
-and joined by their log-sum-exps, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889).
+and joined by their log-sum-exps, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889). Where tokens
+see otherwise than causally, each prefix and suffix has a mask of its own, and suffixes see copies of their prefix.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
@@ -19,6 +20,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from saccade.errors import UserError
+from saccade.models.masks import MaskRule
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
 
 IMPLEMENTATION = "saccade_packed"
@@ -107,6 +109,7 @@ def attend(
     dropout: float = 0.0,
     scaling: float | None = None,
     packing: Layout | None = None,
+    masks: "PackMasks | None" = None,
     prefix: SharedPrefix | None = None,
     sliding_window: int | None = None,
     watch: Watch | None = None,
@@ -126,7 +129,7 @@ def attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
         )
         return plain
-    if dropout or sliding_window:
+    if dropout or (sliding_window and masks is None):
         raise UserError(
             f"attention with dropout={dropout} and sliding_window={sliding_window} cannot be trained on packs; set "
             "attention_dropout to 0 and use_sliding_window to false in the checkpoint's config.json"
@@ -134,6 +137,9 @@ def attend(
     repeats = query.shape[1] // key.shape[1]
     if repeats > 1:
         key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))
+    parts = [] if masks is None else masks.of(query.dtype, slides=bool(sliding_window))
+    if any(mask is not None for mask in parts):
+        return attend_masked(query, key, value, packing, scale, parts).transpose(1, 2), None
     on_pack = _JoinedAttention.apply if query.device.type == "cpu" else attend_portably
     return on_pack(query, key, value, packing, scale).transpose(1, 2), None
 
@@ -152,16 +158,86 @@ def attend_portably(
         if prefix.length:
             own = (prefix.of(query), prefix.of(key), prefix.of(value))
             parts.append(scaled_dot_product_attention(*own, is_causal=True, scale=scale))
-        for run in node.runs:
-            queries = run.of(query)
-            keys, values = (
-                torch.cat([prefix.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2)
-                for states in (key, value)
-            )
-            mask = causal_lower_right(queries.shape[2], keys.shape[2])
-            attended = scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=scale)
-            parts.append(attended.transpose(0, 1).flatten(1, 2)[None])
+        parts += [_attend_run(query, key, value, prefix, run, scale) for run in node.runs]
     return torch.cat(parts, dim=2)
+
+
+def _attend_run(
+    query: Float[Tensor, "1 heads tokens dim"],
+    key: Float[Tensor, "1 heads tokens dim"],
+    value: Float[Tensor, "1 heads tokens dim"],
+    prefix: Span,
+    run: SuffixRun,
+    scale: float,
+    mask: Float[Tensor, "rows 1 queries keys"] | None = None,
+) -> Float[Tensor, "1 heads length dim"]:
+    """Attention of suffixes to copies of their prefix and to themselves, causally without a mask."""
+    queries = run.of(query)
+    keys, values = (
+        torch.cat([prefix.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2) for states in (key, value)
+    )
+    seen = causal_lower_right(queries.shape[2], keys.shape[2]) if mask is None else mask
+    attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen, scale=scale)
+    return attended.transpose(0, 1).flatten(1, 2)[None]
+
+
+@dataclass(slots=True)
+class PackMasks:
+    """Masks of the parts of one pack, made when a layer first asks for them; all layers of a kind share them."""
+
+    rule: MaskRule
+    is_image: Bool[Tensor, "tokens"]
+    layout: Layout
+    _made: dict[bool, list[Float[Tensor, "rows 1 queries keys"] | None]] = field(default_factory=dict)
+
+    def of(self, dtype: torch.dtype, *, slides: bool) -> list[Float[Tensor, "rows 1 queries keys"] | None]:
+        """Of each prefix that is not empty and each run of suffixes in order; None where these see causally.
+
+        They are added to the scores: of others each layer would keep a copy of its own for its backward.
+        """
+        if slides not in self._made:
+            parts = (self._mask(node, run, slides) for node, run in _prefixes_and_runs(self.layout))
+            self._made[slides] = [
+                None if seen is None else torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, -torch.inf)
+                for seen in parts
+            ]
+        return self._made[slides]
+
+    def _mask(self, node: Tree, run: SuffixRun | None, slides: bool) -> Bool[Tensor, "rows 1 queries keys"] | None:
+        before, span, count = (0, node.prefix, 1) if run is None else (node.prefix.length, run.span, run.count)
+        is_image = self.is_image[span.start : span.stop].view(count, -1)
+        length = before + is_image.shape[1]
+        if self.rule.is_causal(is_image, length=length, slides=slides):
+            return None
+        keys = torch.arange(length, device=is_image.device)
+        columns = keys[before:].expand(is_image.shape)
+        return self.rule.seen(columns, keys, is_image, slides=slides)[:, None]
+
+
+def attend_masked(
+    query: Float[Tensor, "1 heads tokens dim"],
+    key: Float[Tensor, "1 heads tokens dim"],
+    value: Float[Tensor, "1 heads tokens dim"],
+    layout: Layout,
+    scale: float,
+    masks: Sequence[Float[Tensor, "rows 1 queries keys"] | None],
+) -> Float[Tensor, "1 heads tokens dim"]:
+    """As ``attend_portably``, each prefix and suffix with its mask."""
+    parts: list[Tensor] = []
+    for (node, run), mask in zip(_prefixes_and_runs(layout), masks):
+        if run is None:
+            own = (node.prefix.of(query), node.prefix.of(key), node.prefix.of(value))
+            parts.append(scaled_dot_product_attention(*own, attn_mask=mask, is_causal=mask is None, scale=scale))
+        else:
+            parts.append(_attend_run(query, key, value, node.prefix, run, scale, mask))
+    return torch.cat(parts, dim=2)
+
+
+def _prefixes_and_runs(layout: Layout) -> Iterator[tuple[Tree, SuffixRun | None]]:
+    for node in layout:
+        if node.prefix.length:
+            yield node, None
+        yield from ((node, run) for run in node.runs)
 
 
 _forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu

@@ -136,7 +136,8 @@ def _share(
 
     def watch(module: torch.nn.Module, query: Tensor, key: Tensor, scale: float) -> None:
         if module.layer_idx == model.layer_count - 1:
-            found.copy_(_attention_on_tokens(query[0], key[0], query_places, scale, scores_at_once))
+            window = getattr(module, "sliding_window", None) or len(ids)
+            found.copy_(_attention_on_tokens(query[0], key[0], query_places, scale, window, scores_at_once))
 
     embedded = model.embed(ids[None], [features[image.hash] for image in trajectory.images])
     positions = model.positions(trajectory.ids, trajectory.images)[:, None].to(model.device)
@@ -177,6 +178,7 @@ def _attention_on_tokens(
     key: Float[Tensor, "key_heads tokens dim"],
     query_places: Int[Tensor, "queries"],
     scale: float,
+    window: int,
     scores_at_once: int,
 ) -> Float[Tensor, "tokens"]:
     """Attention of the tokens at ``query_places`` on each token, mean over heads and over these tokens."""
@@ -190,6 +192,7 @@ def _attention_on_tokens(
         # Query heads of one key head lie side by side.
         queries = query[:, some].reshape(key_heads, -1, dim)
         scores = (queries @ key.transpose(1, 2) * scale).float().view(key_heads, heads // key_heads, -1, tokens)
-        attention = scores.masked_fill_(places > some[:, None], -torch.inf).softmax(dim=-1)
+        is_unseen = (places > some[:, None]) | (places <= some[:, None] - window)
+        attention = scores.masked_fill_(is_unseen, -torch.inf).softmax(dim=-1)
         total += attention.sum(dim=(0, 1, 2)).double()
     return total / (heads * len(query_places))

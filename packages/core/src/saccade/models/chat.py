@@ -304,8 +304,12 @@ class Chat:
 
     def as_parts(self, role: str, parts: Sequence[str | ImageRef]) -> dict[str, object]:
         """A message of texts and pictures as the template takes it."""
-        if role == "system" and self._quotes_system:
-            return {"role": role, "content": "".join(part for part in parts if isinstance(part, str))}
+        if role == "system" and all(isinstance(part, str) for part in parts):
+            text = "".join(map(str, parts))
+            if self._quotes_system:
+                return {"role": role, "content": text}
+            # In one part: some templates read the first alone (Gemma 3's).
+            parts = [text] if parts else []
         content: list[Mapping[str, object]] = [
             {"type": "image"} if isinstance(part, ImageRef) else {"type": "text", "text": part} for part in parts
         ]

@@ -20,6 +20,7 @@ from transformers import PreTrainedTokenizerFast
 
 from saccade.models.bounded_jinja import BoundedEnvironment
 from saccade.models.chat import TemplateLimitError
+from saccade.models.token_bytes import TokenBytes
 
 MAX_CHARACTERS = 1 << 16
 """Of a template; published ones have up to 20,000."""
@@ -28,9 +29,13 @@ MAX_CHARACTERS = 1 << 16
 class TemplateTokenizer:
     """A tokenizer whose chat template is rendered with bounds, for a model with so many tokens."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, *, vocabulary: int) -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerFast, *, vocabulary: int, written_image: str = "", image_token: str = ""
+    ) -> None:
+        """``image_token`` stands in what is rendered for each ``written_image`` of the template."""
         self._tokenizer = tokenizer
-        self.decode = tokenizer.decode
+        self._image = written_image, image_token
+        self._bytes = TokenBytes(tokenizer)
         self._spelled: dict[int, list[int]] = {}
         for token, index in tokenizer.get_added_vocab().items():
             if index >= vocabulary:
@@ -54,7 +59,7 @@ class TemplateTokenizer:
     ) -> str:
         """The text, as transformers' method of this name gives it. Raises as ``BoundedTemplate.render``."""
         assert not tokenize
-        return bounded_template(self._tokenizer.get_chat_template()).render(
+        rendered = bounded_template(self._tokenizer.get_chat_template()).render(
             {
                 "messages": conversation,
                 "tools": tools,
@@ -63,6 +68,14 @@ class TemplateTokenizer:
                 **self._tokenizer.special_tokens_map,
             }
         )
+        return rendered.replace(*self._image) if self._image[0] else rendered
+
+    def decode(self, token_ids: list[int], *, skip_special_tokens: bool = False) -> str:
+        """The text of ids; a character that is not whole is written as U+FFFD."""
+        if self._bytes.is_byte_level or skip_special_tokens:
+            return str(self._tokenizer.decode(token_ids, skip_special_tokens=skip_special_tokens))
+        # The tokenizer's own would lose whole characters that stand beside a broken one.
+        return b"".join(self._bytes[token] for token in token_ids).decode("utf-8", "replace")
 
 
 class BoundedTemplate:

@@ -49,6 +49,7 @@ from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.pixels import ImageProcessor
+from saccade.models.token_bytes import TokenBytes
 from saccade.models.vlm import VisionLanguageModel, chat_of, quiet_transformers
 from saccade.plain_files import check_plain_below, plain_text
 
@@ -143,18 +144,23 @@ def _check_end(path: Path, eos_token: str, tokenizer: PreTrainedTokenizerFast) -
 
 
 def _check_spelling(path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
-    """UserError unless the tokenizer is byte-level, so that it writes any tag and stop strings are found in bytes."""
-    text = "<answer> é漢\n</answer>"
-    ids = tokenizer.encode(text, add_special_tokens=False)
-    added = tokenizer.get_added_vocab()
-    pieces = [piece for piece in tokenizer.convert_ids_to_tokens(ids) if piece not in added]
-    # Byte-level BPE writes each byte as one character below U+0144.
-    is_byte_level = all(ord(character) < 0x144 for piece in pieces for character in piece)
-    if not is_byte_level or tokenizer.decode(ids, clean_up_tokenization_spaces=False) != text:
-        raise UserError(
-            f"{path}: the tokenizer cannot write {text!r} byte for byte, so the tags of a turn could not be read; only "
-            "byte-level BPE tokenizers (as of the Qwen families) are supported"
-        )
+    """UserError unless each token stands for bytes, so that it writes any tag and stop strings are found in bytes.
+
+    A tokenizer that puts a space before a text, or takes it away, would lose one where a turn begins.
+    """
+    spelled = TokenBytes(tokenizer)
+    for text in ("<answer> é漢\n</answer>", " 🙂  x", "x \t"):
+        ids = tokenizer.encode(text, add_special_tokens=False)
+        try:
+            written = b"".join(spelled[token] for token in ids)
+        except KeyError:  # A character that is no byte.
+            written = b""
+        if written != text.encode() or tokenizer.decode(ids, clean_up_tokenization_spaces=False) != text:
+            raise UserError(
+                f"{path}: the tokenizer cannot write {text!r} byte for byte, so the tags of a turn could not be read; "
+                "only byte-level BPE tokenizers (as of the Qwen families), and BPE tokenizers that fall back to bytes "
+                "and add no space (as of Gemma), are supported"
+            )
 
 
 def unloadable(path: Path, how: str, error: Exception) -> UserError:

@@ -28,6 +28,8 @@ class LayerShape:
     mlp: int
     has_norms: bool = False
     """Whether queries and keys are normalised."""
+    norms: int = 2
+    """Norms of the width of the layer."""
 
 
 _BEHIND_TOWER = re.compile("projector|merger")
@@ -121,7 +123,8 @@ def read_shape(path: Path) -> ModelShape:
     with quiet_transformers(), torch.device("meta"):
         config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
         # InternVL3 was published without it, and transformers 5 takes that for true.
-        config.tie_word_embeddings = bool(raw.get("tie_word_embeddings", language_part(raw).get("tie_word_embeddings")))
+        of_text = language_part(raw).get("tie_word_embeddings", family_of(config.model_type).is_tied)
+        config.tie_word_embeddings = bool(raw.get("tie_word_embeddings", of_text))
         model = AutoModelForImageTextToText.from_config(config, trust_remote_code=False)
     family = family_of(config.model_type)
     tower = family.vision_weights(model)
@@ -164,7 +167,9 @@ def _language(text: Any) -> LayerShape:
         query=heads * dim,
         key=int(text.num_key_value_heads) * dim,
         mlp=int(text.intermediate_size),
-        has_norms="qwen3" in str(text.model_type),
+        has_norms=any(name in str(text.model_type) for name in ("qwen3", "gemma3")),
+        # Gemma normalises what attention and MLP give, too.
+        norms=4 if "gemma3" in str(text.model_type) else 2,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -20,13 +20,14 @@ from saccade.checksums import CHECKSUMS
 from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
-from saccade.models.attention import Layout, Watch, enable_packs
+from saccade.models.attention import Layout, PackMasks, Watch, enable_packs
 from saccade.models.chat import TOOL_RESPONSE, Chat, ObservationRole
 from saccade.models.chat_templates import TemplateTokenizer
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
+from saccade.models.masks import AttentionMask, MaskRule
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.unused_tokens import unused_tokens
@@ -68,9 +69,15 @@ def chat_of(
     """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
     family, image_token_id = family_of(config.model_type), int(config.image_token_id)
     vocabulary = tokenizer.get_vocab()
+    image_token = tokenizer.convert_ids_to_tokens(image_token_id)
     return Chat.checked(
-        tokenizer=TemplateTokenizer(tokenizer, vocabulary=int(config.text_config.vocab_size)),
-        image_token=tokenizer.convert_ids_to_tokens(image_token_id),
+        tokenizer=TemplateTokenizer(
+            tokenizer,
+            vocabulary=int(config.text_config.vocab_size),
+            written_image=family.written_image,
+            image_token=image_token,
+        ),
+        image_token=image_token,
         image_token_id=image_token_id,
         eos_token=family.eos_token,
         eos_id=int(tokenizer.convert_tokens_to_ids(family.eos_token)),
@@ -115,6 +122,8 @@ class VisionLanguageModel:
         self.eos_id = self.chat.eos_id
         self.end_ids = self.chat.end_ids
         text = config.text_config
+        self.mask_rule = MaskRule.of(text, both_ways=self.family.attends_both_ways)
+        """None where each token sees all before it."""
         self.layer_count = int(text.num_hidden_layers)
         self.hidden_size = int(text.hidden_size)
         self.kv_heads = int(text.num_key_value_heads)
@@ -207,7 +216,7 @@ class VisionLanguageModel:
         self,
         embedded: Embedded,
         positions: Int[Tensor, "3 rows tokens"],
-        attention_mask: Shaped[Tensor, "rows 1 tokens keys"] | None = None,
+        attention_mask: AttentionMask | None = None,
         cache: Cache | None = None,
         packing: Layout | None = None,
         prefix: SharedPrefix | None = None,
@@ -216,7 +225,7 @@ class VisionLanguageModel:
     ) -> Float[Tensor, "rows tokens hidden"]:
         """Last hidden states.
 
-        ``attention_mask`` is None for plain causal attention, or bool, true where a token may look. ``packing`` says
+        ``attention_mask`` is None for whole rows, or bool, true where a token may look. ``packing`` says
         which tokens of a single row belong together; it goes with neither mask nor cache. With ``prefix``, on a CPU
         only, the mask is of the keys that follow the prefix and is added to the scores. ``watch`` sees what meets in
         every layer. ``wanted`` are places in a pack whose states alone are given, (1, wanted, hidden).
@@ -232,6 +241,10 @@ class VisionLanguageModel:
             extra["packing"] = packing
             # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.
             attention_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=positions.device)
+            if self.mask_rule is not None:
+                extra["masks"] = PackMasks(self.mask_rule, embedded.is_image[0], packing)
+        elif self.mask_rule is not None and attention_mask is None and cache is None:
+            attention_mask = self.mask_rule.plain(embedded.is_image)
         output = self.language_model(
             inputs_embeds=embedded.inputs,
             position_ids=self.family.language_positions(positions),

@@ -11,12 +11,20 @@ from saccade.types import Json, Malformed, ToolCall
 MAX_TURN_CHARS = 1 << 18
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
-_ROLE_TOKEN = r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_pad|image_pad|video_pad)\|>"
-# Whatever a family's tokenizer may take for a token of its own: "<|…|>" of any name, the images of InternVL.
-_POSING = re.compile(
-    r"<(?=/?(?:think|description|code|tool_call|answer|tool_response|interpreter|img|IMG_CONTEXT)>|\|)"
+_ROLE_TOKEN = (
+    r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_pad|image_pad|video_pad)\|>"
+    r"|<(?:start_of_turn|end_of_turn)>"
 )
-_ROLE_OPENED = re.compile(r"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad|\w+\|>)|/?(?:img|IMG_CONTEXT)>)")
+# Whatever a family's tokenizer may take for a token of its own: "<|…|>" of any name, the images of InternVL, the turns
+# and images of Gemma and Idefics3.
+_OF_FAMILIES = (
+    r"/?(?:img|IMG_CONTEXT)>"
+    r"|(?:(?:start|end)_of_(?:turn|image)|image_soft_token|bos|eos|end_of_utterance|fake_token_around_image)>"
+)
+_POSING = re.compile(
+    rf"<(?=/?(?:think|description|code|tool_call|answer|tool_response|interpreter)>|\||{_OF_FAMILIES})"
+)
+_ROLE_OPENED = re.compile(rf"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad|\w+\|>)|{_OF_FAMILIES})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

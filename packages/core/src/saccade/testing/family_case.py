@@ -111,7 +111,7 @@ class FamilyCase:
             )
         except ImportError as error:
             raise NotTriedError(f"{type(error).__name__}: {str(error).strip()[:120]}") from error
-        written = model.chat.image_token * len(images) if text is None else text
+        written = (model.family.written_image or model.chat.image_token) * len(images) if text is None else text
         pictures = [model.media.get(image) for image in images]
         with quiet_transformers(), warnings.catch_warnings():
             # A processor may use what a library of its own will change; that is no fault of the family.

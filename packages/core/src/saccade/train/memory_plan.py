@@ -317,11 +317,11 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
     else:
         # Norms keep their input in fp32, what it becomes and their result; attention queries, repeated keys and
         # values, and its result twice; the MLP its four products.
-        of_norms = 2 * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
+        of_norms = layer.norms * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
         whole = of_norms + width * (5 * q + 4 * m)
         if lora and width == 4:
             # Frozen norms keep their input alone; it and every other input of a product is an adapter's too.
-            whole -= 4 * (2 * h + q) + (4 * (q + k) if layer.has_norms else 0)
+            whole -= 4 * (layer.norms * h + q) + (4 * (q + k) if layer.has_norms else 0)
         elif lora:
             # Adapters see their inputs in fp32; frozen products keep none of theirs.
             whole += 4 * (5 * h + q + m) - width * (h + m)

@@ -37,6 +37,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 from saccade.media import MediaStore
+from saccade.miniature.tiny_gemma import gemma3, gemma_images, gemma_tokenizer
 from saccade.miniature.tiny_glm import GLM4V_LAYOUT, GLM_LAYOUT, glm, glm_patches
 from saccade.miniature.tiny_llava import fitted_tiles, llava_onevision
 from saccade.models import LoadSettings, VisionLanguageModel, load_model
@@ -193,6 +194,17 @@ def internvl(
     return model
 
 
+def _square_tower(size: TinySize) -> dict[str, object]:
+    return {
+        "hidden_size": size.vision_hidden,
+        "num_hidden_layers": size.vision_depth,
+        "num_attention_heads": size.heads,
+        "intermediate_size": size.vision_mlp,
+        "image_size": size.view_px,
+        "patch_size": size.patch_px,
+    }
+
+
 def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: bool) -> PreTrainedModel:
     """Idefics3, or SmolVLM, whose classes have names of their own."""
     config_of, tower_of, model_of = (
@@ -200,15 +212,7 @@ def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: boo
         if is_smol
         else (Idefics3Config, Idefics3VisionConfig, Idefics3ForConditionalGeneration)
     )
-    vision = tower_of(
-        hidden_size=size.vision_hidden,
-        num_hidden_layers=size.vision_depth,
-        num_attention_heads=size.heads,
-        intermediate_size=size.vision_mlp,
-        image_size=size.view_px,
-        patch_size=size.patch_px,
-        initializer_range=size.initializer_range,
-    )
+    vision = tower_of(**_square_tower(size), initializer_range=size.initializer_range)
     config = config_of(
         text_config=LlamaConfig(**_text_config(size, tokenizer)),
         vision_config=vision,
@@ -232,6 +236,7 @@ TinyFamily = Literal[
     "llava_onevision",
     "qwen2_vl",
     "internvl3_5",
+    "gemma3",
 ]
 _LAYOUTS = {
     "internvl": INTERNVL_LAYOUT,
@@ -259,8 +264,11 @@ def tiny_model(
     seed: int = 0,
 ) -> VisionLanguageModel:
     """A randomly initialised model with a tokenizer trained on ``texts``; the same seed gives the same weights."""
-    layout = _LAYOUTS.get(family, QWEN_LAYOUT)
-    tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
+    if family == "gemma3":
+        tokenizer = gemma_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size)
+    else:
+        layout = _LAYOUTS.get(family, QWEN_LAYOUT)
+        tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
     image_processor = _image_processor(family, size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -313,6 +321,8 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return idefics3(size, tokenizer, is_smol=family == "smolvlm")
     if family in ("glm4v", "glm4v_moe", "glm46v"):
         return glm(size, tokenizer, _text_config(size, tokenizer), model_type=family)
+    if family == "gemma3":
+        return gemma3(_text_config(size, tokenizer), _square_tower(size), tokenizer)
     return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
 
 
@@ -323,6 +333,8 @@ def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:
         return glm_patches(size, model_type=family, resample=_BOX_FILTER)
     if family == "llava_onevision":
         return fitted_tiles(size, resample=_BOX_FILTER)
+    if family == "gemma3":
+        return gemma_images(size.view_px, _BOX_FILTER)
     return _tiles(size) if family.startswith("internvl") else _patches(size)
 
 

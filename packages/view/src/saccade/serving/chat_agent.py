@@ -32,6 +32,10 @@ USUAL_TOKENS = (
     "</tool_response>",
     "<image>",
     "<IMG_CONTEXT>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<start_of_image>",
+    "<image_soft_token>",
 )
 """Tokens of the families that are served most; a foreign model's own are not known here."""
 

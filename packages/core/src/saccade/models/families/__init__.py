@@ -7,6 +7,7 @@ from transformers import PreTrainedModel
 from saccade.entry_points import offer_named
 from saccade.errors import UserError
 from saccade.models.families.family import Family
+from saccade.models.families.gemma import GEMMA3
 from saccade.models.families.glm import GLM4V, GLM4V_MOE, GLM46V
 from saccade.models.families.idefics3 import IDEFICS3, SMOLVLM
 from saccade.models.families.internvl import INTERNVL
@@ -24,6 +25,7 @@ FAMILIES: tuple[Family, ...] = (
     GLM46V,
     LLAVA_ONEVISION,
     QWEN2_VL,
+    GEMMA3,
 )
 OFFERED = "saccade.model_families"
 """Entry points of families in other packages: the ``model_type``, and a ``Family``."""

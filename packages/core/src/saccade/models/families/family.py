@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import ViewRule
 from saccade.models.chat import ImageLayout
+from saccade.models.masks import SLIDING
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
-_KNOWN_LAYERS = {"full_attention", "attention"}
+_KNOWN_LAYERS = {"full_attention", "attention", SLIDING}
 _UNKNOWN = {
     "final_logit_softcapping": "capped logits",
+    "attn_logit_softcapping": "capped scores of attention",
     "logits_scaling": "scaled logits",
     "logit_scale": "scaled logits",
     "num_kv_shared_layers": "layers that share keys and values",
@@ -65,10 +67,14 @@ class Family(ABC):
     """Special tokens of the published tokenizer that the model has no weights for."""
     is_flat: bool = False
     """Whether transformers takes the language model's sizes beside ``vision_config``, as they were published."""
+    is_tied: bool = False
+    """Whether the head is the embedding where the configuration does not say."""
     language: str = "model.language_model"
     """Path of the language model, without its head, in transformers' class."""
     attends_both_ways: bool = False
-    """Whether the tokens of an image see those after them in the same image."""
+    """Whether the tokens of an image, which stand between tokens of other kinds, see those after them in it."""
+    written_image: str = ""
+    """What the chat template writes for an image; "" where it is the placeholder."""
 
     @abstractmethod
     def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> ViewRule:
@@ -84,8 +90,10 @@ class Family(ABC):
         text = config.text_config
         kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
         kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
-        if self.attends_both_ways:
-            kinds.add("attention of image tokens in both directions")
+        window, longest = (getattr(text, name, None) or inf for name in ("sliding_window", "max_position_embeddings"))
+        if not getattr(text, "layer_types", None) and window < longest:
+            # Mistral's, whose model takes one mask for all layers.
+            kinds.add("sliding windows without layer_types")
         return ", ".join(sorted(kinds))
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:

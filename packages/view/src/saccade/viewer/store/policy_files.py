@@ -60,7 +60,8 @@ def policy_files_in(checkpoint: Path) -> PolicyFiles | None:
     if tokenizer is None:
         return None
     config, pictures = (_values(checkpoint / name) for name in ("config.json", "preprocessor_config.json"))
-    token = config.get("image_token_id")
+    # Gemma has another name for it.
+    token = config.get("image_token_id", config.get("image_token_index"))
     return PolicyFiles(
         decode=partial(_each, tokenizer),
         text_of=partial(_together, tokenizer),
@@ -71,16 +72,16 @@ def policy_files_in(checkpoint: Path) -> PolicyFiles | None:
 
 
 def _view_rule(config: Mapping[str, Json], pictures: Mapping[str, Json]) -> ViewRule | None:
-    """By the names of published files: edges are areas (Qwen-VL), a height is a tile's side (InternVL)."""
+    """By the names of published files: edges are areas (Qwen-VL), a height is a tile's side (InternVL, Gemma)."""
     size = pictures.get("size")
     size = size if isinstance(size, Mapping) else {}
     try:
         if "height" in size:
             return TileRule(
                 tile_px=_positive(size["height"]),
-                tokens_per_tile=_positive(config["image_seq_length"]),
-                min_tiles=_positive(pictures["min_patches"]),
-                max_tiles=min(_positive(pictures["max_patches"]), 64),
+                tokens_per_tile=_positive(config.get("image_seq_length", config.get("mm_tokens_per_image"))),
+                min_tiles=_positive(pictures.get("min_patches", 1)),
+                max_tiles=min(_positive(pictures.get("max_patches", 1)), 64),
                 convention=_CONVENTION,
             )
         return ResizeRule(
