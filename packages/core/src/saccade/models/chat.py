@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from saccade.errors import UserError
 from saccade.types import ImageRef, Message, Observation, Tokens
+
+if TYPE_CHECKING:
+    from saccade.models.chat_history import TemplateHistory
 
 ObservationRole = Literal["tool", "user"]
 
@@ -25,6 +28,8 @@ _SENTINEL = "SACCADESENTINEL"
 _PROBE = "SACCADEPROBE"
 _NO_ROLE = "saccaderole"
 _OPENED_THOUGHT = re.compile(r"<think>\s*\Z")
+_BEFORE_TURN = re.compile(r"(\s*)<think>\s*</think>\s*|( ?)")
+"""Between the head of a turn and its text: nothing or a space, or the thought of a turn that has none (GLM)."""
 
 
 class TemplateLimitError(UserError):
@@ -117,7 +122,7 @@ class Chat:
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
         """The whole conversation so far, up to where the assistant begins to speak."""
-        text = self._render([_as_template_message(message) for message in messages], generation=True)
+        text = self.rendered([as_template_message(message) for message in messages], generation=True)
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
         return self.tokens_of(text, images)
 
@@ -136,7 +141,7 @@ class Chat:
             if one.role == "tool":
                 tokens = self.observation(Observation(text=text, images=shown), ends_with_eos=True)
             else:
-                suffix = self._suffix(_as_template_message(one)).removeprefix(self.eos_token)
+                suffix = self._suffix(as_template_message(one)).removeprefix(self.eos_token)
                 tokens = self.tokens_of(suffix, shown)
             ids += tokens.ids
             images += tokens.images
@@ -158,6 +163,13 @@ class Chat:
         # Those of the same texts are rendered once, whatever the counts.
         written = tuple(tuple(part if isinstance(part, str) else 1 for part in layout) for layout in layouts)
         return self._tokens(self._suffix_ids(observation.text, written, ends_with_eos), observation.images, layouts)
+
+    @cached_property
+    def history(self) -> "TemplateHistory":
+        """Earlier turns as the template writes them again, perhaps without what was thought in them."""
+        from saccade.models.chat_history import TemplateHistory
+
+        return TemplateHistory(self)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples.
@@ -230,7 +242,8 @@ class Chat:
             return UserError("the chat template dropped an image; use the template of the instruct model")
         return UserError(f"the text itself holds the image token {self.image_token}; remove it from the question")
 
-    def _render(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
+    def rendered(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
+        """The template's text of messages as it takes them."""
         return self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=generation)
 
     def observation_message(self, text: str, image_count: int) -> dict[str, object]:
@@ -252,7 +265,7 @@ class Chat:
     def _suffix(self, message: dict[str, object]) -> str:
         """What the template writes after an assistant's turn that this message follows."""
         spoken = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
-        rendered = self._render([*spoken, message], generation=True)
+        rendered = self.rendered([*spoken, message], generation=True)
         return rendered[rendered.index(_SENTINEL) + len(_SENTINEL) :]
 
     def as_content(self, role: str, text: str) -> dict[str, object]:
@@ -264,7 +277,7 @@ class Chat:
         shown = []
         for content in (_PROBE, [{"type": "text", "text": _PROBE}]):
             try:
-                shown.append(_PROBE in self._render([{"role": "user", "content": content}], generation=False))
+                shown.append(_PROBE in self.rendered([{"role": "user", "content": content}], generation=False))
             except TemplateLimitError:
                 raise
             except Exception:  # A template may raise anything of its own for what it does not take.
@@ -285,12 +298,12 @@ class Chat:
         spoken = [self.as_content("user", "?"), self.as_content("assistant", "!")]
         content = [{"type": "text", "text": _PROBE}]
         try:
-            unknown = self._render([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
+            unknown = self.rendered([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
         except TemplateLimitError:
             raise
         except Exception:  # As it should be: a template raises what it likes.
             return True
-        known = self._render([*spoken, {"role": "tool", "content": content}], generation=True)
+        known = self.rendered([*spoken, {"role": "tool", "content": content}], generation=True)
         # Some write a role with a capital.
         return unknown.lower().replace(_NO_ROLE, "tool") != known.lower()
 
@@ -304,8 +317,8 @@ class Chat:
         answered = [*question, self.as_content("assistant", _SENTINEL)]
         continued = [*answered, self.observation_message(_PROBE, image_count=0)]
         try:
-            head = self._render(question, generation=True)
-            longer = (self._render(answered, generation=False), self._render(continued, generation=True))
+            head = self.rendered(question, generation=True)
+            longer = (self.rendered(answered, generation=False), self.rendered(continued, generation=True))
         except TemplateLimitError:
             raise
         except Exception as error:  # The template is a program of others.
@@ -318,11 +331,13 @@ class Chat:
         opened = _OPENED_THOUGHT.search(head)
         opening = opened.group() if opened else ""
         begins = head.removesuffix(opening)
-        lead = "" if opening else " " * longer[0].startswith(f"{begins} {_SENTINEL}")
-        if all(text.startswith(begins + ("" if opening else lead + _SENTINEL)) for text in longer) and all(
-            text.count(_SENTINEL) == 1 for text in longer
-        ):
-            return opening, lead
+        if all(text.startswith(begins) and text.count(_SENTINEL) == 1 for text in longer):
+            if opening:
+                return opening, ""
+            before = [_BEFORE_TURN.fullmatch(text.removeprefix(begins).partition(_SENTINEL)[0]) for text in longer]
+            leads = {found and (found[1] or found[2] or "") for found in before}
+            if len(leads) == 1 and (lead := leads.pop()) is not None:
+                return opening, lead
         raise UserError(
             "the checkpoint's chat template changes earlier turns when a turn is added (it is not "
             "prefix-preserving), so sampled tokens would not be the trained ones; use another template "
@@ -330,7 +345,8 @@ class Chat:
         )
 
 
-def _as_template_message(message: Message) -> dict[str, object]:
+def as_template_message(message: Message) -> dict[str, object]:
+    """A message in parts as templates take it."""
     content: list[Mapping[str, object]] = [
         {"type": "image"} if isinstance(part, ImageRef) else {"type": "text", "text": part} for part in message.parts
     ]

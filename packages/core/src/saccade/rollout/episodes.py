@@ -41,6 +41,9 @@ class RolloutSettings:
     corrects_cut_turns: bool = False
     """Whether a turn that reaches ``max_turn_tokens`` is told what is wrong with it and another follows, while there
     are turns left; else it ends the trajectory."""
+    drops_old_thoughts: bool = False
+    """Whether earlier turns lose the thoughts that the chat template leaves out of them (GLM, Qwen3.5 and other models
+    that always think): the next turn then begins a new context. Else all stay as they were sampled."""
     few_shot: int = 0
     """Episodes shown before each question, the first of ``few_shot_file``; they count in ``max_tokens``."""
     few_shot_file: str = ""

@@ -18,8 +18,10 @@ from saccade.runs.directory import RunDirectory
 from saccade.runs.progress import Progress
 from saccade.runs.runinfo import RunPaths
 from saccade.train.artefacts import Derive
+from saccade.train.engine_choice import sampled_episodes
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
+from saccade.train.old_thoughts import tell_of_old_thoughts
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.plan_record import stages_as_json, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
@@ -177,6 +179,7 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
 def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
     check_training_fits(run)
     _check_trained(run)
+    tell_of_old_thoughts(sampled_episodes(run.plan), run.model.chat.history)
     for stage in run.plan.stages:
         if isinstance(stage, Evaluate):
             evaluate_stage(run, stage)

@@ -1,0 +1,68 @@
+"""What a model is shown of an episode: a context that grows turn by turn, and now and then a new one."""
+
+from collections.abc import Sequence
+
+from saccade.envs.environment import Environment
+from saccade.envs.wrapped import new_context
+from saccade.errors import MachineError
+from saccade.models.chat import Chat
+from saccade.types import Message, Observation, Segment, Tokens
+
+
+class Contexts:
+    """The contexts of one episode, whose environment has been reset.
+
+    A new one begins where the environment says so, or where ``drops_old_thoughts`` and the chat template leaves out a
+    thought that the present one shows. It is the template's own text then; else nothing that was said is written again.
+    """
+
+    def __init__(self, chat: Chat, env: Environment, *, drops_old_thoughts: bool) -> None:
+        self._chat = chat
+        self._env = env
+        self._history = _History(chat, env.prompt) if drops_old_thoughts else None
+
+    def prompt(self) -> Tokens:
+        """The opening of the first."""
+        return self._chat.conversation(self._env.prompt) if self._history is None else self._history.prompt()
+
+    def after(self, said: str, *, turn: int, ends_with_eos: bool) -> Segment:
+        """What is shown after a turn: an observation that follows it, or the prompt of a new context."""
+        opening = new_context(self._env)
+        if opening is not None:
+            shown = self._chat.prompt(opening)
+            self._history = self._history and _History(self._chat, opening)
+            return Segment(role="prompt", turn=turn + 1, ids=shown.ids, images=shown.images)
+        seen = self._env.turns[-1].observation
+        if seen is None:
+            raise MachineError(f"the environment went on after turn {len(self._env.turns)} but showed nothing")
+        anew = self._history and self._history.new_context(said, seen)
+        if anew is not None:
+            return Segment(role="prompt", turn=turn + 1, ids=anew.ids, images=anew.images)
+        shown = self._chat.observation(seen, ends_with_eos=ends_with_eos)
+        return Segment(role="observation", turn=turn, ids=shown.ids, images=shown.images)
+
+
+class _History:
+    """The messages of the present context, for a template that leaves thoughts out of earlier turns."""
+
+    def __init__(self, chat: Chat, messages: Sequence[Message]) -> None:
+        self._written = chat.history
+        self._messages = list(messages)
+        self._shown = list(self._written.kept_thoughts(messages))
+        """Whether the context shows what was thought in each of the assistant's turns."""
+
+    def prompt(self) -> Tokens:
+        """The messages as the template writes them."""
+        return self._written.prompt(self._messages)
+
+    def new_context(self, said: str, seen: Observation) -> Tokens | None:
+        """The prompt of a new context where the template now leaves out a thought that the present one shows."""
+        shown = (*seen.images, seen.text) if seen.text else seen.images
+        self._messages += [Message(role="assistant", parts=(said,)), Message(role="tool", parts=shown)]
+        # Of a turn that never ended its thought templates leave out nothing.
+        self._shown.append("</think>" in said)
+        kept = self._written.kept_thoughts(self._messages)
+        if not any(was and not stays for was, stays in zip(self._shown, kept, strict=True)):
+            return None
+        self._shown = list(kept)
+        return self.prompt()
