@@ -30,12 +30,12 @@ class Contexts:
         opening = new_context(self._env)
         if opening is not None:
             shown = self._chat.prompt(opening)
-            self._history = self._history and _History(self._chat, opening)
+            self._history = None if self._history is None else _History(self._chat, opening)
             return Segment(role="prompt", turn=turn + 1, ids=shown.ids, images=shown.images)
         seen = self._env.turns[-1].observation
         if seen is None:
             raise MachineError(f"the environment went on after turn {len(self._env.turns)} but showed nothing")
-        anew = self._history and self._history.new_context(said, seen)
+        anew = None if self._history is None else self._history.new_context(said, seen)
         if anew is not None:
             return Segment(role="prompt", turn=turn + 1, ids=anew.ids, images=anew.images)
         shown = self._chat.observation(seen, ends_with_eos=ends_with_eos)
@@ -57,8 +57,9 @@ class _History:
 
     def new_context(self, said: str, seen: Observation) -> Tokens | None:
         """The prompt of a new context where the template now leaves out a thought that the present one shows."""
-        shown = (*seen.images, seen.text) if seen.text else seen.images
-        self._messages += [Message(role="assistant", parts=(said,)), Message(role="tool", parts=shown)]
+        words = (seen.text,) if seen.text else ()
+        self._messages.append(Message(role="assistant", parts=(said,)))
+        self._messages.append(Message(role="tool", parts=(*seen.images, *words)))
         # Of a turn that never ended its thought templates leave out nothing.
         self._shown.append("</think>" in said)
         kept = self._written.kept_thoughts(self._messages)
