@@ -27,6 +27,8 @@ from saccade.rollout.batch import rollout_batch
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.asking import ASKING
+from saccade.testing.family_case import FamilyCase
+from saccade.testing.family_inputs import rendering
 from saccade.testing.scripted import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import IMAGE_TOOLS
@@ -236,6 +238,11 @@ def test_the_engine_prefills_from_the_first_difference_on_and_the_learner_agrees
     gaps = [abs(a - b) for one, own in zip(sequences, learned) for a, b in zip(one.sampled_logprobs, own, strict=True)]
     assert len(gaps) > 100
     assert max(gaps) < 1e-4
+
+
+def test_the_check_of_a_family_compares_what_such_a_template_writes(model: VisionLanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "thinks")
+    assert "old thoughts left out" in rendering(FamilyCase(tmp_path / "thinks", MediaStore()))
 
 
 def test_the_start_says_what_the_template_and_the_settings_make_of_old_thoughts(
