@@ -24,6 +24,7 @@ from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.batch import rollout_batch
+from saccade.rollout.contexts import tell_of_old_thoughts
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.asking import ASKING
@@ -32,7 +33,6 @@ from saccade.testing.family_inputs import rendering
 from saccade.testing.scripted import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.old_thoughts import tell_of_old_thoughts
 from saccade.types import Trajectory
 
 FORGETFUL = """

@@ -12,6 +12,7 @@ from saccade.config.tracking import TrackingSettings
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
+from saccade.rollout.contexts import tell_of_old_thoughts
 from saccade.rollout.episodes import shown_inputs
 from saccade.runs.checkpoints import position_reached
 from saccade.runs.directory import RunDirectory
@@ -21,7 +22,6 @@ from saccade.train.artefacts import Derive
 from saccade.train.engine_choice import sampled_episodes
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
-from saccade.train.old_thoughts import tell_of_old_thoughts
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
 from saccade.train.plan_record import stages_as_json, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules

@@ -45,6 +45,8 @@ def view_sizes(segments: Sequence[Segment], policy: PolicyFiles) -> Mapping[str,
 def _view_size(image: ImageRef, tokens: int, policy: PolicyFiles) -> tuple[int, int] | None:
     if policy.view is None or image.width < 1 or image.height < 1:
         return None
+    if image.frames > 1:
+        return image.width, image.height // image.frames
     try:
         return policy.view.view_size(image.width, image.height) if policy.view.token_count(image) == tokens else None
     except (UserError, ArithmeticError):
@@ -70,7 +72,8 @@ def _pieces(segment: Segment, policy: PolicyFiles, numbers: Mapping[str, int]) -
             yield policy.text_of(ids)
             continue
         image = next(images, None)
-        name = f"image {numbers[image.hash]}" if image else "an image"
+        frames = f" of {image.frames} frames" if image and image.frames > 1 else ""
+        name = f"image {numbers[image.hash]}{frames}" if image else "an image"
         size = _view_size(image, len(ids), policy) if image else None
         seen = f", seen at {size[0]} × {size[1]} px" if size else ""
         yield f"[{name}: {len(ids)} tokens{seen}]"
