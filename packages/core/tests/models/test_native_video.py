@@ -13,6 +13,7 @@ from transformers.models.qwen3_vl.processing_qwen3_vl import Qwen3VLProcessor
 from transformers.models.qwen3_vl.video_processing_qwen3_vl import smart_resize
 
 from published_models import write_published
+from saccade.codec.wrong import BrokenRecordError
 from saccade.engines.local import LocalEngine
 from saccade.errors import UserError
 from saccade.learner.learner import Learner
@@ -30,6 +31,7 @@ from saccade.rollout.batch import rollout_batch
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
+from saccade.runs.task_json import task_from_json, task_to_json
 from saccade.testing.family_case import plain_logits
 from saccade.types import Attempt, ImageRef, Task
 
@@ -194,3 +196,11 @@ def test_pictures_and_videos_in_one_forward_have_the_features_that_they_have_alo
         assert torch.allclose(features.tokens, model.encode_images([one])[0].tokens, atol=1e-5)
     swapped = joined_frames(clip(model.media)[::-1], cast(ResizeRule, model.view), model.media)
     assert not torch.allclose(model.encode_images([swapped[1]])[0].tokens, together[2].tokens, atol=1e-3)
+
+
+@pytest.mark.parametrize("frames", [0, 7, 65])
+def test_a_record_whose_picture_cannot_hold_its_frames_is_refused(frames: int) -> None:
+    value = task_to_json(asked(MediaStore()))
+    value["images"][1]["frames"] = frames
+    with pytest.raises(BrokenRecordError, match=f"cannot hold {frames} frames"):
+        task_from_json(value)
