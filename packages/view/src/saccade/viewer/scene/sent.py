@@ -72,8 +72,9 @@ def _pieces(segment: Segment, policy: PolicyFiles, numbers: Mapping[str, int]) -
             yield policy.text_of(ids)
             continue
         image = next(images, None)
-        frames = f" of {image.frames} frames" if image and image.frames > 1 else ""
-        name = f"image {numbers[image.hash]}{frames}" if image else "an image"
+        name = f"image {numbers[image.hash]}" if image else "an image"
+        if image and image.frames > 1:
+            name = f"{image.frames} frames"
         size = _view_size(image, len(ids), policy) if image else None
         seen = f", seen at {size[0]} × {size[1]} px" if size else ""
         yield f"[{name}: {len(ids)} tokens{seen}]"
