@@ -266,5 +266,6 @@ def test_the_start_says_what_the_template_and_the_settings_make_of_old_thoughts(
 
 
 def test_a_way_of_asking_says_it_only_where_it_is_on(model: VisionLanguageModel) -> None:
-    records = [ASKING.to_json(replace(RolloutSettings(), drops_old_thoughts=on)) for on in (False, True)]
-    assert ["drops_old_thoughts" in one for one in records] == [False, True]
+    for name in ("drops_old_thoughts", "native_video"):
+        records = [ASKING.to_json(replace(RolloutSettings(), **{name: on})) for on in (False, True)]
+        assert [name in one for one in records] == [False, True]
