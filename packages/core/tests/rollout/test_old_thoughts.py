@@ -24,16 +24,18 @@ from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.batch import rollout_batch
-from saccade.rollout.contexts import tell_of_old_thoughts
+from saccade.rollout.contexts import Contexts, tell_of_old_thoughts
 from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSettings
 from saccade.rollout.trajectory import demonstrate
 from saccade.runs.asking import ASKING
+from saccade.runs.position import Position
+from saccade.runs.records import write_records
 from saccade.testing.family_case import FamilyCase
 from saccade.testing.family_inputs import rendering
 from saccade.testing.scripted import ScriptedEngine
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.types import Trajectory
+from saccade.types import Attempt, Trajectory
 
 FORGETFUL = """
 {%- macro parts(content) -%}
@@ -269,3 +271,21 @@ def test_a_way_of_asking_says_it_only_where_it_is_on(model: VisionLanguageModel)
     for name in ("drops_old_thoughts", "native_video"):
         records = [ASKING.to_json(replace(RolloutSettings(), **{name: on})) for on in (False, True)]
         assert [name in one for one in records] == [False, True]
+
+
+def test_episodes_shown_before_the_question_have_lost_their_thoughts_too(
+    model: VisionLanguageModel, tmp_path: Path
+) -> None:
+    shown, _ = played(model, drops_old_thoughts=False)
+    asked = tiny_example(model.media).task
+    task = replace(asked, id="other", question="Which colour?")
+    file = tmp_path / "shown.jsonl"
+    media = {"media": model.media, "media_directory": tmp_path / "media"}
+    (tmp_path / "run.json").write_text("{}")
+    write_records(file, Position(stage="rl", step=1), [Attempt(task=asked, trajectory=shown)], **media)  # type: ignore[arg-type]
+    for drops, thoughts in ((True, 0), (False, 3)):
+        env = spec(few_shot=1, few_shot_file=str(file), drops_old_thoughts=drops).environment(model.media, model.view)
+        env.reset(options={"task": task})
+        prompt = words(model, Contexts(model.chat, env, drops_old_thoughts=drops).prompt().ids)
+        assert prompt.count("<|im_start|>assistant\n<think>\n") == thoughts + 1
+        assert prompt.count("<answer>red</answer>") == 1
