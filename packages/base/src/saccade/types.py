@@ -36,6 +36,8 @@ class ImageRef:
     hash: str
     width: int
     height: int
+    frames: int = 1
+    """Frames of a video that its tokens show together; the picture has them one below the other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

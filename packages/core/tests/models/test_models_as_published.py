@@ -190,7 +190,7 @@ def test_an_image_processor_is_found_by_its_first_name_and_in_the_file_of_transf
         (QWEN2_5, {"hidden_size": None}, "has no 'text_config', which says the model's sizes"),
         (QWEN2_5, {"num_hidden_layers": 4000}, "describes a model of 24,576,000 weights or more, and its files have"),
         (QWEN2_5, {"num_hidden_layers": 10**6}, "num_hidden_layers=1,000,000, which no model has"),
-        (QWEN2_5, {"model_type": "qwen2_vl"}, "model_type='qwen2_vl' is not a family"),
+        (QWEN2_5, {"model_type": "mllama"}, "model_type='mllama' is not a family"),
         (QWEN3, {"text_config": None, "hidden_size": 64, "vocab_size": 902}, "has no 'text_config', which says"),
         (INTERNVL, {"model_type": "internvl_chat", "auto_map": {}}, "is not a family .*; copies that need no code"),
         (QWEN2_5, {"hidden_act": "of_next_year"}, r"KeyError: .*; transformers [\d.]+ does not take it as it is$"),

@@ -70,7 +70,8 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_limits_that_its_engine_had
 
 def test_a_run_of_an_earlier_version_goes_on_without_what_it_could_not_set() -> None:
     rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
-    for name, now, other in (("corrects_cut_turns", False, True), ("few_shot", 0, 2), ("few_shot_file", "", "a.jsonl")):
+    switches = ((name, False, True) for name in ("corrects_cut_turns", "drops_old_thoughts", "native_video"))
+    for name, now, other in (*switches, ("few_shot", 0, 2), ("few_shot_file", "", "a.jsonl")):
         key = f"recipe.rollout.{name}"
         assert len(rules([Change(key=key, before=ABSENT, after=now)])) == 1
         with pytest.raises(UserError, match="started with other settings"):

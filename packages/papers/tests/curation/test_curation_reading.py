@@ -43,6 +43,8 @@ def test_anything_else_is_no_verdict(reply: str) -> None:
 def test_thoughts_that_a_server_left_in_are_not_spoken() -> None:
     assert without_thinking("<think>\nhm\n</think>\n\nyes") == "yes"
     assert without_thinking("yes <think>hm</think>") == "yes <think>hm</think>"
+    # The chat template has opened the thought.
+    assert without_thinking("yes or\n</think>\n\nno") == "no"
 
 
 def test_boxes_are_read_from_json_and_a_fence() -> None:

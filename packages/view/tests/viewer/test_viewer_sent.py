@@ -11,7 +11,7 @@ from viewer_fake_run import guessing_attempt, search_task
 from places import source_file
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.types import Attempt, Segment
+from saccade.types import Attempt, ImageRef, Segment
 from saccade.viewer.scene.parts import Identity
 from saccade.viewer.scene.scene import scene_of
 from saccade.viewer.store.policy_files import PolicyFiles, policy_files_below
@@ -95,3 +95,12 @@ def test_published_files_name_their_limits_beside_the_size(tmp_path: Path) -> No
     policy = policy_of(tmp_path, size=None, min_pixels=3136, max_pixels=12845056, patch_size=14)
     assert policy.view is not None
     assert policy.view.view_size(1000, 500) == (1008, 504)
+
+
+def test_joined_frames_of_a_video_are_shown_by_their_own_size(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path)
+    attempt = asked(policy, 8)
+    [segment] = attempt.trajectory.segments
+    joined = replace(segment, images=(ImageRef(hash="f" * 64, width=64, height=64, frames=2),))
+    shown = replace(attempt, trajectory=replace(attempt.trajectory, segments=(joined,)))
+    assert "[2 frames: 8 tokens, seen at 64 × 32 px]" in scene_of(shown, WHERE, policy=policy).sent[0].text

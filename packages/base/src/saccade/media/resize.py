@@ -97,6 +97,8 @@ class ResizeRule:
     min_pixels: int
     max_pixels: int
     convention: CoordinateConvention
+    video_frames: int = 1
+    """Frames of a video that a family's tower joins in one patch; 1 of one that sees pictures alone."""
 
     @property
     def largest_pixels(self) -> int:
@@ -113,6 +115,9 @@ class ResizeRule:
 
     def token_grid(self, image: ImageRef) -> tuple[int, int]:
         """(rows, columns) of image tokens."""
+        if image.frames > 1:
+            # Frames were resized when they were joined.
+            return image.height // image.frames // self.factor, image.width // self.factor
         view_width, view_height = self.view_size(image.width, image.height)
         return view_height // self.factor, view_width // self.factor
 

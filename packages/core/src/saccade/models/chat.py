@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from saccade.errors import UserError
 from saccade.types import ImageRef, Message, Observation, Tokens
+
+if TYPE_CHECKING:
+    from saccade.models.chat_history import TemplateHistory
 
 ObservationRole = Literal["tool", "user"]
 
@@ -124,7 +127,7 @@ class Chat:
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
         """The whole conversation so far, up to where the assistant begins to speak."""
-        text = self._render([self.as_parts(message.role, message.parts) for message in messages], generation=True)
+        text = self.rendered([self.as_parts(message.role, message.parts) for message in messages], generation=True)
         images = tuple(part for message in messages for part in message.parts if isinstance(part, ImageRef))
         return self.tokens_of(text, images)
 
@@ -170,6 +173,13 @@ class Chat:
         # Those of the same texts are rendered once, whatever the counts.
         written = tuple(tuple(part if isinstance(part, str) else 1 for part in layout) for layout in layouts)
         return self._tokens(self._suffix_ids(observation.text, written, ends_with_eos), observation.images, layouts)
+
+    @cached_property
+    def history(self) -> "TemplateHistory":
+        """Earlier turns as the template writes them again, perhaps without what was thought in them."""
+        from saccade.models.chat_history import TemplateHistory
+
+        return TemplateHistory(self)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of what an assistant turn says; used for demonstrations and scripted engines, never for samples.
@@ -273,7 +283,8 @@ class Chat:
             return UserError("the chat template dropped an image; use the template of the instruct model")
         return UserError(f"the text itself holds the image token {self.image_token}; remove it from the question")
 
-    def _render(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
+    def rendered(self, conversation: list[dict[str, object]], *, generation: bool) -> str:
+        """The template's text of messages as it takes them."""
         return self.tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=generation)
 
     def observation_message(self, text: str, image_count: int) -> dict[str, object]:
@@ -295,7 +306,7 @@ class Chat:
     def suffix(self, message: dict[str, object]) -> str:
         """What the template writes after an assistant's turn that this message follows."""
         spoken = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
-        rendered = self._render([*spoken, message], generation=True)
+        rendered = self.rendered([*spoken, message], generation=True)
         return rendered[rendered.index(_SENTINEL) + len(_SENTINEL) :]
 
     def as_content(self, role: str, text: str) -> dict[str, object]:
@@ -321,7 +332,7 @@ class Chat:
         told: dict[str, object] = {"role": "system", "content": [{"type": "text", "text": _PROBE}]}
         asked = [told, self.as_content("user", "?")]
         try:
-            return f"'{_PROBE}'" in self._render(asked, generation=True)
+            return f"'{_PROBE}'" in self.rendered(asked, generation=True)
         except TemplateLimitError:
             raise
         except Exception:  # A template without a system's message says so where one is given.
@@ -332,7 +343,7 @@ class Chat:
         shown = []
         for content in (_PROBE, [{"type": "text", "text": _PROBE}]):
             try:
-                shown.append(_PROBE in self._render([{"role": "user", "content": content}], generation=False))
+                shown.append(_PROBE in self.rendered([{"role": "user", "content": content}], generation=False))
             except TemplateLimitError:
                 raise
             except Exception:  # A template may raise anything of its own for what it does not take.
@@ -353,12 +364,12 @@ class Chat:
         spoken = [self.as_content("user", "?"), self.as_content("assistant", "!")]
         content = [{"type": "text", "text": _PROBE}]
         try:
-            unknown = self._render([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
+            unknown = self.rendered([*spoken, {"role": _NO_ROLE, "content": content}], generation=True)
         except TemplateLimitError:
             raise
         except Exception:  # As it should be: a template raises what it likes.
             return True
-        known = self._render([*spoken, {"role": "tool", "content": content}], generation=True)
+        known = self.rendered([*spoken, {"role": "tool", "content": content}], generation=True)
         # Some write a role with a capital.
         return unknown.lower().replace(_NO_ROLE, "tool") != known.lower()
 
@@ -366,7 +377,7 @@ class Chat:
     def has_empty_thoughts(self) -> bool:
         """Whether the template writes an empty thought for a turn of the assistant without one."""
         said = [self.as_content("user", "?"), self.as_content("assistant", _SENTINEL)]
-        before = self._render(said, generation=False).partition(_SENTINEL)[0]
+        before = self.rendered(said, generation=False).partition(_SENTINEL)[0]
         return re.search(r"<think>\s*</think>\s*\Z", before) is not None
 
     def _opening_checked(self) -> tuple[str, str]:
@@ -379,8 +390,8 @@ class Chat:
         answered = [*question, self.as_content("assistant", _SENTINEL)]
         continued = [*answered, self.observation_message(_PROBE, image_count=0)]
         try:
-            head = self._render(question, generation=True)
-            longer = (self._render(answered, generation=False), self._render(continued, generation=True))
+            head = self.rendered(question, generation=True)
+            longer = (self.rendered(answered, generation=False), self.rendered(continued, generation=True))
         except TemplateLimitError:
             raise
         except Exception as error:  # The template is a program of others.

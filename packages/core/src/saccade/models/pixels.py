@@ -23,7 +23,8 @@ class Patches:
     """One image's pixels in the pieces that its family encodes."""
 
     values: Float[Tensor, "patches *pixels"]
-    """Patches (channels * patch area) of one frame; or tiles (channels, height, width)."""
+    """Patches (channels * patch area) of a still picture, (channels * frames * patch area) of joined frames of a video;
+    or tiles (channels, height, width)."""
     rows: int
     """Rows of patches, before they are merged to tokens; or of tiles, which form one column; or of the picture's own
     pixels, where its padding is cut off behind the tower."""
@@ -44,7 +45,7 @@ class ImageProcessor(Protocol):
     def save_pretrained(self, save_directory: Path) -> object: ...
 
     def __call__(
-        self, *, images: list[Image.Image], return_tensors: str, crop_to_patches: bool = ...
+        self, *, images: list[Image.Image], return_tensors: str, crop_to_patches: bool = ..., do_resize: bool = ...
     ) -> dict[str, Tensor]: ...
 
 
@@ -52,13 +53,19 @@ class PatchCache:
     """Patches by content hash, least recently used first out; safe to use from several threads."""
 
     def __init__(
-        self, prepare: Callable[[Image.Image], Patches], media: MediaStore, *, capacity_bytes: int = 256 << 20
+        self,
+        prepare: Callable[[Image.Image], Patches],
+        prepare_frames: Callable[[Sequence[Image.Image]], Patches],
+        media: MediaStore,
+        *,
+        capacity_bytes: int = 256 << 20,
     ) -> None:
         self.media = media
         self.processed = 0
         """Images run through the processor so far."""
         self._prepare = prepare
-        self._patches: LRUCache[str, Patches] = LRUCache(capacity_bytes, getsizeof=lambda held: held.values.nbytes)
+        self._prepare_frames = prepare_frames
+        self._patches: LRUCache[ImageRef, Patches] = LRUCache(capacity_bytes, getsizeof=lambda held: held.values.nbytes)
         self._lock = Lock()
 
     def get(self, images: Sequence[ImageRef]) -> list[Patches]:
@@ -66,13 +73,20 @@ class PatchCache:
             return [self._one(image) for image in images]
 
     def _one(self, image: ImageRef) -> Patches:
-        held = self._patches.get(image.hash)
+        held = self._patches.get(image)
         if held is not None:
             return held
-        patches = self._prepare(self.media.get(image))
+        picture = self.media.get(image)
+        if image.frames == 1:
+            patches = self._prepare(picture)
+        else:
+            # Most runs show no video so.
+            from saccade.media.joined_frames import frames_of
+
+            patches = self._prepare_frames(frames_of(picture, image.frames))
         self.processed += 1
         if patches.values.nbytes <= self._patches.maxsize:
-            self._patches[image.hash] = patches
+            self._patches[image] = patches
         return patches
 
 

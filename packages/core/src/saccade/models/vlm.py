@@ -135,7 +135,8 @@ class VisionLanguageModel:
         # Since transformers 5.24; before it the name was another.
         self._cache_name = "cache" if "cache" in taken else "past_key_values"
         self.forbidden_ids = self._find_forbidden_ids(home)
-        self.patches = PatchCache(partial(self.family.prepare, image_processor), media)
+        prepare, prepare_frames = self.family.prepare, self.family.prepare_frames
+        self.patches = PatchCache(partial(prepare, image_processor), partial(prepare_frames, image_processor), media)
         self.wanted_dtype: torch.dtype | None = None
         """Precision that the weights were asked for in, where they are still in that of their file."""
         self.source: Path | None = None

@@ -10,6 +10,7 @@ from saccade.types import Json, Malformed, ToolCall
 
 MAX_TURN_CHARS = 1 << 18
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THINK = re.compile(r"<(/?)think>")
 
 _ROLE_TOKEN = (
     r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_pad|image_pad|video_pad)\|>"
@@ -100,6 +101,12 @@ def names_tags(text: str) -> bool:
 def after_thought(text: str) -> str:
     """What follows the last thought, closed by a ``</think>`` whether a ``<think>`` or the template opened it."""
     return _THOUGHT.sub("", text).rpartition("</think>")[2].strip()
+
+
+def with_opened_thought(reply: str) -> str:
+    """A server's reply with the ``<think>`` that its chat template wrote before it, where only the end has come."""
+    first = _THINK.search(reply)
+    return f"<think>{reply}" if first is not None and first[1] else reply
 
 
 def unreadable(text: str) -> Malformed | None:

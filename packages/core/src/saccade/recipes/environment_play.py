@@ -24,9 +24,12 @@ from saccade.types import StreamExample, Task
 
 
 def episode_spec(settings: EnvironmentSettings, source: WorldSource) -> EpisodeSpec:
-    """How an episode of the environment is played; UserError for shown episodes, which only a protocol can write."""
+    """How an episode of the environment is played; UserError for shown episodes and videos, which only a protocol can
+    write."""
     if settings.rollout.few_shot:
         raise UserError(f"rollout.few_shot={settings.rollout.few_shot}: an environment writes its prompt itself; use 0")
+    if settings.rollout.native_video:
+        raise UserError("rollout.native_video=true: an environment writes its prompt itself; leave it out")
     own = source.make_env if isinstance(source, OwnEnvironment) else None
     return EpisodeSpec(
         make_env=own or partial(WorldEnv, source=source, settings=settings.show),

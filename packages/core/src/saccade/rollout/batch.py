@@ -15,8 +15,8 @@ from saccade.heartbeat import phase
 from saccade.models.chat import Chat
 from saccade.rollout.episodes import PlayedAs as PlayedAs
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
-from saccade.rollout.trajectory import Player, Result
-from saccade.types import Message, Tokens, Trajectory
+from saccade.rollout.trajectory import Player, Prompts, Result
+from saccade.types import Trajectory
 from saccade.waiting import run_to_end
 
 FAILURES_SHOWN = 3
@@ -94,7 +94,7 @@ async def _play_batch(
         on_finished(index, trajectory)
         return trajectory
 
-    prompts: dict[tuple[Message, ...], Tokens] = {}
+    prompts: Prompts = {}
     with phase(playing.in_words):
         try:
             async with engine.sequences([request.label for request in requests]) as slots:

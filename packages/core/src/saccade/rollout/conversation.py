@@ -8,6 +8,7 @@ from saccade.chat.wire import ChatReply
 from saccade.envs.environment import Environment
 from saccade.envs.wrapped import fenced_actions, new_context
 from saccade.media.resize import ResizeRule
+from saccade.protocols.markup import with_opened_thought
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
 from saccade.turn_ends import FencedActions, first_action
@@ -44,7 +45,8 @@ async def play(
     """The turns of one trajectory, up to its answer, the turn limit or the first turn with a fault.
 
     The teacher reads the environment's own prompt and observations, and before them ``advice``. It need not know of
-    stop strings: a turn ends with the first of them, or with its first fenced action. ``on_reply`` is told of each
+    stop strings: a turn ends with the first of them, or with its first fenced action. A thought that its chat template
+    opened gets its tag back. ``on_reply`` is told of each
     reply before the environment is.
     ``MachineError`` of the teacher or of a tool ends it all.
     """
@@ -55,7 +57,7 @@ async def play(
         turn_seed = seed_for(seed, "turn", len(env.turns))
         reply = await reply_of(teacher, messages, temperature=temperature, seed=turn_seed)
         on_reply(reply)
-        text = up_to_action(up_to_stop(reply.texts[0], env.stop), fenced_actions(env))
+        text = with_opened_thought(up_to_action(up_to_stop(reply.texts[0], env.stop), fenced_actions(env)))
         _, _, terminated, truncated, _ = await run_blocking(partial(env.step, text))
         turn = env.turns[-1]
         is_over = terminated or truncated or fault(turn) != ""

@@ -41,6 +41,12 @@ class RolloutSettings:
     corrects_cut_turns: bool = False
     """Whether a turn that reaches ``max_turn_tokens`` is told what is wrong with it and another follows, while there
     are turns left; else it ends the trajectory."""
+    drops_old_thoughts: bool = False
+    """Whether earlier turns lose the thoughts that the chat template leaves out of them (GLM, Qwen3.5 and other models
+    that always think): the next turn then begins a new context. Else all stay as they were sampled."""
+    native_video: bool = False
+    """Whether a video is shown by the model's own video tokens, two frames in one patch after its time (Qwen3-VL);
+    else as pictures."""
     few_shot: int = 0
     """Episodes shown before each question, the first of ``few_shot_file``; they count in ``max_tokens``."""
     few_shot_file: str = ""
@@ -146,15 +152,19 @@ class EpisodeSpec:
         )
 
     def _asked_protocol(self, media: MediaStore) -> ChatProtocol:
-        """The protocol with the episodes that it shows before each question."""
-        count = self.rollout.few_shot
+        """The protocol with the episodes that it shows before each question, and with videos as the model has them."""
+        protocol, count = self.protocol, self.rollout.few_shot
+        if self.rollout.native_video:
+            from saccade.protocols.native_video import with_native_video
+
+            protocol = with_native_video(protocol, media)
         if not count:
-            return self.protocol
+            return protocol
         # Few runs show episodes, and their readers are many modules.
         from saccade.protocols.few_shot import with_few_shot
         from saccade.rollout.shown_episodes import shown_episodes
 
-        return with_few_shot(self.protocol, shown_episodes(self.rollout.few_shot_file, count, media), count)
+        return with_few_shot(protocol, shown_episodes(self.rollout.few_shot_file, count, media), count)
 
     def played_as(self, media: MediaStore, view: ViewRule, *, temperature: float | None = None) -> PlayedAs:
         """Its environments and limits for a model with this view; None samples at the ``rollout``'s temperature."""

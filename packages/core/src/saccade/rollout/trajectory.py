@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from saccade.engines.engine import Completion, EngineLostError, Sampling, SequenceSlot
+from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
 from saccade.envs.environment import Environment, ExpertEnvironment
-from saccade.envs.wrapped import fenced_actions, new_context
+from saccade.envs.wrapped import fenced_actions
 from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
+from saccade.rollout.contexts import Contexts
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
 from saccade.turn_ends import FencedActions
 from saccade.types import (
@@ -19,7 +20,6 @@ from saccade.types import (
     Example,
     ImageRef,
     Message,
-    Observation,
     Segment,
     Tokens,
     ToolCall,
@@ -31,6 +31,9 @@ from saccade.types import (
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+
+Prompts = dict[tuple[bool, tuple[Message, ...]], Tokens]
+"""Rendered prompts, by whether earlier turns in them have lost their thoughts, and by their messages."""
 
 
 class RunBlocking(Protocol):
@@ -53,7 +56,7 @@ class Player:
     settings: RolloutSettings
     policy_version: int
     run_blocking: RunBlocking
-    prompts: dict[tuple[Message, ...], Tokens]
+    prompts: Prompts
     """Shared by a batch, so that a prompt is rendered once for its group."""
     segments: list[Segment] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
@@ -91,7 +94,11 @@ class Player:
         )
 
     async def _take_turns(self) -> TrajectoryStatus:
-        prompt = self._prompt()
+        drops = self.settings.drops_old_thoughts
+        contexts = Contexts(self.chat, self.env, drops_old_thoughts=drops)
+        prompt = self.prompts.get((drops, self.env.prompt))
+        if prompt is None:
+            prompt = self.prompts[drops, self.env.prompt] = contexts.prompt()
         self._add(Segment(role="prompt", turn=0, ids=prompt.ids, images=prompt.images))
         if len(self.ids) >= self.settings.max_tokens:
             raise UserError(
@@ -105,7 +112,8 @@ class Player:
             done = await self.slot.sample(self.ids, self.images, self._sampling(begins_anew=begins_anew))
             sampled_s = time.monotonic()
             self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs, versions=done.versions))
-            is_answered, is_out_of_turns = await self._step(self.chat.decode(done.ids))
+            said = self.chat.decode(done.ids)
+            is_answered, is_out_of_turns = await self._step(said)
             self._clock(asked_s, sampled_s, done.prefill_s)
             if is_answered:
                 return "answered"
@@ -115,25 +123,15 @@ class Player:
                 self.cut_turns += 1
             if is_out_of_turns:
                 return "turn_limit"
-            shown, begins_anew = self._shown(done)
+            is_ended = done.finish == "eos"
+            shown = contexts.after(said, turn=turn, ends_with_eos=is_ended, ids=self.ids, images=self.images)
+            begins_anew = shown.role == "prompt"
             if begins_anew:
                 self.ids, self.images = [], []
             if len(self.ids) + len(shown.ids) >= self.settings.max_tokens:
                 return "token_limit"
-            self._add(_shown_segment(shown, turn, begins_anew=begins_anew))
+            self._add(shown)
             turn += 1
-
-    def _shown(self, done: Completion) -> tuple[Tokens, bool]:
-        """What the model sees after a turn, and whether it is all that it sees from then on."""
-        opening = new_context(self.env)
-        if opening is not None:
-            return self.chat.prompt(opening), True
-        is_replaced = self.chat.replaces(done.ids)
-        ends = done.finish == "eos" and not is_replaced
-        shown = self.chat.observation(self._observation(), ends_with_eos=ends)
-        if not is_replaced:
-            return shown, False
-        return Tokens(ids=(*self.ids[:-1], *shown.ids), images=(*self.images, *shown.images)), True
 
     def _clock(self, asked_s: float, sampled_s: float, prefill_s: float | None) -> None:
         self.clocks.append(
@@ -158,12 +156,6 @@ class Player:
         self.ids.extend(segment.ids)
         self.images.extend(segment.images)
 
-    def _prompt(self) -> Tokens:
-        messages = self.env.prompt
-        if messages not in self.prompts:
-            self.prompts[messages] = self.chat.conversation(messages)
-        return self.prompts[messages]
-
     def _sampling(self, *, begins_anew: bool) -> Sampling:
         settings = self.settings
         return Sampling(
@@ -180,12 +172,6 @@ class Player:
     def _fenced_actions(self) -> FencedActions | None:
         blocks = fenced_actions(self.env)
         return blocks and replace(blocks, opening=self.chat.opening)
-
-    def _observation(self) -> Observation:
-        observation = self.env.turns[-1].observation
-        if observation is None:
-            raise MachineError(f"the environment went on after turn {len(self.env.turns)} but showed nothing")
-        return observation
 
     async def _reset(self) -> None:
         await self._attempt(
@@ -239,25 +225,26 @@ async def attempt(
         wait_s, retries = 2 * wait_s, retries - 1
 
 
-def _shown_segment(shown: Tokens, turn: int, *, begins_anew: bool) -> Segment:
-    """What is shown after a turn: an observation that follows it, or the prompt of a new context for the next one."""
-    if begins_anew:
-        return Segment(role="prompt", turn=turn + 1, ids=shown.ids, images=shown.images)
-    return Segment(role="observation", turn=turn, ids=shown.ids, images=shown.images)
-
-
 def demonstrate(
-    example: Example, *, env: Environment, chat: Chat, stream: str = "expert", may_fail: bool = False
+    example: Example,
+    *,
+    env: Environment,
+    chat: Chat,
+    stream: str = "expert",
+    may_fail: bool = False,
+    drops_old_thoughts: bool = False,
 ) -> Trajectory:
     """The expert's turns as the environment writes them, with what the tools really answered.
 
     Action segments end with the end-of-turn token, so that the imitator learns to stop. Raises UserError when a turn
     is refused by the environment or its tool, or the last one is no answer: a demonstration must follow its own rules.
-    With ``may_fail`` a tool that ran may have failed: the expert shows how to go on.
+    With ``may_fail`` a tool that ran may have failed: the expert shows how to go on. ``drops_old_thoughts`` is that of
+    ``RolloutSettings``.
     """
     expert_env = for_experts(env)
     env.reset(options={"task": example.task})
-    prompt = chat.conversation(env.prompt)
+    contexts = Contexts(chat, env, drops_old_thoughts=drops_old_thoughts)
+    prompt = contexts.prompt()
     segments = [Segment(role="prompt", turn=0, ids=prompt.ids, images=prompt.images)]
     is_over = False
     for index, turn in enumerate(example.turns):
@@ -276,11 +263,7 @@ def demonstrate(
             shown = played.observation.text if played.observation else played.text
             raise UserError(f"the expert's turn {index + 1} of {example.task.id} was refused: {shown}")
         if played.observation is not None and not is_over:
-            opening = new_context(env)
-            tokens = (
-                chat.observation(played.observation, ends_with_eos=True) if opening is None else chat.prompt(opening)
-            )
-            segments.append(_shown_segment(tokens, index, begins_anew=opening is not None))
+            segments.append(contexts.after(text, turn=index, ends_with_eos=True))
     if not is_over:
         raise UserError(f"the expert of {example.task.id} ends without an answer")
     return Trajectory(

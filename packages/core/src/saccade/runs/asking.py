@@ -224,7 +224,7 @@ def open_asked(
 ASKING = Codec(
     {
         RolloutSettings: Form(
-            sparse=("corrects_cut_turns", "few_shot"),
+            sparse=("corrects_cut_turns", "drops_old_thoughts", "native_video", "few_shot"),
             # A file may be elsewhere now, and a checkpoint of others must not choose one.
             apart=("few_shot_file", "temperature", "tool_threads", "machine_retries", "retry_wait_s"),
         ),

@@ -12,10 +12,12 @@ def _check_image(image: ImageRef) -> None:
     """Its picture lies under this name, and a record may come from anywhere."""
     if "/" in image.hash or "\0" in image.hash:
         raise ValueError(f"{image.hash[:80]!r} is the hash of no picture")
+    if image.frames < 1 or image.height % image.frames:
+        raise ValueError(f"a picture of {image.height} px height cannot hold {image.frames} frames")
 
 
 TASK_FORMS: dict[type, Form] = {
-    ImageRef: Form(check=_check_image),
+    ImageRef: Form(check=_check_image, sparse=("frames",)),
     Box: Form(is_list=True),
     Point: Form(is_list=True),
     Page: Form(read_text=Page.read, pattern=(PAGE_PATTERN, "a page, DOCUMENT#NUMBER")),

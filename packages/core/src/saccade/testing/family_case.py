@@ -86,6 +86,14 @@ class FamilyCase:
         return (*prompt.ids, *chat.encode(self.said), *seen.ids)
 
     @cached_property
+    def written_again(self) -> tuple[int, ...]:
+        """The same as it is shown to a model whose template leaves thoughts out of earlier turns."""
+        chat, (first, second, last) = self.model.chat, self.shown
+        asked = Message(role="user", parts=(first, "Which?", second, "What is written there?"))
+        said = Message(role="assistant", parts=(chat.opening + SAID,))
+        return chat.history.prompt([asked, said, Message(role="tool", parts=(last, "Here"))]).ids
+
+    @cached_property
     def whole_text(self) -> str:
         """The same conversation by the checkpoint's own template at once."""
         image, chat = {"type": "image"}, self.model.chat

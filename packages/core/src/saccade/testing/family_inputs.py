@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from saccade.models.vlm import quiet_transformers
-from saccade.testing.family_case import FallsBackError, FamilyCase, plain_logits, taken_by
+from saccade.testing.family_case import FamilyCase, plain_logits, taken_by
 
 BOUND = 1e-4
 """Largest distance of features, and of log-probabilities in nats."""
@@ -52,14 +52,15 @@ def pixels(case: FamilyCase) -> str:
 
 def rendering(case: FamilyCase) -> str:
     """A conversation in pieces has the ids that the template and the processor give the whole."""
-    if case.model.chat.opening:
-        raise FallsBackError(f"the template opens turns with {case.model.chat.opening!r} and may drop what was thought")
+    forgets = case.model.chat.history.forgets_after_questions
     theirs = tuple(case.own_inputs(case.shown, case.whole_text)["input_ids"][0].tolist())
-    ours = case.in_pieces
+    # A template that forgets thoughts writes turns otherwise than they were said: it is compared by what it writes.
+    ours = case.written_again if forgets else case.in_pieces
     place = next((at for at, (one, other) in enumerate(zip(ours, theirs)) if one != other), min(len(ours), len(theirs)))
     here, there = (case.model.tokenizer.decode(list(ids[place : place + 8])) for ids in (ours, theirs))
     assert ours == theirs, f"from token {place} on it is {here!r}, of the template and the processor {there!r}"
-    return f"{len(ours)} ids, observations as {case.model.chat.observation_role}"
+    rule = ", old thoughts left out" if forgets else ""
+    return f"{len(ours)} ids, observations as {case.model.chat.observation_role}{rule}"
 
 
 def positions(case: FamilyCase) -> str:

@@ -123,6 +123,8 @@ class ScriptedSequence:
         token."""
         if not self.is_open:
             raise SaccadeError(f"slot {self.label} was closed")
+        if sampling.begins_anew:
+            self.seen, self.seen_images = (), ()
         if tuple(ids[: len(self.seen)]) != self.seen or tuple(images[: len(self.seen_images)]) != self.seen_images:
             raise SaccadeError(f"the context of slot {self.label} does not begin with what it has seen")
         completion = self._completion(self.say(self.turn), sampling)

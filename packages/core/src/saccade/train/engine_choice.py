@@ -34,7 +34,7 @@ def with_engine(plan: Plan, choice: EngineChoice, *, logs: Path | None = None) -
     check_whole_distribution(plan, "engine.kind=vllm")
     if not choice.urls:
         find_environment(choice.python)
-    longest = max((one.rollout.max_tokens for one in _episodes(plan)), default=None)
+    longest = max((one.rollout.max_tokens for one in sampled_episodes(plan)), default=None)
     if choice.max_model_len is None and longest is not None:
         choice = replace(choice, max_model_len=longest + MARGIN)
     return replace(plan, engine=partial(vllm_engine, choice=choice, logs=logs))
@@ -87,7 +87,8 @@ def check_whole_distribution(plan: Plan, engine: str) -> None:
                 )
 
 
-def _episodes(plan: Plan) -> list[EpisodeSpec]:
+def sampled_episodes(plan: Plan) -> list[EpisodeSpec]:
+    """How the policy is asked in all stages."""
     found: list[EpisodeSpec] = []
     for stage in plan.stages:
         if isinstance(stage, RLStage):

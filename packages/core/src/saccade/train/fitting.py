@@ -7,6 +7,7 @@ from contextlib import closing
 
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
+from saccade.rollout.contexts import Contexts
 from saccade.runs.position import Position
 from saccade.tasks.curriculum import TaskSampler, known_tasks
 from saccade.train.artefacts import NotDerivedError
@@ -102,7 +103,8 @@ def _image_tokens(task: Task, model: VisionLanguageModel) -> int:
 def _prompt_tokens(task: Task, episodes: EpisodeSpec, model: VisionLanguageModel) -> int:
     with closing(episodes.environment(model.media, model.view, is_timed=False)) as env:
         env.reset(options={"task": task})
-        return len(model.chat.conversation(env.prompt).ids)
+        drops = episodes.rollout.drops_old_thoughts
+        return len(Contexts(model.chat, env, drops_old_thoughts=drops).prompt().ids)
 
 
 def _advice(task: Task, image_tokens: int) -> str:

@@ -81,7 +81,13 @@ def _imitated_trajectory(demonstration: Demonstration | SpokenConversation, mode
         return ConversationWriter(model.chat).write(demonstration).trajectory
     env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
     with closing(env):
-        return demonstrate(demonstration.example, env=env, chat=model.chat, may_fail=demonstration.may_fail)
+        return demonstrate(
+            demonstration.example,
+            env=env,
+            chat=model.chat,
+            may_fail=demonstration.may_fail,
+            drops_old_thoughts=demonstration.episodes.rollout.drops_old_thoughts,
+        )
 
 
 logger = logging.getLogger(__name__)

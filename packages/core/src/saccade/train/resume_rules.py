@@ -34,10 +34,11 @@ _RECIPE_PREFIX = "recipe."
 _SOURCE_KEY = "inputs.recipe_sha256"
 _NEW_KEYS = ("inputs.recipe", "inputs.env_sha256", "inputs.family_", "inputs.few_shot_sha256", "stages")
 _CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
+_NEW_ROLLOUT = ("corrects_cut_turns", "drops_old_thoughts", "native_video", "few_shot", "few_shot_file")
 _NEW_GROUPS: Mapping[str, Json] = {
     "engine": to_json(EngineSettings()),
     "in_flight": RLSettings.in_flight,
-    **{name: getattr(RolloutSettings(), name) for name in ("corrects_cut_turns", "few_shot", "few_shot_file")},
+    **{name: getattr(RolloutSettings(), name) for name in _NEW_ROLLOUT},
     "reading": "strict",
     **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
 }

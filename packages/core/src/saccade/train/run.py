@@ -12,12 +12,14 @@ from saccade.config.tracking import TrackingSettings
 from saccade.errors import SaccadeError
 from saccade.evaluation.summary import StageSummary
 from saccade.media.store import MediaStore
+from saccade.rollout.contexts import tell_of_old_thoughts
 from saccade.rollout.episodes import shown_inputs
 from saccade.runs.checkpoints import position_reached
 from saccade.runs.directory import RunDirectory
 from saccade.runs.progress import Progress
 from saccade.runs.runinfo import RunPaths
 from saccade.train.artefacts import Derive
+from saccade.train.engine_choice import sampled_episodes
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
 from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
@@ -177,6 +179,7 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
 def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
     check_training_fits(run)
     _check_trained(run)
+    tell_of_old_thoughts(sampled_episodes(run.plan), run.model.chat.history)
     for stage in run.plan.stages:
         if isinstance(stage, Evaluate):
             evaluate_stage(run, stage)

@@ -27,6 +27,8 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols import direct_protocol
+from saccade.recipes.environment_play import episode_spec
+from saccade.recipes.environment_settings import EnvironmentSettings
 from saccade.rewards.environment import EnvironmentReward, step_rewards
 from saccade.rollout import RolloutRequest, RolloutSettings, demonstrate
 from saccade.rollout.batch import rollout_batch
@@ -328,3 +330,10 @@ def test_the_engine_forgets_only_when_told(model: VisionLanguageModel) -> None:
 
     first, again = asyncio.run(sampled())
     assert len(first) == len(again) == 2
+
+
+@pytest.mark.parametrize("asked", [{"few_shot": 1}, {"native_video": True}], ids=["episodes", "videos"])
+def test_what_only_a_protocol_can_show_is_refused_for_an_environment(asked: dict[str, bool]) -> None:
+    settings = EnvironmentSettings(rollout=RolloutSettings(**asked))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="an environment writes its prompt itself"):
+        episode_spec(settings, EchoSource())

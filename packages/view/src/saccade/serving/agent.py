@@ -24,7 +24,7 @@ from saccade.rollout.episodes import EpisodeSpec, RolloutRequest, RolloutSetting
 from saccade.rollout.trajectory import Player, Result
 from saccade.serving.live import LiveEpisode, LiveSlot
 from saccade.serving.watched import OnTurn, WatchedEnvironment
-from saccade.types import ImageRef, Message, Tokens, Trajectory
+from saccade.types import ImageRef, Trajectory
 
 if TYPE_CHECKING:
     from saccade.engines.rows import EngineWork
@@ -211,7 +211,6 @@ class EngineAgent:
             slot = _BoundedSlot(slot, sampled.max_action_tokens)
         if live is not None:
             slot = LiveSlot(slot, live, self._chat, self.engine)
-        prompts: dict[tuple[Message, ...], Tokens] = {}
         trajectory = await Player(
             request=request,
             env=WatchedEnvironment(env, on_turn),
@@ -220,7 +219,7 @@ class EngineAgent:
             settings=sampled.over(spec.rollout),
             policy_version=self.engine.policy_version,
             run_blocking=self._run_blocking,
-            prompts=prompts,
+            prompts={},
         ).play()
         return self._played_episode(trajectory, max_reply_tokens)
 

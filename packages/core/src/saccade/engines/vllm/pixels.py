@@ -30,7 +30,8 @@ def encoded_image(model: VisionLanguageModel, image: ImageRef) -> str:
 
 def _qwen(model: VisionLanguageModel, patches: Patches) -> dict[str, tuple[Tensor, _Field]]:
     cut = model.hf.config.vision_config
-    one = patches.values.view(len(patches.values), -1, 1, cut.patch_size, cut.patch_size)
+    # A still picture stands once in its patches, joined frames of a video as many as there are.
+    one = patches.values.view(len(patches.values), cut.in_channels, -1, cut.patch_size, cut.patch_size)
     pixels = one.expand(-1, -1, cut.temporal_patch_size, -1, -1).reshape(len(one), -1)
     grid = torch.tensor([1, patches.rows, patches.columns])
     return {

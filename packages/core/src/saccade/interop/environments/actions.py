@@ -8,14 +8,14 @@ from saccade.protocols.markup import MAX_TURN_CHARS
 
 ActionForm = Literal["thought", "action", "text"]
 """``thought``: ``<think>…</think><action>…</action>``. ``action``: the block alone. ``text``: the whole turn is the
-action."""
+action. A model whose template opens a thought thinks before any of them."""
 
 _EXAMPLE = "<action>your action</action>"
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*(?:<think>)?(.*?)</think>", re.DOTALL)
 _STRICT = {
     "thought": re.compile(r"\A\s*(?:<think>)?[^<]*</think>\s*<action>[^<>]*</action>\s*\Z"),
-    "action": re.compile(r"\A\s*<action>[^<>]*</action>\s*\Z"),
+    "action": re.compile(r"\A\s*(?:(?:<think>)?[^<]*</think>)?\s*<action>[^<>]*</action>\s*\Z"),
 }
 
 
@@ -47,15 +47,19 @@ def parse_action(text: str, form: ActionForm) -> ParsedAction:
     """The action of a turn: the last block, or the whole turn where the form is ``text``.
 
     A turn with several blocks, or a block in its thought, has no action: which one counts would be for the policy to
-    choose afterwards.
+    choose afterwards. So has one whose thought never ends.
     """
     if len(text) > MAX_TURN_CHARS:
         return ParsedAction(thought="", action=None, is_well_formed=False, why="the turn is too long")
-    if form == "text":
-        return ParsedAction(thought="", action=text.strip(), is_well_formed=bool(text.strip()))
     thought = _THOUGHT.search(text)
     said = thought.group(1).strip() if thought else ""
     rest = text[thought.end() :] if thought else text
+    if "<think>" in rest or (thought and not rest.strip()):
+        why = "the thought holds all of the turn; close it with </think>, then write the action"
+        return ParsedAction(thought=said, action=None, is_well_formed=False, why=why)
+    if form == "text":
+        action = rest.strip()
+        return ParsedAction(thought=said, action=action, is_well_formed=bool(action) and "</think>" not in rest)
     blocks = _ACTION.findall(rest)
     if len(blocks) != 1 or "<action>" in said:
         why = f"write the action as {_EXAMPLE}" if not blocks else "write one action only"

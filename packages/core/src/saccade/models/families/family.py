@@ -137,6 +137,10 @@ class Family(ABC):
         tiles = made["pixel_values"].to(torch.float32)
         return Patches(values=tiles, rows=len(tiles), columns=1)
 
+    def prepare_frames(self, image_processor: ImageProcessor, frames: Sequence[Image.Image]) -> Patches:
+        """Pixels of RGB frames of a video, resized already, that the tower joins in one patch."""
+        raise UserError(f"{self.model_type} has no tokens of its own for a video; leave out rollout.native_video")
+
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
         """Features of each image, in one forward of the vision tower on the model's device."""
         pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)

@@ -29,6 +29,9 @@ class QwenFamily(Family):
         "<|quad_start|>",
         "<|quad_end|>",
     )
+    joins_frames: bool = False
+    """Whether patches of a video stand in the prompt one by one, each after its time. Qwen2.5-VL's have positions of
+    their own: it is shown pictures here."""
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
@@ -61,6 +64,7 @@ class QwenFamily(Family):
             min_pixels=int(size["shortest_edge"]),
             max_pixels=int(size["longest_edge"]),
             convention=self.convention,
+            video_frames=int(config.vision_config.temporal_patch_size) if self.joins_frames else 1,
         )
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
@@ -83,10 +87,25 @@ class QwenFamily(Family):
         frames = pixels.view(len(pixels), -1, int(image_processor.temporal_patch_size), patch, patch)
         return Patches(values=frames[:, :, 0].flatten(1), rows=rows, columns=columns)
 
+    def prepare_frames(self, image_processor: ImageProcessor, frames: Sequence[Image.Image]) -> Patches:
+        if not self.joins_frames or int(image_processor.temporal_patch_size) != len(frames):
+            return super().prepare_frames(image_processor, frames)
+        made = image_processor(images=[*frames], return_tensors="pt", do_resize=False)
+        _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
+        patch = int(image_processor.patch_size)
+        pixels = made["pixel_values"].to(torch.float32)
+        # One still picture after the other: (frames, patches, channels, times, height, width).
+        stills = pixels.view(len(frames), rows * columns, -1, int(image_processor.temporal_patch_size), patch, patch)
+        return Patches(values=stills[:, :, :, 0].permute(1, 2, 0, 3, 4).flatten(1), rows=rows, columns=columns)
+
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
-        still = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
         cut = hf.config.vision_config
-        frames = still.view(len(still), -1, 1, cut.patch_size, cut.patch_size)
+        area = int(cut.patch_size) ** 2
+        shown = [patch.values.view(len(patch.values), int(cut.in_channels), -1, area) for patch in patches]
+        if any(one.shape[2] > 1 for one in shown):
+            shown = [one.expand(-1, -1, cut.temporal_patch_size, -1) for one in shown]
+        still = torch.cat(shown).to(hf.device, hf.dtype)
+        frames = still.view(*still.shape[:3], cut.patch_size, cut.patch_size)
         pixels = frames.expand(-1, -1, cut.temporal_patch_size, -1, -1)
         grid = torch.tensor([[1, patch.rows, patch.columns] for patch in patches], device=hf.device)
         output = hf.model.get_image_features(pixels, grid, return_dict=True)
@@ -132,4 +151,4 @@ QWEN2_VL = QwenFamily(model_type="qwen2_vl", architecture="Qwen2VLForConditional
 QWEN2_5_VL = QwenFamily(
     model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
 )
-QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration")
+QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", joins_frames=True)

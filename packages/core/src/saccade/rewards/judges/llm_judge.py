@@ -32,7 +32,7 @@ BLAMED_AFTER = 2
 RETRY_TEMPERATURE = 0.5
 """At least, when asked again: near 0 a judge that gave no verdict would say the same once more."""
 
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_THOUGHTS = re.compile(r"\A(?:\s*<think>.*?|(?:(?!<think>).)*?)</think>", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +122,8 @@ class JudgeClient:
 
 
 def without_thinking(reply: str) -> str:
-    """A reply without its thinking in ``<think>`` tags, which some servers leave in the text."""
+    """A reply without its thinking in ``<think>`` tags, which some servers leave in the text, perhaps without the first
+    tag, which the chat template has written."""
     return _THOUGHTS.sub("", reply, count=1).strip()
 
 

@@ -45,6 +45,8 @@ def view_sizes(segments: Sequence[Segment], policy: PolicyFiles) -> Mapping[str,
 def _view_size(image: ImageRef, tokens: int, policy: PolicyFiles) -> tuple[int, int] | None:
     if policy.view is None or image.width < 1 or image.height < 1:
         return None
+    if image.frames > 1:
+        return image.width, image.height // image.frames
     try:
         return policy.view.view_size(image.width, image.height) if policy.view.token_count(image) == tokens else None
     except (UserError, ArithmeticError):
@@ -71,6 +73,8 @@ def _pieces(segment: Segment, policy: PolicyFiles, numbers: Mapping[str, int]) -
             continue
         image = next(images, None)
         name = f"image {numbers[image.hash]}" if image else "an image"
+        if image and image.frames > 1:
+            name = f"{image.frames} frames"
         size = _view_size(image, len(ids), policy) if image else None
         seen = f", seen at {size[0]} × {size[1]} px" if size else ""
         yield f"[{name}: {len(ids)} tokens{seen}]"

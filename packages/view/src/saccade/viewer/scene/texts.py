@@ -20,6 +20,8 @@ _KINDS: dict[str, PartKind] = {
     "code": "code",
     "python": "code",
 }
+_THINK = re.compile(r"</?think>")
+_BOUNDS = ("<think>", "</think>")
 _TAG = re.compile(r"<(/?)(" + "|".join(_KINDS) + r")>|```(?:python|py)\s*\n|```", re.IGNORECASE)
 
 
@@ -37,8 +39,16 @@ def parts_of(text: str) -> tuple[TextPart, ...]:
 
 def _pieces(text: str) -> Iterator[tuple[int, int, PartKind]]:
     place = 0
-    kind: PartKind = "text"
+    think = _THINK.search(text)
+    # A thought that the chat template opened has no first tag in the replies of servers and in files of others.
+    is_thought = think is not None and think[0] == "</think>"
+    kind: PartKind = "thought" if is_thought else "text"
     for match in _TAG.finditer(text):
+        is_think = match[0] in _BOUNDS
+        if is_thought and not is_think:
+            # Words of the thought, which quotes an answer perhaps.
+            continue
+        is_thought = is_think and not match[1]
         yield place, match.start(), kind
         yield match.start(), match.end(), "tag"
         place = match.end()

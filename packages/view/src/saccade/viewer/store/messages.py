@@ -137,9 +137,8 @@ def _turns(messages: Sequence[ForeignMessage]) -> Iterator[Turn]:
 
 def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) -> Turn:
     text = message.text[:MAX_TEXT]
-    thought = _THOUGHT.search(text)
-    calls = message.calls or tuple(written_calls(text))
-    final = _THOUGHT.sub("", text)
+    thought, final = _parted(text)
+    calls = message.calls or tuple(written_calls(final))
     between = _ANSWER.search(final)
     action: Action = calls[0] if calls else Answer(text=(between[1] if between else final).strip())
     words = "\n\n".join(one.text for one in shown)[:MAX_TEXT]
@@ -148,12 +147,22 @@ def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) 
     return Turn(
         index=index,
         text=text or "\n".join(_call_text(call) for call in calls),
-        thought=thought[1].strip() if thought else "",
+        thought=thought,
         action=action,
         is_well_formed=True,
         result=ToolResult(text=words, images=images) if calls and is_seen else None,
         observation=Observation(text=words, images=images) if is_seen else None,
     )
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first thought of a turn, and what it says outside of thoughts; one that never ends takes all that follows."""
+    opened, closed = text.find("<think>"), text.find("</think>")
+    # The chat template had opened it, so that the reply holds its end alone.
+    whole = f"<think>{text}" if closed >= 0 and (opened < 0 or closed < opened) else text
+    final, _, unended = _THOUGHT.sub("", whole).partition("<think>")
+    found = _THOUGHT.search(whole)
+    return (found[1] if found else unended).strip(), final
 
 
 def _call_text(call: ToolCall) -> str:

@@ -1,0 +1,75 @@
+"""Frames of a video that a vision tower joins in one patch: resized together and kept as one picture."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+from PIL import Image
+
+from saccade.media.resize import ResizeRule, smart_resize
+from saccade.media.store import MediaStore
+from saccade.types import ImageRef
+
+MOST_VIDEO_PIXELS, LEAST_VIDEO_PIXELS = 25_165_824, 4096
+"""Of all frames of a video together, as Qwen3-VL's video processor was published."""
+
+_Key = tuple[tuple[str, ...], int, int]
+_JOINED: "WeakKeyDictionary[MediaStore, dict[_Key, ImageRef]]" = WeakKeyDictionary()
+_LOCK = Lock()
+
+
+def joined_frames(frames: Sequence[ImageRef], view: ResizeRule, media: MediaStore) -> tuple[ImageRef, ...]:
+    """Pictures of ``view.video_frames`` frames each, in order; the last frame stands again where some are missing.
+
+    Each frame is stretched to one size of whole image tokens, at most ``view.max_pixels``.
+    """
+    count = view.video_frames
+    width, height = video_size(frames[0].width, frames[0].height, len(frames), view)
+    padded = [*frames, *[frames[-1]] * (-len(frames) % count)]
+    return tuple(_joined(padded[start : start + count], width, height, media) for start in range(0, len(padded), count))
+
+
+def video_size(width: int, height: int, frames: int, view: ResizeRule) -> tuple[int, int]:
+    """(width, height) of each of so many frames: Qwen3-VL's rule, by which a longer video has smaller frames."""
+    factor, together = view.factor, view.video_frames
+    if min(width, height) < factor:
+        scale = factor / min(width, height)
+        width, height = int(width * scale), int(height * scale)
+    wide, high = smart_resize(width, height, factor=factor, min_pixels=1, max_pixels=view.max_pixels)
+    pixels = max(together, round(frames / together) * together) * wide * high
+    if pixels > MOST_VIDEO_PIXELS:
+        shrink = math.sqrt(frames * height * width / MOST_VIDEO_PIXELS)
+        return (
+            max(factor, math.floor(width / shrink / factor) * factor),
+            max(factor, math.floor(height / shrink / factor) * factor),
+        )
+    if pixels < LEAST_VIDEO_PIXELS:
+        grow = math.sqrt(LEAST_VIDEO_PIXELS / (frames * height * width))
+        return math.ceil(width * grow / factor) * factor, math.ceil(height * grow / factor) * factor
+    return wide, high
+
+
+def frames_of(picture: Image.Image, count: int) -> list[Image.Image]:
+    """The frames that ``joined_frames`` has put below each other."""
+    high = picture.height // count
+    return [picture.crop((0, place * high, picture.width, (place + 1) * high)) for place in range(count)]
+
+
+def _joined(frames: Sequence[ImageRef], width: int, height: int, media: MediaStore) -> ImageRef:
+    key = tuple(frame.hash for frame in frames), width, height
+    with _LOCK:
+        known = _JOINED.setdefault(media, {}).get(key)
+    # A store forgets what a program drew in the midst of something that it takes back.
+    if known is not None and known.hash in media:
+        return known
+    picture = Image.new("RGB", (width, height * len(frames)))
+    for place, frame in enumerate(frames):
+        shown = media.get(frame)
+        own = shown if shown.size == (width, height) else shown.resize((width, height), Image.Resampling.BICUBIC)
+        picture.paste(own, (0, place * height))
+    made = replace(media.add(picture), frames=len(frames))
+    with _LOCK:
+        _JOINED[media][key] = made
+    return made
