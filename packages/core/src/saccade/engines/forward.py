@@ -143,9 +143,12 @@ class TorchForwards:
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
         embedded = self._model.embed(ids[:, None], ())
+        seen = self._cache.recording()
         hidden = self._model.hidden(
-            embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix
+            embedded, places[None, :, None].expand(3, -1, -1), window.mask, window, prefix=window.prefix, routing=seen
         )
+        if seen is not None:
+            self._cache.keep_experts(0, cached, [1] * len(cached), seen)
         return hidden[:, 0]
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Float[Tensor, "rows longest hidden"], list[int]]:
@@ -162,10 +165,14 @@ class TorchForwards:
             ends.append(end)
         features = self._features.get([image for chunk in chunks for image in chunk.images])
         counts = [len(chunk.ids) for chunk in chunks]
-        window = self._cache.window(first, [chunk.cached for chunk in chunks], width, counts)
+        lengths, seen = [chunk.cached for chunk in chunks], self._cache.recording()
+        window = self._cache.window(first, lengths, width, counts)
+        embedded = self._model.embed(ids.to(device), features)
         hidden = self._model.hidden(
-            self._model.embed(ids.to(device), features), positions.to(device), window.mask, window, prefix=window.prefix
+            embedded, positions.to(device), window.mask, window, prefix=window.prefix, routing=seen
         )
+        if seen is not None:
+            self._cache.keep_experts(first, lengths, counts, seen)
         return hidden, ends
 
     def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from tokenizers import AddedToken
@@ -23,6 +23,8 @@ from transformers import (
     Qwen2Config,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
+    Qwen3VLMoeConfig,
+    Qwen3VLMoeForConditionalGeneration,
     SmolVLMConfig,
     SmolVLMForConditionalGeneration,
     SmolVLMVisionConfig,
@@ -120,17 +122,27 @@ def _mrope_section(size: TinySize) -> list[int]:
 
 
 def qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForConditionalGeneration:
-    config = Qwen3VLConfig(
-        text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size), mrope_interleaved=True),
-        vision_config=_vision_config(size)
+    return Qwen3VLForConditionalGeneration(Qwen3VLConfig(**_qwen3_config(size, tokenizer)))
+
+
+def qwen3_vl_moe(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLMoeForConditionalGeneration:
+    """Experts of half the width of the dense model's MLP: a token meets as many weights as there."""
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": size.mlp // 2}
+    return Qwen3VLMoeForConditionalGeneration(Qwen3VLMoeConfig(**_qwen3_config(size, tokenizer, **experts)))
+
+
+def _qwen3_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **text: object) -> dict[str, Any]:
+    rope = {"mrope_section": _mrope_section(size), "mrope_interleaved": True}
+    return {
+        "text_config": _text_config(size, tokenizer, **rope) | text,
+        "vision_config": _vision_config(size)
         | {
             "num_position_embeddings": (size.view_px // size.patch_px) ** 2,
             "deepstack_visual_indexes": [0] if size.deepstack else [],
         },
-        tie_word_embeddings=True,
+        "tie_word_embeddings": True,
         **_special_ids(tokenizer),
-    )
-    return Qwen3VLForConditionalGeneration(config)
+    }
 
 
 def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
@@ -195,7 +207,7 @@ def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: boo
     return model
 
 
-TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl", "idefics3", "smolvlm"]
+TinyFamily = Literal["qwen3_vl", "qwen3_vl_moe", "qwen2_5_vl", "internvl", "idefics3", "smolvlm"]
 _LAYOUTS = {"internvl": INTERNVL_LAYOUT, "idefics3": IDEFICS3_LAYOUT, "smolvlm": IDEFICS3_LAYOUT}
 
 _BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
@@ -259,6 +271,8 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return internvl(size, tokenizer)
     if family in ("idefics3", "smolvlm"):
         return idefics3(size, tokenizer, is_smol=family == "smolvlm")
+    if family == "qwen3_vl_moe":
+        return qwen3_vl_moe(size, tokenizer)
     return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
 
 
