@@ -1,7 +1,9 @@
 """A mixture of experts in the learner: choices that are replayed, the load-balancing loss, and what adapters leave."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -12,15 +14,18 @@ from transformers.models.qwen3_vl_moe.modeling_qwen3_vl_moe import load_balancin
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import SaccadeError, UserError
-from saccade.learner.learner import Learner, OptimizerSettings
+from saccade.learner.learner import Learner, NonFiniteStep, OptimizerSettings
 from saccade.learner.logprobs import ForwardWork, action_tokens, pack_outputs
-from saccade.learner.sequences import TrainingSequence, micro_batches, pack
+from saccade.learner.sequences import TrainingSequence, micro_batches, pack, training_sequences
 from saccade.learner.trained_weights import check_trained, trained_in_words
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model, write_merged
 from saccade.models.lora import LoraSettings
 from saccade.models.routing import Experts, LearnerRouting, RecordedRouting
 from saccade.models.vlm import VisionLanguageModel
+from saccade.runs.position import Position
+from saccade.runs.records import write_nonfinite
+from saccade.types import RoutedExperts, Segment, Trajectory
 
 
 @pytest.fixture
@@ -131,6 +136,31 @@ def test_prompts_that_went_to_other_experts_are_not_shared(model: VisionLanguage
     assert [len(one) for one in micro_batches([first, other], max_tokens=limit)] == [1, 1]
 
 
+def test_each_context_of_a_trajectory_has_its_own_experts() -> None:
+    def turn(number: int, role: Literal["prompt", "action"], ids: tuple[int, ...]) -> Segment:
+        return Segment(role=role, turn=number, ids=ids, logprobs=(-1.0,) * len(ids) if role == "action" else ())
+
+    segments = (turn(0, "prompt", (1, 2)), turn(0, "action", (3,)), turn(1, "prompt", (4,)), turn(1, "action", (5, 6)))
+    played = Trajectory(
+        task_id="t", family="f", stream="s", sample=0, seed=0, policy_version=0, segments=segments, turns=(),
+        status="answered", routed_experts=(RoutedExperts(b"abAB"), RoutedExperts(b"cdCD")),
+    )  # fmt: skip
+    first, second = training_sequences(played)
+    # Two bytes for each id but the last.
+    assert (first.experts_of(0, 2), first.experts_of(1, 2)) == (b"abAB", b"AB")
+    assert (second.experts_of(0, 1), second.prompt_key[2]) == (b"cd", b"cd")
+
+
+def test_a_step_without_a_finite_loss_is_written_down_without_its_experts(
+    model: VisionLanguageModel, tmp_path: Path
+) -> None:
+    one = with_own_experts(model, sequence(model, 0))
+    skipped = NonFiniteStep(sequences=(one,), totals={}, gradient_norm=float("nan"), suspects=(0,))
+    [told] = json.loads(write_nonfinite(tmp_path, Position(stage="rl", step=1), [skipped]).read_text())
+    assert told["sequences"][0]["ids"] == list(one.ids)
+    assert "routed_experts" not in told["sequences"][0]
+
+
 def test_experts_of_some_sequences_alone_are_no_pack(model: VisionLanguageModel) -> None:
     first, second = sequence(model, 0), sequence(model, 1, prompt=1)
     with pytest.raises(SaccadeError, match="are not the experts of the"):
@@ -221,7 +251,9 @@ def test_an_adapter_says_that_it_leaves_experts_out_and_does(model: VisionLangua
 @pytest.mark.parametrize("targets", [r".*\.(q_proj|gate_up_proj)", r".*experts.*_proj"])
 def test_an_adapter_on_experts_is_refused(model: VisionLanguageModel, targets: str) -> None:
     settings = OptimizerSettings(lora=LoraSettings(targets=targets))
-    with pytest.raises(UserError, match=r"also means model\.language_model\.layers\.0\.mlp\.experts\.gate_up_proj, one"):
+    with pytest.raises(
+        UserError, match=r"also means model\.language_model\.layers\.0\.mlp\.experts\.gate_up_proj, one"
+    ):
         check_trained(model, settings)
     # Targets without experts are not.
     check_trained(model, OptimizerSettings(lora=LoraSettings(targets=r".*self_attn\.q_proj")))

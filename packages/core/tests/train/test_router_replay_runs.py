@@ -65,7 +65,9 @@ def left_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_run_with_batches_ahead_that_is_killed_and_resumed_has_the_same_bytes(left_alone: Path, tmp_path: Path) -> None:
+def test_a_run_with_batches_ahead_that_is_killed_and_resumed_has_the_same_bytes(
+    left_alone: Path, tmp_path: Path
+) -> None:
     died = tmp_path / "died"
     with pytest.raises(Killed):
         run(died, *IN_FLIGHT, *REPLAY, die_at=4, family="qwen3_vl_moe")
@@ -91,7 +93,7 @@ def test_replay_without_a_mixture_or_without_an_engine_that_tells_is_refused_bef
     def silent(context: EngineContext) -> Engine:
         return Silent(context.model)
 
-    with pytest.raises(UserError, match="stage rl has router_replay=R3, which replays .* qwen3_vl has none; leave it"):
+    with pytest.raises(UserError, match=r"stage rl has router_replay=R3, which replays .* qwen3_vl has none; leave it"):
         run(tmp_path / "dense", *REPLAY, engine=local_engine)
     with pytest.raises(UserError, match="its engine Silent does not tell which experts its tokens went to"):
         run(tmp_path / "silent", *REPLAY, engine=silent, family="qwen3_vl_moe")

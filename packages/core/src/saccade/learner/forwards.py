@@ -111,7 +111,8 @@ class NativeForward:
 class CompiledParts:
     """Compiled forwards of the norms and MLPs, in place only while the learner runs the model.
 
-    Attention stays as it is: every pack has another layout, for which it would be compiled again. Engines sample with
+    Attention stays as it is: every pack has another layout, for which it would be compiled again. So do experts, which
+    every pack sends other tokens to. Engines sample with
     the plain forwards, whose results differ by rounding alone.
     """
 
@@ -127,7 +128,7 @@ class CompiledParts:
             (part, torch.compile(part.forward, dynamic=True))
             for layer in layers
             for name, part in layer.named_modules()
-            if name == "mlp" or name.endswith("norm")
+            if (name == "mlp" and not hasattr(part, "experts")) or name.endswith("norm")
         ]
 
     @contextmanager

@@ -283,9 +283,10 @@ class Learner:
                 # Other ranks wait in the backward pass, so that none may leave it out.
                 if self.ranks.count > 1 or not suspects:
                     result.value.backward()  # type: ignore[no-untyped-call]
-                entropy = tokens.entropy.detach().sum()
-                for name, value in {**result.sums, metric.ENTROPY: entropy, **self._router_sums(batch)}.items():
-                    totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else float(value))
+                sums = {name: float(value) for name, value in result.sums.items()}
+                sums |= {metric.ENTROPY: float(tokens.entropy.detach().sum()), **self._router_sums(batch)}
+                for name, value in sums.items():
+                    totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else value)
                 self._keep_entropies(batch, tokens.entropy)
                 # Gradients now lie between what was freed, and the next pack's activations would hardly fit there.
                 self._give_back()

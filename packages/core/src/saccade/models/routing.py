@@ -64,7 +64,7 @@ class Experts:
 class Routing(Protocol):
     """Sees what the routers of one forward choose, and may choose otherwise."""
 
-    def routed(self, layer: int, logits: Float[Tensor, "tokens experts"], own: Routed) -> Routed:
+    def routed(self, layer: int, logits: Float[Tensor, "tokens all_experts"], own: Routed) -> Routed:
         """What the layer's experts are given, the router's ``own`` or another; ``layer`` counts those with experts."""
         ...
 
@@ -80,8 +80,8 @@ def experts_of(language_model: Any) -> Experts | None:
 def enable_routing(language_model: PreTrainedModel) -> Experts | None:
     """Lets a language model take a ``routing`` argument; nothing happens to one without known routers.
 
-    As with ``packing`` the choice lies in the call. Hooks of a layer itself would not run when it is worked out again for
-    the backward pass: its attention, which is given all that the layer is, passes the choice on to its router.
+    As with ``packing`` the choice lies in the call. Hooks of a layer itself would not run when it is worked out again
+    for the backward pass: its attention, which is given all that the layer is, passes the choice on to its router.
     """
     for place, (layer, router) in enumerate(_routers(language_model)):
         tap = _Tap(place)
@@ -107,7 +107,9 @@ class _Tap:
         self.routing = kwargs.get(ROUTING)
         return args, {name: value for name, value in kwargs.items() if name != ROUTING}
 
-    def after_router(self, _: nn.Module, __: object, output: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...] | None:
+    def after_router(
+        self, _: nn.Module, __: object, output: tuple[Tensor, Tensor, Tensor]
+    ) -> tuple[Tensor, ...] | None:
         routing, self.routing = self.routing, None
         if routing is None:
             return None
@@ -122,7 +124,7 @@ class RecordedRouting:
         self._experts = experts
         self._chosen: dict[int, Int[Tensor, "tokens chosen"]] = {}
 
-    def routed(self, layer: int, logits: Float[Tensor, "tokens experts"], own: Routed) -> Routed:
+    def routed(self, layer: int, logits: Float[Tensor, "tokens all_experts"], own: Routed) -> Routed:
         self._chosen[layer] = own[1]
         return own
 
@@ -176,12 +178,12 @@ class LearnerRouting:
         self._replayed = replayed
         self._coefficient = coefficient
         # By layer, so that a layer that is worked out again does not count twice.
-        self._loads: dict[int, Float[Tensor, "experts"]] = {}
-        self._shares: dict[int, Float[Tensor, "experts"]] = {}
+        self._loads: dict[int, Tensor] = {}
+        self._shares: dict[int, Tensor] = {}
         self._entropies: dict[int, Tensor] = {}
         self._changed: dict[int, Tensor] = {}
 
-    def routed(self, layer: int, logits: Float[Tensor, "tokens experts"], own: Routed) -> Routed:
+    def routed(self, layer: int, logits: Float[Tensor, "tokens all_experts"], own: Routed) -> Routed:
         probabilities = logits.softmax(dim=-1, dtype=torch.float)
         weights, chosen = own
         if self._replayed is not None:
@@ -195,13 +197,13 @@ class LearnerRouting:
         weights = probabilities.gather(-1, chosen)
         return (weights / weights.sum(dim=-1, keepdim=True)).to(logits.dtype), chosen
 
-    def _count(self, layer: int, probabilities: Float[Tensor, "tokens experts"], chosen: Tensor) -> None:
+    def _count(self, layer: int, probabilities: Float[Tensor, "tokens all_experts"], chosen: Tensor) -> None:
         ones = torch.ones(chosen.numel(), device=chosen.device)
         self._loads[layer] = torch.zeros_like(probabilities[0]).index_add_(0, chosen.flatten(), ones)
         self._shares[layer] = probabilities.sum(dim=0)
         self._entropies[layer] = torch.special.entr(probabilities).sum(dim=-1).mean()
 
-    def slope(self) -> Float[Tensor, "experts"]:
+    def slope(self) -> Float[Tensor, "all_experts"]:
         """Gradient of the load-balancing loss, with its coefficient, with respect to one token's probabilities."""
         loads = torch.stack(list(self._loads.values()))
         rows = loads.sum() / self._experts.chosen
@@ -226,15 +228,15 @@ class _Balanced(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: torch.autograd.function.FunctionCtx,
-        probabilities: Float[Tensor, "tokens experts"],
+        probabilities: Float[Tensor, "tokens all_experts"],
         routing: LearnerRouting,
-    ) -> Float[Tensor, "tokens experts"]:
+    ) -> Float[Tensor, "tokens all_experts"]:
         ctx.routing = routing  # type: ignore[attr-defined]
         return probabilities.view_as(probabilities)
 
     @staticmethod
     def backward(
-        ctx: torch.autograd.function.FunctionCtx, gradient: Float[Tensor, "tokens experts"]
-    ) -> tuple[Float[Tensor, "tokens experts"], None]:
+        ctx: torch.autograd.function.FunctionCtx, gradient: Float[Tensor, "tokens all_experts"]
+    ) -> tuple[Float[Tensor, "tokens all_experts"], None]:
         # By now all layers have counted.
         return gradient + ctx.routing.slope(), None  # type: ignore[attr-defined]

@@ -219,7 +219,7 @@ class VisionLanguageModel:
         ``attention_mask`` is None for plain causal attention, or bool, true where a token may look. ``packing`` says
         which tokens of a single row belong together; it goes with neither mask nor cache. With ``prefix``, on a CPU
         only, the mask is of the keys that follow the prefix and is added to the scores. ``watch`` sees what meets in
-        every layer, ``routing`` what routers choose (``experts`` must not be None). ``wanted`` are places in a pack whose
+        every layer, ``routing`` what routers choose, where there are ``experts``. ``wanted`` are places in a pack whose
         states alone are given, (1, wanted, hidden).
         """
         extra: dict[str, object] = {}
