@@ -390,7 +390,7 @@ class Trajectory:
     score: Score | None = None
     cut_turns: int = 0
     """Turns that reached their limit of tokens and were corrected, where the rollout's settings let them go on."""
-    routed_experts: tuple[RoutedExperts, ...] = ()
+    routed_experts: tuple[RoutedExperts, ...] = field(default=(), compare=False, repr=False)
     """Experts of the tokens of each context, where they are replayed; no record keeps them."""
     clock: Clock | None = field(default=None, compare=False)
     """Times of its turns; they belong neither to its identity nor to its record."""
