@@ -1,6 +1,7 @@
 """The frozen data that travels from question to gradient."""
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -270,6 +271,21 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class RoutedExperts:
+    """Experts that the tokens of a context went to, all but its last; ``str`` gives what ``read`` takes."""
+
+    packed: bytes
+    """As ``saccade.models.routing.Experts`` packs them."""
+
+    def __str__(self) -> str:
+        return b64encode(self.packed).decode()
+
+    @classmethod
+    def read(cls, text: str) -> "RoutedExperts":
+        return cls(b64decode(text))
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """One named part of a reward; it adds ``weight`` times ``value`` to the total."""
 
@@ -376,6 +392,8 @@ class Trajectory:
     score: Score | None = None
     cut_turns: int = 0
     """Turns that reached their limit of tokens and were corrected, where the rollout's settings let them go on."""
+    routed_experts: tuple[RoutedExperts, ...] = field(default=(), compare=False, repr=False)
+    """Experts of the tokens of each context, where they are replayed; no record keeps them."""
     clock: Clock | None = field(default=None, compare=False)
     """Times of its turns; they belong neither to its identity nor to its record."""
 

@@ -24,6 +24,7 @@ SMALL = OptimizerSettings(micro_batch_tokens=200)
 ADAPTER = replace(SMALL, lora=LoraSettings(rank=2), learning_rate=1e-2)
 CASES = {
     **{f"{family}-layers": Case(family=family) for family in FAMILIES},
+    "experts": Case(family="qwen3_vl_moe", settings=replace(SMALL, activation_checkpointing=True)),
     "internvl-whole": Case(family="internvl", wrap="whole"),
     "critic": Case(has_critic=True),
     "adapter": Case(settings=ADAPTER),

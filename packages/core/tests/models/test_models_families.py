@@ -234,6 +234,7 @@ def test_the_convention_is_that_of_the_family() -> None:
     assert {family.model_type: family.convention for family in FAMILIES} == {
         "qwen2_5_vl": "absolute",
         "qwen3_vl": "relative_1000",
+        "qwen3_vl_moe": "relative_1000",
         "internvl": "relative_1000",
         "idefics3": "relative_1000",
         "smolvlm": "relative_1000",
@@ -251,6 +252,7 @@ def test_the_convention_is_that_of_the_family() -> None:
 SPEAKERS = {
     "qwen2_5_vl": "<|vision_start|><|image_pad|><|vision_end|>",
     "qwen3_vl": "<|vision_start|><|image_pad|><|vision_end|>",
+    "qwen3_vl_moe": "<|vision_start|><|image_pad|><|vision_end|>",
     "internvl": "{{ '<IMG_CONTEXT>\n' }}",
     "idefics3": "<image>",
     "smolvlm": "<image>",

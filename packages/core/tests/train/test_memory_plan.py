@@ -20,7 +20,7 @@ from saccade.errors import UserError
 from saccade.learner.forwards import has_native_forward
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.miniature.tiny_model import TinyFamily, tiny_model
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.models.families import FAMILIES
 from saccade.models.lora import LoraSettings
@@ -140,7 +140,20 @@ def test_every_family_is_planned(family: TinyFamily, tmp_path: Path) -> None:
     assert part(plan, "weights") > 0
     # The kernels sample with such copies.
     assert (part(plan, "weights with the adapter in them") > 0) == has_native_forward(shape.skeleton)
-    assert has_native_forward(shape.skeleton) != family.startswith("glm")
+    assert has_native_forward(shape.skeleton) != family.startswith(("glm", "gemma", "qwen3_vl_moe", "qwen3_5"))
+
+
+def test_a_mixture_holds_all_experts_and_computes_with_those_of_a_token(tmp_path: Path) -> None:
+    size = TinySize(hidden=32, layers=2, heads=2, kv_heads=2, mlp=96)
+    tiny_model(["Which plate?"] * 9, MediaStore(), family="qwen3_vl_moe", size=size).save(tmp_path)
+    shape = read_shape(tmp_path)
+    # By hand: two of four experts are idle, each of three matrices of 32 x 48, in two layers.
+    assert shape.idle_weights == 2 * 2 * 3 * 32 * 48
+    assert (shape.language.mlp, shape.language.copies) == (2 * 48, 2)
+    said = CliRunner().invoke(saccade, ["plan-memory", "--model", str(tmp_path), "--rows", "4", "--row-tokens", "512"])
+    assert said.exit_code == 0, said.output
+    assert "B weights, of which a token meets 0.00 B" in said.output
+    assert "transformers' modules do the work of the language model" in said.output
 
 
 def test_learners_share_states_and_rollout_workers_have_none(shape: ModelShape) -> None:

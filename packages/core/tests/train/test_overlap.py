@@ -16,7 +16,7 @@ from saccade.engines.local import LocalEngine, local_engine
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
-from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.episodes import RolloutSettings
@@ -67,9 +67,10 @@ def run(
     reward: Callable[[Task, Trajectory], Score] = by_sample,
     algorithm: Algorithm | None = None,
     engine: Callable[[EngineContext], Engine] = local_engine,
+    family: TinyFamily = "qwen3_vl",
 ) -> None:
     media = MediaStore()
-    plan = plan_of(media, *overrides, die_at=die_at, reward=reward, algorithm=algorithm, engine=engine)
+    plan = plan_of(media, *overrides, die_at=die_at, reward=reward, algorithm=algorithm, engine=engine, family=family)
     run_plan(plan, out=out, media=media, seed=7, resume=resume, progress=Progress("quiet"))
 
 
@@ -80,13 +81,15 @@ def plan_of(
     reward: Callable[[Task, Trajectory], Score] = by_sample,
     algorithm: Algorithm | None = None,
     engine: Callable[[EngineContext], Engine] = local_engine,
+    family: TinyFamily = "qwen3_vl",
 ) -> Plan:
     settings = apply_overrides(Settings(), overrides)
     check_settings(settings.rl)
 
     def build_model() -> VisionLanguageModel:
         size = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)
-        return tiny_model(["Which colour has the square? I look."] * 9, media, size=size, vocab_size=320, seed=4)
+        texts = ["Which colour has the square? I look."] * 9
+        return tiny_model(texts, media, family=family, size=size, vocab_size=320, seed=4)
 
     def questions() -> TaskSampler:
         return Dying(InOrder(lambda index: tiny_example(media, index).task, streams=("main",)), die_at)

@@ -153,11 +153,17 @@ def _tell(setup: "Setup", bounds: "MemoryBounds", plans: "list[tuple[Role, Memor
     shape, load, lora = setup.shape, setup.load, setup.rl.optimizer.lora
     click.echo(
         f"{shape.model_type}, {shape.weights / 1e9:.2f} B weights"
+        + (f", of which a token meets {(shape.weights - shape.idle_weights) / 1e9:.2f} B" if shape.idle_weights else "")
         + (f", an adapter of {shape.adapter_weights(lora) / 1e6:.1f} M" if lora else "")
         + f"; micro-batches of {load.pack_tokens:,} tokens, {load.pack_image_tokens:,} of them of pictures; "
         f"{load.rows} trajectories of {load.row_tokens:,} tokens side by side"
     )
-    if not setup.on_gpu and not has_native_forward(shape.skeleton):
+    if shape.idle_weights:
+        click.echo(
+            "transformers' modules do the work of the language model: the CPU's native kernels and CUDA graphs know no "
+            "experts"
+        )
+    elif not setup.on_gpu and not has_native_forward(shape.skeleton):
         click.echo("the native kernels do not know the language model's layers: transformers' modules do their work")
     if setup.is_served:
         click.echo("a server samples: its memory is not counted")
@@ -231,6 +237,7 @@ def _as_json(
     return {
         "model_type": setup.shape.model_type,
         "weights": setup.shape.weights,
+        "active_weights": setup.shape.weights - setup.shape.idle_weights,
         "on_gpu": setup.on_gpu,
         "there_are": {"gpu": bounds.gpu if setup.on_gpu else None, "host": bounds.host},
         "fits": bounds.fit(setup),

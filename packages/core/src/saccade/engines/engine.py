@@ -42,6 +42,8 @@ class Sampling:
     begins_anew: bool = False
     """Whether the ids are a new context of the trajectory: what its slot has seen is forgotten, its stream of chance
     goes on."""
+    records_experts: bool = False
+    """Whether the completion tells the experts of its tokens; for all turns of a batch or for none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +56,9 @@ class Completion:
     finish: Finish
     versions: tuple[VersionSpan, ...] = ()
     """Policies that sampled them, where the weights may change in the midst of the batch (``expect_weights``)."""
+    routed_experts: bytes = b""
+    """Where ``records_experts`` asks for them, the experts of every token that was forwarded since the slot's last
+    completion, packed as ``saccade.models.routing.Experts`` has it: the last token is not among them."""
     prefill_s: float | None = field(default=None, compare=False)
     """Seconds from the asking to the first token, where the engine tells them."""
 
@@ -181,6 +186,8 @@ class Abilities:
 
     has_own_weights: bool = False
     """It may sample while the policy is trained: ``update_weights`` alone changes what it samples with."""
+    records_experts: bool = False
+    """It tells the experts of tokens where ``Sampling.records_experts`` asks for them."""
     cuts_before_logprobs: bool = False
     """It may take log-probabilities after top-p and top-k."""
     expect_weights: Callable[[int], None] | None = None

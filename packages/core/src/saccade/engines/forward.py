@@ -13,6 +13,7 @@ from saccade.engines.row_memory import Window
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
+from saccade.models.routing import RecordedRouting
 from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import CachedForward, FeatureCache, accelerated
 from saccade.native import samples_rounded as samples_rounded
@@ -144,7 +145,12 @@ class TorchForwards:
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
         embedded = self._model.embed(ids[:, None], ())
-        return self._hidden(embedded, places[None, :, None].expand(3, -1, -1), window)[:, 0]
+        hidden = self._hidden(
+            embedded, places[None, :, None].expand(3, -1, -1), window, seen := self._cache.recording()
+        )
+        if seen is not None:
+            self._cache.keep_experts(0, cached, [1] * len(cached), seen)
+        return hidden[:, 0]
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Float[Tensor, "rows longest hidden"], list[int]]:
         """Hidden states and the position after each chunk."""
@@ -160,14 +166,22 @@ class TorchForwards:
             ends.append(end)
         features = self._features.get([image for chunk in chunks for image in chunk.images])
         counts = [len(chunk.ids) for chunk in chunks]
-        window = self._cache.window(first, [chunk.cached for chunk in chunks], width, counts)
-        return self._hidden(self._model.embed(ids.to(device), features), positions.to(device), window), ends
+        lengths, seen = [chunk.cached for chunk in chunks], self._cache.recording()
+        window = self._cache.window(first, lengths, width, counts)
+        hidden = self._hidden(self._model.embed(ids.to(device), features), positions.to(device), window, seen)
+        if seen is not None:
+            self._cache.keep_experts(first, lengths, counts, seen)
+        return hidden, ends
 
     def _hidden(
-        self, embedded: Embedded, positions: Int[Tensor, "3 rows tokens"], window: Window
+        self,
+        embedded: Embedded,
+        positions: Int[Tensor, "3 rows tokens"],
+        window: Window,
+        routing: RecordedRouting | None,
     ) -> Float[Tensor, "rows tokens hidden"]:
         mask = window.mask_by(self._model.mask_rule, embedded.is_image)
-        return self._model.hidden(embedded, positions, mask, window, prefix=window.prefix)
+        return self._model.hidden(embedded, positions, mask, window, prefix=window.prefix, routing=routing)
 
     def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
         logits: Tensor = self._model.hf.lm_head(hidden)

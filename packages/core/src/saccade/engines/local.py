@@ -47,6 +47,8 @@ class LocalEngine:
     inside the event loop; all memory of keys and values is given back when a batch ends.
     """
 
+    records_experts = True
+
     def __init__(
         self,
         model: VisionLanguageModel,

@@ -42,6 +42,7 @@ class ProcessEngine:
     """A ``Plan.engine``: ``dataclasses.replace(plan, engine=ProcessEngine)``."""
 
     has_own_weights = True
+    records_experts = True
 
     def __init__(self, context: EngineContext, *, folder: Path | None = None) -> None:
         """``folder`` is where its temporary folder is made: ``/dev/shm`` keeps weights and pictures in memory.
@@ -235,6 +236,7 @@ class ProcessSlot:
             logprobs=tuple(np.frombuffer(frame.parts[1], dtype=np.float64).tolist()),
             finish=done.finish,
             versions=done.versions,
+            routed_experts=frame.parts[2],
         )
 
     def close(self) -> None:

@@ -67,7 +67,7 @@ class SampleHead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampledHead:
-    """A turn that was sampled, without its ids and log-probabilities."""
+    """A turn that was sampled, without its ids, log-probabilities and experts."""
 
     finish: Finish
     versions: tuple[VersionSpan, ...]

@@ -88,7 +88,8 @@ class EngineServer:
         head = PLAIN_CODEC.reader(SampleHead).from_json(frame.header, "the turn")
         ids = np.frombuffer(frame.parts[0], dtype=np.int64).tolist()
         done = await self._slots[head.slot].sample(ids, head.images, head.sampling)
-        parts = np.array(done.ids, dtype=np.int64).tobytes(), np.array(done.logprobs, dtype=np.float64).tobytes()
+        sampled, logprobs = np.array(done.ids, dtype=np.int64), np.array(done.logprobs, dtype=np.float64)
+        parts = sampled.tobytes(), logprobs.tobytes(), done.routed_experts
         return WireFrame(asdict(SampledHead(finish=done.finish, versions=done.versions)), parts)
 
     async def _score_texts(self, frame: WireFrame) -> WireFrame:

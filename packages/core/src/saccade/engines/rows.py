@@ -12,6 +12,7 @@ from saccade.engines.prefixes import NewPrompt, PrefixCache
 from saccade.engines.sampling import Draw, TokenBytes, scoring_temperature
 from saccade.engines.scheduler import LocalSequence, StepPlan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
+from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 from saccade.types import Finish
@@ -64,6 +65,8 @@ class _Row:
     """Images whose tokens the slot holds."""
     new: NewPrompt | None = None
     """Its prompt, until that is forwarded; None where another row had it forwarded."""
+    told: int = 0
+    """Tokens whose experts earlier completions have told."""
 
     def chunk(self) -> Chunk:
         """All tokens that the slot does not hold. Images never straddle its edge: only text is sampled."""
@@ -126,6 +129,7 @@ class Rows:
         for sequence in plan.leaving:
             if sequence in self._rows:
                 self._cache.give_back(self._rows.pop(sequence).slot)
+        self._begin_recording(plan.joining)
         decoding = [self._rows[sequence] for sequence in plan.decoding]
         chunked, shared = self._place_joining(plan, [row.slot for row in decoding])
         joining = [*chunked, *shared]
@@ -134,6 +138,13 @@ class Rows:
         hidden = [*self._decode(decoding), *self._extend(chunked, first=len(decoding)), *self._share(shared)]
         self.work = self.work.plus(EngineWork(decode_steps=1, tokens_sampled=len(hidden)))
         return self._sample([*decoding, *joining], torch.stack(hidden))
+
+    def _begin_recording(self, joining: Sequence[LocalSequence]) -> None:
+        """Keeps the experts of what is forwarded from here on where a turn asks for them."""
+        if self._cache.experts is None and any(one.open_turn.sampling.records_experts for one in joining):
+            if self._model.experts is None:
+                raise SaccadeError(f"no routing can be recorded in {self._model.family.model_type}")
+            self._cache.experts = self._model.experts
 
     def _place_joining(self, plan: StepPlan, decoding: Sequence[Slot]) -> tuple[list[_Row], list[_Row]]:
         """Rows that begin a turn with a chunk of their own, longest first, and those that begin with a held prompt."""
@@ -235,7 +246,19 @@ class Rows:
                 finished.append((row.sequence, "stop"))
             elif len(turn.ids) >= turn.sampling.max_tokens:
                 finished.append((row.sequence, "length"))
+        for sequence, _ in finished:
+            if sequence.open_turn.sampling.records_experts:
+                sequence.open_turn.routed_experts = self._new_experts(self._rows[sequence])
         return finished
+
+    def _new_experts(self, row: _Row) -> bytes:
+        """Experts of the tokens that were forwarded since the last completion."""
+        assert self._cache.experts is not None
+        each, kept = self._cache.experts.token_bytes, row.slot.routed_experts
+        if len(kept) != each * row.slot.length:
+            raise SaccadeError("all turns of a batch must ask for the experts of their tokens, or none")
+        begin, row.told = row.told, row.slot.length
+        return bytes(kept[begin * each :])
 
     def _logits(
         self, hidden: Float[Tensor, "rows hidden"], temperatures: Sequence[float]

@@ -33,6 +33,8 @@ class OpenTurn:
     logprobs: list[float] = field(default_factory=list)
     versions: list[VersionSpan] = field(default_factory=list)
     """Of tokens before the weights changed."""
+    routed_experts: bytes = b""
+    """As in its completion."""
     asked_s: float = field(default_factory=time.monotonic)
     prefill_s: float | None = None
     """From the asking to the first token."""
@@ -220,6 +222,7 @@ class Scheduler:
                     logprobs=tuple(turn.logprobs),
                     finish=finish,
                     versions=tuple(turn.versions),
+                    routed_experts=turn.routed_experts,
                     prefill_s=turn.prefill_s,
                 )
             )

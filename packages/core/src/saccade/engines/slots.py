@@ -1,7 +1,7 @@
 """Slots of keys and values: one per sequence, arranged so that those that are forwarded together are neighbours."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.row_memory import RowMemory, Storage, Window
+from saccade.models.routing import Experts, RecordedRouting
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import Kernels, NewTokens, SlotAttention
@@ -73,6 +74,8 @@ class Slot:
     written: int = 0
     """Tokens that its memory has come to hold, with those of a forward that nobody has counted yet."""
     prompt: Prompt | None = None
+    routed_experts: bytearray = field(default_factory=bytearray)
+    """Experts of its tokens, where the cache keeps them."""
 
     @property
     def held(self) -> int:
@@ -126,6 +129,8 @@ class SlotCache:
         self.slots: list[Slot] = []
         self.moves = True
         """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
+        self.experts: Experts | None = None
+        """Experts whose choices are kept beside keys and values; None keeps none."""
         self._device = device
         self._window = window
         self._decoded: dict[int, _Decoded] = {}
@@ -188,6 +193,8 @@ class SlotCache:
         elif self._rows is not None:
             self._rows.give_back(slot.place, length, slot.held)
         slot.length = slot.written = length
+        if self.experts is not None:
+            del slot.routed_experts[length * self.experts.token_bytes :]
 
     def copy_prompt(self, source: Slot, targets: Sequence[Slot]) -> None:
         """Lets ``targets`` begin with the prompt of ``source``."""
@@ -205,6 +212,23 @@ class SlotCache:
             self._rows.copy(source.place, places, length)
         for target in targets:
             target.length = target.written = length
+            if self.experts is not None:
+                target.routed_experts[:] = source.routed_experts[: length * self.experts.token_bytes]
+
+    def recording(self) -> RecordedRouting | None:
+        """What a forward is to record for ``keep_experts``."""
+        return None if self.experts is None else RecordedRouting(self.experts)
+
+    def keep_experts(self, first: int, lengths: Sequence[int], counts: Sequence[int], seen: RecordedRouting) -> None:
+        """Keeps what a forward has chosen in the slots from ``first`` on, which held ``lengths`` tokens before it.
+
+        ``counts`` are how many new tokens each slot keeps, where some are padding.
+        """
+        assert self.experts is not None
+        each, rows = self.experts.token_bytes, seen.packed()
+        width = len(rows) // len(lengths)
+        for row, (slot, length, count) in enumerate(zip(self.slots[first:], lengths, counts)):
+            slot.routed_experts[length * each :] = rows[row * width : row * width + count].tobytes()
 
     def arrange(self, decoding: Sequence[Slot], joining: Sequence[Slot]) -> None:
         """Puts ``decoding`` first, in any order, and ``joining`` behind them in theirs; the rest lies after both."""

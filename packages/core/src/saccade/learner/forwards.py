@@ -16,6 +16,7 @@ from saccade.errors import UserError
 from saccade.models.attention import Layout
 from saccade.models.families import language_model
 from saccade.models.plain_layers import has_known_layers
+from saccade.models.routing import Routing
 from saccade.models.vlm import Embedded, VisionLanguageModel
 from saccade.native import Accelerated, accelerated
 from saccade.native.kernels import VECTOR, native_kernels
@@ -58,10 +59,13 @@ class PackedStates(Protocol):
     ) -> Float[Tensor, "wanted hidden"]: ...
 
 
-def packed_states(model: VisionLanguageModel) -> PackedStates:
-    """The faster of the two for the model as it is now: adapters, hooks and compiled layers need the modules."""
+def packed_states(model: VisionLanguageModel, routing: Routing | None = None) -> PackedStates:
+    """The faster of the two for the model as it is now: adapters, hooks and compiled layers need the modules.
+
+    So do experts, whose ``routing`` may be seen and replayed.
+    """
     native = accelerated(model.hf)
-    return TorchForward(model) if native is None else NativeForward(model, native)
+    return TorchForward(model, routing) if native is None else NativeForward(model, native)
 
 
 def has_native_forward(skeleton: PreTrainedModel) -> bool:
@@ -74,13 +78,14 @@ def has_native_forward(skeleton: PreTrainedModel) -> bool:
 class TorchForward:
     """By transformers' modules, on any device."""
 
-    def __init__(self, model: VisionLanguageModel) -> None:
+    def __init__(self, model: VisionLanguageModel, routing: Routing | None = None) -> None:
         self._model = model
+        self._routing = routing
 
     def __call__(
         self, embedded: Embedded, positions: Int[Tensor, "3 1 tokens"], layout: Layout, wanted: Int[Tensor, "wanted"]
     ) -> Float[Tensor, "wanted hidden"]:
-        return self._model.hidden(embedded, positions, packing=layout, wanted=wanted)[0]
+        return self._model.hidden(embedded, positions, packing=layout, wanted=wanted, routing=self._routing)[0]
 
 
 class NativeForward:
@@ -106,7 +111,8 @@ class NativeForward:
 class CompiledParts:
     """Compiled forwards of the norms and MLPs, in place only while the learner runs the model.
 
-    Attention stays as it is: every pack has another layout, for which it would be compiled again. Engines sample with
+    Attention stays as it is: every pack has another layout, for which it would be compiled again. So do experts, which
+    every pack sends other tokens to. Engines sample with
     the plain forwards, whose results differ by rounding alone.
     """
 
@@ -122,7 +128,7 @@ class CompiledParts:
             (part, torch.compile(part.forward, dynamic=True))
             for layer in layers
             for name, part in layer.named_modules()
-            if name == "mlp" or name.endswith("norm")
+            if (name == "mlp" and not hasattr(part, "experts")) or name.endswith("norm")
         ]
 
     @contextmanager

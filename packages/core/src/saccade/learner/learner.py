@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -136,7 +136,7 @@ class Learner:
         before = self.work.tokens
         with memory_errors(self.settings):
             share = self._share(sequences)
-            totals, suspects = self._accumulate(share, loss, temperature, entropy_gradient)
+            totals, suspects = self._accumulate(share, loss, temperature, entropy_gradient, _actions(sequences))
             settle(self._root)
             with phase(lambda: "taking the optimiser's step"):
                 norm = self.optimizer.clip()
@@ -155,7 +155,7 @@ class Learner:
                     sequences=tuple(sequences), totals=totals, gradient_norm=norm, suspects=tuple(sorted(suspects))
                 )
             )
-        token_count = sum(sequence.action_count for sequence in sequences)
+        token_count = _actions(sequences)
         means = {name: total / max(1, token_count) for name, total in totals.items()}
         return {
             **({**means, "gradient_norm": norm} if is_finite else {}),
@@ -178,8 +178,9 @@ class Learner:
 
         The sequences bring the weights of their tokens along (``weighted``).
         """
-        totals, _ = self._accumulate(self._share(sequences), loss, temperature, entropy_gradient)
-        return totals, sum(sequence.action_count for sequence in sequences)
+        actions = _actions(sequences)
+        totals, _ = self._accumulate(self._share(sequences), loss, temperature, entropy_gradient, actions)
+        return totals, actions
 
     @torch.no_grad()
     def logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
@@ -199,7 +200,8 @@ class Learner:
     def reference_logprobs(
         self, sequences: Sequence[TrainingSequence], *, temperature: float
     ) -> list[tuple[float, ...]]:
-        """As ``logprobs``, under the policy that ``take_reference`` keeps."""
+        """As ``logprobs``, under the policy that ``take_reference`` keeps, whose routers choose by themselves."""
+        sequences = [replace(one, routed_experts=b"") if one.routed_experts else one for one in sequences]
         if self._reference is None:
             with reference_policy(self.model):
                 return self.logprobs(sequences, temperature=temperature)
@@ -257,14 +259,23 @@ class Learner:
         return deal(sequences, self.ranks.count, self.settings.micro_batch_tokens)[self.ranks.rank]
 
     def _accumulate(
-        self, share: Sequence[MicroBatch], loss: PolicyLoss, temperature: float, entropy_gradient: bool
+        self, share: Sequence[MicroBatch], loss: PolicyLoss, temperature: float, entropy_gradient: bool, actions: int
     ) -> tuple[dict[str, float], set[int]]:
-        """Sums over action tokens, and the sequences whose micro-batch had no finite loss."""
+        """Sums over action tokens, and the sequences whose micro-batch had no finite loss.
+
+        ``actions`` are the action tokens of the whole batch, on all ranks.
+        """
         totals: dict[str, float] = {}
         suspects: set[int] = set()
         with self._training(), counted("learning", share, "micro-batches") as batches:
             for batch in batches:
-                outputs = self._root(batch.sequences, temperature, entropy_gradient=entropy_gradient)
+                share_of_batch = 0.0 if batch.is_blank else _actions(batch.sequences) / max(1, actions)
+                outputs = self._root(
+                    batch.sequences,
+                    temperature,
+                    entropy_gradient=entropy_gradient,
+                    balance=self.settings.router_aux_loss_coef * share_of_batch,
+                )
                 tokens = policy_tokens(batch.sequences, *outputs)
                 result = loss(tokens)
                 if not math.isfinite(float(result.value.detach())):
@@ -272,12 +283,21 @@ class Learner:
                 # Other ranks wait in the backward pass, so that none may leave it out.
                 if self.ranks.count > 1 or not suspects:
                     result.value.backward()  # type: ignore[no-untyped-call]
-                for name, value in {**result.sums, metric.ENTROPY: tokens.entropy.detach().sum()}.items():
-                    totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else float(value))
+                sums = {name: float(value) for name, value in result.sums.items()}
+                sums |= {metric.ENTROPY: float(tokens.entropy.detach().sum()), **self._router_sums(batch)}
+                for name, value in sums.items():
+                    totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else value)
                 self._keep_entropies(batch, tokens.entropy)
                 # Gradients now lie between what was freed, and the next pack's activations would hardly fit there.
                 self._give_back()
         return self.ranks.add(totals), {index for one in self.ranks.gather(suspects) for index in one}
+
+    def _router_sums(self, batch: MicroBatch) -> dict[str, float]:
+        """Figures of the routers in a micro-batch, which count as often as it has action tokens."""
+        if self.work.router is None:
+            return {}
+        means = self.work.router.metrics(with_loss=self.settings.router_aux_loss_coef > 0)
+        return {name: mean * _actions(batch.sequences) for name, mean in means.items()}
 
     def _keep_entropies(self, batch: MicroBatch, entropy: Float[Tensor, "actions"]) -> None:
         if self.ranks.count > 1 or all(sequence.place is None for sequence in batch.sequences):
@@ -330,6 +350,11 @@ def _shard_start(model: VisionLanguageModel) -> None:
     if model.adapter is not None:
         start, weights = model.adapter.start, adapter_parameters(model)
         model.adapter.start = {name: like(weights[name], value) for name, value in start.items()}
+
+
+def _actions(sequences: Sequence[TrainingSequence]) -> int:
+    """Action tokens of all of them."""
+    return sum(sequence.action_count for sequence in sequences)
 
 
 def _by_sequence(batch: MicroBatch, per_token: Float[Tensor, "actions"]) -> dict[int, tuple[float, ...]]:

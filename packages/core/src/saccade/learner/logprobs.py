@@ -11,7 +11,8 @@ from torch.utils.checkpoint import checkpoint
 
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.learner.forwards import packed_states
-from saccade.learner.sequences import TrainingSequence, pack
+from saccade.learner.sequences import Pack, TrainingSequence, pack
+from saccade.models.routing import LearnerRouting, RouterFigures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache, encode_images
 
@@ -227,6 +228,8 @@ class ForwardWork:
     """A shared prompt counts once for each micro-batch that it is in; there is no padding."""
     images: int = 0
     """Images through the vision tower."""
+    router: RouterFigures | None = None
+    """Of the last forward with a gradient; None without experts."""
 
 
 def action_tokens(
@@ -260,6 +263,7 @@ def pack_outputs(
     values_train_trunk: bool = True,
     frozen_images: FeatureCache | None = None,
     work: ForwardWork | None = None,
+    balance: float = 0.0,
 ) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
@@ -267,7 +271,8 @@ def pack_outputs(
     order. Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
     ``entropy_gradient`` makes the entropy differentiable. ``value_head`` sees the states that predict the action
     tokens; without ``values_train_trunk`` its gradient stops there. ``frozen_images`` encodes in place of the vision
-    tower. ``work`` is counted up.
+    tower. ``work`` is counted up. Sequences that bring their experts along are forwarded through these, and ``balance``
+    weighs the load-balancing loss in the gradient (``saccade.models.routing``).
     """
     device = model.device
     packed = pack(model, sequences)
@@ -280,8 +285,10 @@ def pack_outputs(
         # Below a frozen language model a pack without a picture goes backward like the others: other ranks wait for it.
         embedded.inputs.requires_grad_(True)
     positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
-    states = packed_states(model)(embedded, positions, packed.layout, predicting)
+    routing = _routing(model, packed, balance)
+    states = packed_states(model, routing)(embedded, positions, packed.layout, predicting)
     if work is not None:
+        work.router = routing.figures() if routing is not None and torch.is_grad_enabled() else None
         work.tokens += len(packed.ids)
         work.images += len(unique) if frozen_images is None else frozen_images.encoded - known
     logprobs, entropy = chosen_logprobs(
@@ -289,6 +296,15 @@ def pack_outputs(
     )
     values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
     return logprobs, entropy, values
+
+
+def _routing(model: VisionLanguageModel, packed: Pack, balance: float) -> LearnerRouting | None:
+    """What routers are to do in the forward of a pack; None where they do it by themselves."""
+    replayed = packed.routed_experts
+    if model.experts is None or (replayed is None and not torch.is_grad_enabled()):
+        return None
+    replayed = None if replayed is None else replayed.to(model.device)
+    return LearnerRouting(model.experts, replayed=replayed, coefficient=balance)
 
 
 def _trains_vision(model: VisionLanguageModel) -> bool:

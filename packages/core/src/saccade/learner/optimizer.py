@@ -52,6 +52,9 @@ class OptimizerSettings:
     trained_learning_rate: NotNegative | None = None
     """Peak rate of the weights that ``trained`` names beside an adapter (a projector usually wants a higher one), on
     the same schedule; None is ``learning_rate``."""
+    router_aux_loss_coef: NotNegative = 0.0
+    """For a mixture of experts: weight of the load-balancing loss beside the loss (``saccade.models.routing``), as over
+    each micro-batch; 0 leaves it out, whatever the checkpoint's configuration says."""
     activation_checkpointing: bool = False
     """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
@@ -68,6 +71,11 @@ class OptimizerSettings:
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later.
 
     It takes the place of the native kernels, which gain more where there are any: in fp32 on a CPU."""
+
+    @property
+    def asks_of_weights(self) -> bool:
+        """Whether something is asked that not every model has."""
+        return self.trained is not None or self.lora is not None or self.router_aux_loss_coef > 0
 
     def check(self) -> None:
         check_bounds(self)

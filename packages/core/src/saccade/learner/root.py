@@ -51,6 +51,7 @@ class PackForward(nn.Module):
         *,
         entropy_gradient: bool = False,
         critic: bool = True,
+        balance: float = 0.0,
     ) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
         """Log-probabilities, entropy and values of all action tokens; see ``pack_outputs``."""
         return pack_outputs(
@@ -62,4 +63,5 @@ class PackForward(nn.Module):
             values_train_trunk=self._values_train_trunk,
             frozen_images=self._frozen_images,
             work=self.work,
+            balance=balance,
         )

@@ -5,7 +5,7 @@ A pack has no padding, and each shared prompt once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 
 import torch
 from jaxtyping import Int
@@ -13,11 +13,12 @@ from torch import Tensor
 
 from saccade.algorithms.advantages import PerToken
 from saccade.algorithms.algorithm import Aggregation
+from saccade.errors import SaccadeError
 from saccade.models.attention import Layout, tree
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Trajectory
 
-PromptKey = tuple[tuple[int, ...], tuple[str, ...]]
+PromptKey = tuple[tuple[int, ...], tuple[str, ...], bytes]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +49,9 @@ class TrainingSequence:
     """Its place in the batch, by which its entropies are found again."""
     continues: bool = False
     """Whether it is a later context of the trajectory of the sequence before it."""
+    routed_experts: bytes = b""
+    """Experts to replay for every id but the last, packed as ``saccade.models.routing.Experts`` has it; empty where the
+    learner's routers choose."""
 
     @property
     def action_count(self) -> int:
@@ -62,8 +66,14 @@ class TrainingSequence:
 
     @property
     def prompt_key(self) -> PromptKey:
-        """Equal for sequences whose prompts are the same tokens and images."""
-        return self.ids[: self.prompt_tokens], tuple(image.hash for image in self.images[: self.prompt_images])
+        """Equal for sequences whose prompts are the same tokens and images, which go to the same experts."""
+        hashes = tuple(image.hash for image in self.images[: self.prompt_images])
+        return self.ids[: self.prompt_tokens], hashes, self.experts_of(0, self.prompt_tokens)
+
+    def experts_of(self, start: int, stop: int) -> bytes:
+        """Of some of its ids."""
+        each = len(self.routed_experts) // max(1, len(self.ids) - 1)
+        return self.routed_experts[start * each : stop * each]
 
 
 def training_sequences(trajectory: Trajectory, advantages: Sequence[float] = ()) -> tuple[TrainingSequence, ...]:
@@ -74,7 +84,7 @@ def training_sequences(trajectory: Trajectory, advantages: Sequence[float] = ())
     """
     sequences: list[TrainingSequence] = []
     given = iter(advantages)
-    for segments in trajectory.contexts:
+    for segments, routed in zip_longest(trajectory.contexts, trajectory.routed_experts):
         actions = [segment for segment in segments if segment.role == "action"]
         if isinstance(advantages, PerToken):
             # Fewer, none at all, for a trajectory that a critic leaves out.
@@ -93,6 +103,7 @@ def training_sequences(trajectory: Trajectory, advantages: Sequence[float] = ())
                 advantages=spread,
                 token_weight=1.0,
                 continues=bool(sequences),
+                routed_experts=b"" if routed is None else routed.packed,
             )
         )
     return tuple(sequences)
@@ -182,6 +193,8 @@ class Pack:
     """For each action token of all sequences, in their order, the place in the pack whose state predicts it."""
     targets: Int[Tensor, "actions"]
     """Ids of the action tokens, in the same order."""
+    routed_experts: Int[Tensor, "tokens layers chosen"] | None
+    """Experts to replay; None where the routers choose."""
 
 
 def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> Pack:
@@ -190,6 +203,7 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
     positions: list[Tensor] = []
     images: list[ImageRef] = []
     layout = []
+    routed = bytearray()
     predicting: list[Tensor] = [torch.empty(0)] * len(sequences)
     for group in same_prompt(sequences):
         first = sequences[group[0]]
@@ -198,6 +212,7 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
         ids += first.ids[:prompt]
         positions.append(places)
         images += first.images[: first.prompt_images]
+        routed += first.experts_of(0, prompt)
         lengths = []
         # Neighbours of equal length attend in one call.
         for index in sorted(group, key=lambda index: sequences[index].forwarded_count):
@@ -211,6 +226,7 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
             ids += rest
             positions.append(places)
             images += seen
+            routed += sequence.experts_of(prompt, sequence.forwarded_count)
             lengths.append(len(rest))
         layout.append(tree(start, prompt, lengths) if len(lengths) > 1 else tree(start, prompt + sum(lengths), ()))
     return Pack(
@@ -220,7 +236,16 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
         layout=tuple(layout),
         predicting=torch.cat(predicting),
         targets=torch.tensor([i for one in sequences for i, is_action in zip(one.ids, one.is_action) if is_action]),
+        routed_experts=_replayed(model, bytes(routed), len(ids)),
     )
+
+
+def _replayed(model: VisionLanguageModel, routed: bytes, tokens: int) -> Int[Tensor, "tokens layers chosen"] | None:
+    if not routed:
+        return None
+    if model.experts is None or len(routed) != tokens * model.experts.token_bytes:
+        raise SaccadeError(f"{len(routed)} bytes are not the experts of the {tokens} tokens of this pack")
+    return model.experts.unpacked(routed)
 
 
 def _predicting(sequence: TrainingSequence, *, prompt_at: int, rest_at: int) -> Int[Tensor, "actions"]:

@@ -7,7 +7,15 @@ from torch import nn
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.chosen_weights import chosen_names, count_in_words, holders, in_words, plain_weights, tied_names
-from saccade.models.lora import adapted_layers, adapter_parameters, add_adapter, mark_start, merge_adapter
+from saccade.models.lora import (
+    LoraSettings,
+    adapted_layers,
+    adapter_parameters,
+    add_adapter,
+    mark_start,
+    matching_names,
+    merge_adapter,
+)
 from saccade.models.vlm import VisionLanguageModel
 
 logger = logging.getLogger(__name__)
@@ -40,9 +48,22 @@ def choose_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> N
 def check_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> list[str]:
     """The names of the weights that ``settings.trained`` chooses; none without it.
 
-    UserError where it chooses none or all, or beside an adapter weights that the adapter's file cannot have whole.
+    UserError where it chooses none or all, or beside an adapter weights that the adapter's file cannot have whole. Also
+    for an adapter on experts, and where there are none to balance.
     """
     pattern, lora = settings.trained, settings.lora
+    if settings.router_aux_loss_coef and model.experts is None:
+        raise UserError(
+            f"router_aux_loss_coef={settings.router_aux_loss_coef} balances the experts of a mixture, and "
+            f"{model.family.model_type} has none; leave it out"
+        )
+    # The default is a matter of linear layers, and what it leaves out is said.
+    if lora is not None and lora.targets != LoraSettings.targets and (missed := missed_experts(model, lora)):
+        raise UserError(
+            f"lora.targets={lora.targets!r} also means {missed[0]}, one tensor of all experts of a layer, and adapters "
+            r"are for linear layers. Leave experts out of it, as in '.*language_model\..*self_attn\..*_proj'; to train "
+            "them, leave lora out"
+        )
     if pattern is None:
         return []
     chosen = chosen_names(pattern, model.hf)
@@ -70,14 +91,29 @@ def trained_weights(model: VisionLanguageModel) -> dict[str, nn.Parameter]:
 
 
 def trained_in_words(model: VisionLanguageModel, settings: OptimizerSettings) -> str:
-    """What is trained where ``settings.trained`` chooses it; empty without it."""
-    if not (chosen := check_trained(model, settings)):
+    """What is trained where ``settings.trained`` chooses it, or an adapter leaves experts out; else empty."""
+    chosen, lora = check_trained(model, settings), settings.lora
+    whole = in_words(model.hf, chosen) if chosen else ""
+    if lora is None:
+        return f"trained: {whole}" if whole else ""
+    missed = missed_experts(model, lora)
+    if not missed and not whole:
         return ""
-    whole = in_words(model.hf, chosen)
-    if settings.lora is None:
-        return f"trained: {whole}"
-    count = sum(weight.numel() for name, weight in trained_weights(model).items() if ".lora_" in name)
-    return f"trained: an adapter of {count_in_words(count)} numbers, and whole {whole}"
+    adapted = [name for name, weight in trained_weights(model).items() if ".lora_" in name]
+    count = count_in_words(sum(model.hf.get_parameter(name).numel() for name in adapted))
+    kinds = ", ".join(sorted({name.split(".lora_")[0].rpartition(".")[2] for name in adapted}))
+    left = sum(model.hf.get_parameter(name).numel() for name in missed)
+    return (
+        f"trained: an adapter of {count} numbers"
+        + (f", and whole {whole}" if whole else "")
+        + (f"; it is in {kinds}, and the experts ({count_in_words(left)} numbers) have none" if missed else "")
+    )
+
+
+def missed_experts(model: VisionLanguageModel, lora: LoraSettings) -> list[str]:
+    """Weights of experts whose names ``targets`` matches: three-dimensional ones, which are no linear layers."""
+    names = [name for name, weight in plain_weights(model.hf).items() if weight.ndim == 3 and ".experts." in name]
+    return matching_names(lora.inside(model.family.language).targets, names)
 
 
 def _train(model: VisionLanguageModel, names: list[str]) -> None:

@@ -30,7 +30,7 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _NAME = "default"
 _MATCH_S = 10.0
 """Time in which an expression must match the path of a layer; those that do take microseconds."""
-_NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "lora_bias", "use_qalora")
+_NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "lora_bias", "use_qalora", "target_parameters")
 """Fields of an adapter's configuration that change what it computes."""
 _PREFIX = "base_model.model."
 """PEFT's files name a module by its path below a wrapper that we do not use."""
@@ -105,12 +105,12 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: 
 
 def adapted_layers(model: "VisionLanguageModel", settings: LoraSettings) -> list[str]:
     """The paths of the modules that ``targets`` matches."""
-    return _matching_names(
+    return matching_names(
         settings.inside(model.family.language).targets, [name for name, _ in model.hf.named_modules()]
     )
 
 
-def _matching_names(targets: str, names: Sequence[str]) -> list[str]:
+def matching_names(targets: str, names: Sequence[str]) -> list[str]:
     """The names that the expression matches; UserError where one takes for ever, as that of a stranger may."""
     try:
         return [name for name in names if regex.fullmatch(targets, name, timeout=_MATCH_S)]

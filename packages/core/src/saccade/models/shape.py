@@ -26,10 +26,13 @@ class LayerShape:
     query: int
     key: int
     mlp: int
+    """Of all experts that a token goes to, in a mixture."""
     has_norms: bool = False
     """Whether queries and keys are normalised."""
     norms: int = 2
     """Norms of the width of the layer."""
+    copies: int = 0
+    """Experts that each get the token's hidden state and give one."""
 
 
 _BEHIND_TOWER = re.compile("projector|merger")
@@ -57,6 +60,8 @@ class ModelShape:
     """Whether its files are in half precision."""
     weights: int
     vision_weights: int
+    idle_weights: int
+    """Of a mixture of experts: those in the experts that a token does not go to."""
     inner_matrices: int
     """Weights of matrices inside the layers, which Muon steps."""
     largest: int
@@ -139,6 +144,7 @@ def read_shape(path: Path) -> ModelShape:
         is_half=is_half(raw),
         weights=sum(weight.numel() for weight in weights),
         vision_weights=sum(weight.numel() for weight in tower),
+        idle_weights=_idle(model, text),
         inner_matrices=sum(weight.numel() for weight in weights if weight.ndim == 2 and id(weight) not in tables),
         largest=max(weight.numel() for weight in weights),
         vocabulary=int(text.vocab_size),
@@ -161,16 +167,31 @@ def read_shape(path: Path) -> ModelShape:
 def _language(text: Any) -> LayerShape:
     heads = int(text.num_attention_heads)
     dim = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
+    chosen = _chosen_experts(text)
+    # A mixture may have some layers without experts.
+    has_dense = not chosen or getattr(text, "mlp_only_layers", None) or getattr(text, "decoder_sparse_step", 1) > 1
+    dense = int(text.intermediate_size) if has_dense else 0
     return LayerShape(
         count=int(text.num_hidden_layers),
         hidden=int(text.hidden_size),
         query=heads * dim,
         key=int(text.num_key_value_heads) * dim,
-        mlp=int(text.intermediate_size),
+        mlp=max(dense, chosen * int(getattr(text, "moe_intermediate_size", 0))),
         has_norms=any(name in str(text.model_type) for name in ("qwen3", "gemma3")),
         # Gemma normalises what attention and MLP give, too.
         norms=4 if "gemma3" in str(text.model_type) else 2,
+        copies=chosen,
     )
+
+
+def _chosen_experts(text: Any) -> int:
+    """Experts that a token goes to; 0 without a mixture."""
+    return int(getattr(text, "num_experts_per_tok", None) or 0)
+
+
+def _idle(model: PreTrainedModel, text: Any) -> int:
+    experts = [weight for name, weight in model.named_parameters() if weight.ndim == 3 and ".experts." in name]
+    return sum(weight.numel() - weight.numel() * _chosen_experts(text) // len(weight) for weight in experts)
 
 
 def _tower(vision: Any) -> LayerShape:

@@ -29,6 +29,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.masks import AttentionMask, MaskRule
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
+from saccade.models.routing import ROUTING, Routing, enable_routing
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.unused_tokens import unused_tokens
 from saccade.types import ImageRef
@@ -106,6 +107,8 @@ class VisionLanguageModel:
         config = hf.config
         self.family: Family = family_of(config.model_type)
         enable_packs(self.family.language_model(hf))
+        self.experts = enable_routing(self.family.language_model(hf))
+        """Of a mixture of experts whose routers are known; None of any other model."""
         project_by_product(hf)
         if home.type == "cuda":
             from saccade.models.gpu import prepare_gpu
@@ -222,6 +225,7 @@ class VisionLanguageModel:
         packing: Layout | None = None,
         prefix: SharedPrefix | None = None,
         watch: Watch | None = None,
+        routing: Routing | None = None,
         wanted: Int[Tensor, "wanted"] | None = None,
     ) -> Float[Tensor, "rows tokens hidden"]:
         """Last hidden states.
@@ -229,7 +233,8 @@ class VisionLanguageModel:
         ``attention_mask`` is None for whole rows, or bool, true where a token may look. ``packing`` says
         which tokens of a single row belong together; it goes with neither mask nor cache. With ``prefix``, on a CPU
         only, the mask is of the keys that follow the prefix and is added to the scores. ``watch`` sees what meets in
-        every layer. ``wanted`` are places in a pack whose states alone are given, (1, wanted, hidden).
+        every layer, ``routing`` what routers choose, where there are ``experts``. ``wanted`` are places in a pack whose
+        states alone are given, (1, wanted, hidden).
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
@@ -238,6 +243,8 @@ class VisionLanguageModel:
             extra["prefix"] = prefix
         if watch is not None:
             extra["watch"] = watch
+        if routing is not None:
+            extra[ROUTING] = routing
         if packing is not None:
             extra["packing"] = packing
             # transformers builds no mask of its own beside one of four dimensions; attention over a pack reads none.

@@ -105,6 +105,7 @@ async def _play_batch(
                         slot=slot,
                         chat=chat,
                         settings=streams[request.stream].settings,
+                        records_experts=streams[request.stream].records_experts,
                         policy_version=engine.policy_version,
                         run_blocking=run_blocking,
                         prompts=prompts,

@@ -91,6 +91,8 @@ class PlayedAs:
 
     make_env: MakeEnvironment
     settings: RolloutSettings
+    records_experts: bool = False
+    """Whether trajectories keep the experts of their tokens."""
 
 
 TAGGED = tagged_protocol()

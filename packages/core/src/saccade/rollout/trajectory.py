@@ -20,6 +20,7 @@ from saccade.types import (
     Example,
     ImageRef,
     Message,
+    RoutedExperts,
     Segment,
     Tokens,
     ToolCall,
@@ -58,6 +59,9 @@ class Player:
     run_blocking: RunBlocking
     prompts: Prompts
     """Shared by a batch, so that a prompt is rendered once for its group."""
+    records_experts: bool = False
+    experts: list[bytes] = field(default_factory=list)
+    """Of each context, where they are recorded."""
     segments: list[Segment] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     images: list[ImageRef] = field(default_factory=list)
@@ -90,6 +94,7 @@ class Player:
             status=status,
             failure=failure,
             cut_turns=self.cut_turns,
+            routed_experts=tuple(map(RoutedExperts, self.experts)),
             clock=Clock(turns=tuple(self.clocks)),
         )
 
@@ -111,6 +116,7 @@ class Player:
             asked_s = time.monotonic()
             done = await self.slot.sample(self.ids, self.images, self._sampling(begins_anew=begins_anew))
             sampled_s = time.monotonic()
+            self._keep_experts(done.routed_experts, begins_anew=begins_anew)
             self._add(Segment(role="action", turn=turn, ids=done.ids, logprobs=done.logprobs, versions=done.versions))
             said = self.chat.decode(done.ids)
             is_answered, is_out_of_turns = await self._step(said)
@@ -132,6 +138,12 @@ class Player:
                 return "token_limit"
             self._add(shown)
             turn += 1
+
+    def _keep_experts(self, routed_experts: bytes, *, begins_anew: bool) -> None:
+        if self.records_experts and (begins_anew or not self.experts):
+            self.experts.append(routed_experts)
+        elif self.records_experts:
+            self.experts[-1] += routed_experts
 
     def _clock(self, asked_s: float, sampled_s: float, prefill_s: float | None) -> None:
         self.clocks.append(
@@ -167,6 +179,7 @@ class Player:
             stop=self.env.stop,
             fenced_actions=self._fenced_actions(),
             begins_anew=begins_anew,
+            records_experts=self.records_experts,
         )
 
     def _fenced_actions(self) -> FencedActions | None:

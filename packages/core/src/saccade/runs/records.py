@@ -190,7 +190,8 @@ def write_nonfinite(directory: Path, position: Position, steps: "Sequence[NonFin
             "gradient_norm": step.gradient_norm,
             "totals": dict(step.totals),
             "suspects": list(step.suspects),
-            "sequences": [asdict(sequence) for sequence in step.sequences],
+            # Experts to replay are bytes, and many.
+            "sequences": [{k: v for k, v in asdict(one).items() if k != "routed_experts"} for one in step.sequences],
         }
         for step in steps
     ]

@@ -49,7 +49,7 @@ FORMS: dict[type, Form] = {
     Segment: Form(sparse=("versions",), check=_check_versions),
     Term: Form(sparse=("filled_from", "added_by"), check=_check_numbers),
     Score: Form(sparse=("notes", "evidence")),
-    Trajectory: Form(last=("turns", "segments"), sparse=("cut_turns",), apart=("clock",)),
+    Trajectory: Form(last=("turns", "segments"), sparse=("cut_turns",), apart=("routed_experts", "clock")),
     TurnClock: Form(last=("decode_s", "tool_s")),
 }
 """The forms of trajectories and their tasks."""

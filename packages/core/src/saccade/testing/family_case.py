@@ -90,7 +90,7 @@ class FamilyCase:
         """The same as it is shown to a model whose template leaves thoughts out of earlier turns."""
         chat, (first, second, last) = self.model.chat, self.shown
         asked = Message(role="user", parts=(first, "Which?", second, "What is written there?"))
-        said = Message(role="assistant", parts=(chat.opening + SAID,))
+        said = Message(role="assistant", parts=(self.said,))
         return chat.history.prompt([asked, said, Message(role="tool", parts=(last, "Here"))]).ids
 
     @cached_property

@@ -18,7 +18,7 @@ from saccade.seeding import seed_for
 from saccade.tasks.curriculum import Question, TaskSampler
 from saccade.train.plan import RLStage
 from saccade.train.rollouts import PolicyRollouts
-from saccade.types import Group, Json, Task
+from saccade.types import Group, Json, RoutedExperts, Task, Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,5 +156,9 @@ def check_streams(questions: Sequence[Question], streams: Sequence[str]) -> None
             )
 
 
-BATCHES = Codec({**FORMS, Batch: Form(last=("rounds", "groups", "evicted"))})
-"""Reads and writes batches in the state of a run."""
+_WAITING = replace(FORMS[Trajectory], sparse=("cut_turns", "routed_experts"), apart=("clock",))
+_EXPERTS = Form(read_text=RoutedExperts.read, pattern=("^[A-Za-z0-9+/]*={0,2}$", "bytes in base64"))
+BATCHES = Codec(
+    {**FORMS, Trajectory: _WAITING, RoutedExperts: _EXPERTS, Batch: Form(last=("rounds", "groups", "evicted"))}
+)
+"""Reads and writes batches in the state of a run, with all that training on them needs."""

@@ -9,6 +9,7 @@ from saccade.config import RecipeContext
 from saccade.config.engine import EngineChoice, split_engine
 from saccade.engines.engine import Engine, EngineContext, abilities_of
 from saccade.errors import UserError
+from saccade.models.vlm import VisionLanguageModel
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
 from saccade.train.rollouts import PolicyRollouts
 
@@ -46,7 +47,7 @@ def vllm_engine(context: EngineContext, *, choice: EngineChoice, logs: Path | No
     return VllmEngine(context, choice, logs=logs)
 
 
-def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
+def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts, model: VisionLanguageModel) -> None:
     """UserError for an engine that cannot sample what the plan asks for, or when it asks for it."""
     if (names := plan.overlapping) and not rollouts.has_own_weights:
         raise UserError(
@@ -57,6 +58,8 @@ def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts) -> None:
     for stage in plan.stages:
         if isinstance(stage, RLStage) and stage.settings.in_flight:
             _check_in_flight(stage, rollouts)
+        if isinstance(stage, RLStage) and stage.settings.router_replay != "disabled":
+            _check_router_replay(stage, engine, model)
     if abilities_of(engine).cuts_before_logprobs:
         check_whole_distribution(plan, f"the engine {type(engine).__name__}")
 
@@ -71,6 +74,20 @@ def _check_in_flight(stage: RLStage, rollouts: PolicyRollouts) -> None:
         raise UserError(
             f"{asked}, and {algorithm.name} plays a batch in several rounds (max_refills={algorithm.max_refills}): "
             "which of them gets the new weights would depend on timing. Set algorithm.max_refills=0, or in_flight=0"
+        )
+
+
+def _check_router_replay(stage: RLStage, engine: Engine, model: VisionLanguageModel) -> None:
+    """UserError where there is no routing, or the engine does not tell it."""
+    asked = f"stage {stage.name} has router_replay={stage.settings.router_replay}"
+    if model.experts is None:
+        raise UserError(
+            f"{asked}, which replays the experts of a mixture, and {model.family.model_type} has none; leave it out"
+        )
+    if not abilities_of(engine).records_experts:
+        raise UserError(
+            f"{asked}, and its engine {type(engine).__name__} does not tell which experts its tokens went to "
+            "(records_experts = True). Use the engine in this process or ProcessEngine, or leave router_replay out"
         )
 
 

@@ -284,7 +284,7 @@ class _Process:
             gathered = 2 * tokens * language.key * self.width
             yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase="sampling")
         chunk = min(max(limits.max_chunk_tokens, load.row_tokens), load.rows * load.row_tokens)
-        widths = 4 * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
+        widths = (4 + 2 * language.copies) * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
         yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")
         # Logits; off the CPU's kernels also probabilities and their sums in float64.
         per_logit = 24 if self.on_gpu or self.width == 2 else 8
@@ -316,9 +316,9 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
         whole = 4 * (4 * h + q + (2 if layer.has_norms else 1) * (q + k) + k + 2 * m)
     else:
         # Norms keep their input in fp32, what it becomes and their result; attention queries, repeated keys and
-        # values, and its result twice; the MLP its four products.
+        # values, and its result twice; the MLP its four products, each expert what it is given and gives.
         of_norms = layer.norms * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
-        whole = of_norms + width * (5 * q + 4 * m)
+        whole = of_norms + width * (5 * q + 4 * m + 2 * layer.copies * h)
         if lora and width == 4:
             # Frozen norms keep their input alone; it and every other input of a product is an adapter's too.
             whole -= 4 * (layer.norms * h + q) + (4 * (q + k) if layer.has_norms else 0)

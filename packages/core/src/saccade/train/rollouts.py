@@ -1,6 +1,7 @@
 """What a loop asks of those who play its trajectories; without a fleet the engine of this process plays them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from saccade import metric_names as metric
@@ -107,7 +108,10 @@ def play_here(
         engine=engine,
         chat=model.chat,
         streams={
-            stream.name: stream.episodes.played_as(model.media, model.view, temperature=stage.settings.temperature)
+            stream.name: replace(
+                stream.episodes.played_as(model.media, model.view, temperature=stage.settings.temperature),
+                records_experts=stage.settings.router_replay == "R3",
+            )
             for stream in stage.streams
         },
     )

@@ -199,7 +199,7 @@ def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
 def _check_trained(run: RunState) -> None:
     """UserError where a stage yet to come would train weights that the model does not have."""
     for stage in run.plan.stages:
-        if isinstance(stage, SFTStage | RLStage) and stage.settings.optimizer.trained is not None:
+        if isinstance(stage, SFTStage | RLStage) and stage.settings.optimizer.asks_of_weights:
             # With the first stage that asks for it: a run that only measures needs no learner.
             from saccade.learner.trained_weights import check_trained
 

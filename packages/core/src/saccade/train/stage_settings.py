@@ -155,6 +155,9 @@ class RLSettings:
     in_flight: Count = 0
     """Decode steps of a batch after which it continues with the weights of the training step that ran beside it; 0
     finishes the batch with the weights that it began with. Needs ``overlap``."""
+    router_replay: Literal["disabled", "R3"] = "disabled"
+    """For a mixture of experts: R3 trains each token through the experts that it was sampled through
+    (``saccade.models.routing``); disabled lets the learner's router choose anew, which rounding changes."""
     checkpoint_every: Positive = 10
     checkpoints_kept: Positive = 2
     """Number of newest checkpoints to keep while the stage runs."""

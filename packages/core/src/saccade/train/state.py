@@ -229,7 +229,7 @@ def open_run(
     stack.callback(lambda: run_to_end(engine.aclose()))
     rollouts = rollouts_of(fleet, engine, model, directory, rows=plan.load.engine.max_rows)
     stack.callback(rollouts.close)
-    check_engine(plan, engine, rollouts)
+    check_engine(plan, engine, rollouts, model)
     asking = asking_of(plan, model.view)
     return RunState(
         plan=plan,

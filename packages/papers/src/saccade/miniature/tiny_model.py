@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from tokenizers import AddedToken
@@ -27,6 +27,8 @@ from transformers import (
     Qwen3Config,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
+    Qwen3VLMoeConfig,
+    Qwen3VLMoeForConditionalGeneration,
     SmolVLMConfig,
     SmolVLMForConditionalGeneration,
     SmolVLMVisionConfig,
@@ -133,17 +135,27 @@ def _mrope_section(size: TinySize) -> list[int]:
 
 
 def qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForConditionalGeneration:
-    config = Qwen3VLConfig(
-        text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size), mrope_interleaved=True),
-        vision_config=_vision_config(size)
+    return Qwen3VLForConditionalGeneration(Qwen3VLConfig(**_qwen3_config(size, tokenizer)))
+
+
+def qwen3_vl_moe(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLMoeForConditionalGeneration:
+    """Experts of half the width of the dense model's MLP: a token meets as many weights as there."""
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": size.mlp // 2}
+    return Qwen3VLMoeForConditionalGeneration(Qwen3VLMoeConfig(**_qwen3_config(size, tokenizer, **experts)))
+
+
+def _qwen3_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **text: object) -> dict[str, Any]:
+    rope = {"mrope_section": _mrope_section(size), "mrope_interleaved": True}
+    return {
+        "text_config": _text_config(size, tokenizer, **rope) | text,
+        "vision_config": _vision_config(size)
         | {
             "num_position_embeddings": (size.view_px // size.patch_px) ** 2,
             "deepstack_visual_indexes": [0] if size.deepstack else [],
         },
-        tie_word_embeddings=True,
+        "tie_word_embeddings": True,
         **_special_ids(tokenizer),
-    )
-    return Qwen3VLForConditionalGeneration(config)
+    }
 
 
 def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
@@ -237,6 +249,7 @@ TinyFamily = Literal[
     "qwen2_vl",
     "internvl3_5",
     "gemma3",
+    "qwen3_vl_moe",
 ]
 _LAYOUTS = {
     "internvl": INTERNVL_LAYOUT,
@@ -323,6 +336,8 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return glm(size, tokenizer, _text_config(size, tokenizer), model_type=family)
     if family == "gemma3":
         return gemma3(_text_config(size, tokenizer), _square_tower(size), tokenizer)
+    if family == "qwen3_vl_moe":
+        return qwen3_vl_moe(size, tokenizer)
     return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
 
 

@@ -1,4 +1,4 @@
-"""Qwen2-VL, Qwen2.5-VL and Qwen3-VL: views of any shape in whole patches, M-RoPE positions."""
+"""Qwen2-VL, Qwen2.5-VL, Qwen3-VL and its mixture of experts: views of any shape in whole patches, M-RoPE positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,3 +152,6 @@ QWEN2_5_VL = QwenFamily(
     model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
 )
 QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", joins_frames=True)
+QWEN3_VL_MOE = QwenFamily(
+    model_type="qwen3_vl_moe", architecture="Qwen3VLMoeForConditionalGeneration", joins_frames=True
+)
