@@ -28,6 +28,7 @@ from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
+from saccade.models.recurrent import carry_states, recurrent_layers
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.unused_tokens import unused_tokens
 from saccade.types import ImageRef
@@ -96,6 +97,7 @@ class VisionLanguageModel:
         config = hf.config
         self.family: Family = family_of(config.model_type)
         enable_packs(self.family.language_model(hf))
+        carry_states(self.family.language_model(hf))
         project_by_product(hf)
         if home.type == "cuda":
             from saccade.models.gpu import prepare_gpu
@@ -111,7 +113,9 @@ class VisionLanguageModel:
         self.chat = chat_of(config, tokenizer, self.view, observation_role)
         self.eos_id = self.chat.eos_id
         text = config.text_config
-        self.layer_count = int(text.num_hidden_layers)
+        self.recurrent_layers = recurrent_layers(text)
+        self.attention_layers = tuple(sorted({*range(int(text.num_hidden_layers))} - {*self.recurrent_layers}))
+        """Those that have keys and values."""
         self.hidden_size = int(text.hidden_size)
         self.kv_heads = int(text.num_key_value_heads)
         self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)

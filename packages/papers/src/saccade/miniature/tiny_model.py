@@ -21,6 +21,8 @@ from transformers import (
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
     Qwen2Config,
+    Qwen3_5Config,
+    Qwen3_5ForConditionalGeneration,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
     SmolVLMConfig,
@@ -133,6 +135,25 @@ def qwen3_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForCo
     return Qwen3VLForConditionalGeneration(config)
 
 
+def qwen3_5(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3_5ForConditionalGeneration:
+    """Gated delta nets, and attention in each second layer."""
+    kinds = ["full_attention" if layer % 2 else "linear_attention" for layer in range(size.layers)]
+    rope = {"mrope_section": _mrope_section(size), "mrope_interleaved": True, "partial_rotary_factor": 1.0}
+    net = {
+        "linear_num_key_heads": size.kv_heads,
+        "linear_num_value_heads": size.heads,
+        "linear_key_head_dim": _head_dim(size),
+        "linear_value_head_dim": _head_dim(size),
+    }
+    config = Qwen3_5Config(
+        text_config=_text_config(size, tokenizer, **rope) | net | {"layer_types": kinds},
+        vision_config=_vision_config(size) | {"num_position_embeddings": (size.view_px // size.patch_px) ** 2},
+        tie_word_embeddings=True,
+        **_special_ids(tokenizer),
+    )
+    return Qwen3_5ForConditionalGeneration(config)
+
+
 def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
     config = Qwen2_5_VLConfig(
         text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size)),
@@ -195,7 +216,7 @@ def idefics3(size: TinySize, tokenizer: PreTrainedTokenizerFast, *, is_smol: boo
     return model
 
 
-TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "internvl", "idefics3", "smolvlm"]
+TinyFamily = Literal["qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl", "idefics3", "smolvlm"]
 _LAYOUTS = {"internvl": INTERNVL_LAYOUT, "idefics3": IDEFICS3_LAYOUT, "smolvlm": IDEFICS3_LAYOUT}
 
 _BOX_FILTER = 4  # PIL.Image.Resampling.BOX: a view is the exact mean of the pixels under it.
@@ -259,7 +280,8 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return internvl(size, tokenizer)
     if family in ("idefics3", "smolvlm"):
         return idefics3(size, tokenizer, is_smol=family == "smolvlm")
-    return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
+    qwen = {"qwen3_vl": qwen3_vl, "qwen2_5_vl": qwen2_5_vl, "qwen3_5": qwen3_5}[family]
+    return qwen(size, tokenizer)
 
 
 def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:

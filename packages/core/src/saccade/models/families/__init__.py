@@ -9,9 +9,9 @@ from saccade.errors import UserError
 from saccade.models.families.family import Family
 from saccade.models.families.idefics3 import IDEFICS3, SMOLVLM
 from saccade.models.families.internvl import INTERNVL
-from saccade.models.families.qwen import QWEN2_5_VL, QWEN3_VL
+from saccade.models.families.qwen import QWEN2_5_VL, QWEN3_5, QWEN3_VL
 
-FAMILIES: tuple[Family, ...] = (QWEN2_5_VL, QWEN3_VL, INTERNVL, IDEFICS3, SMOLVLM)
+FAMILIES: tuple[Family, ...] = (QWEN2_5_VL, QWEN3_VL, QWEN3_5, INTERNVL, IDEFICS3, SMOLVLM)
 OFFERED = "saccade.model_families"
 """Entry points of families in other packages: the ``model_type``, and a ``Family``."""
 

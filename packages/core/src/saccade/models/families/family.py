@@ -65,6 +65,8 @@ class Family(ABC):
     """Whether transformers takes the language model's sizes beside ``vision_config``, as they were published."""
     language: str = "model.language_model"
     """Path of the language model, without its head, in transformers' class."""
+    recurrent_kinds: frozenset[str] = frozenset()
+    """Of its layers, as ``layer_types`` names them: those that ``models/recurrent.py`` runs."""
     attends_both_ways: bool = False
     """Whether the tokens of an image see those after them in the same image."""
 
@@ -80,7 +82,7 @@ class Family(ABC):
     def missing(self, config: PreTrainedConfig) -> str:
         """What of this model Saccade cannot run yet; "" where it can."""
         text = config.text_config
-        kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
+        kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS - self.recurrent_kinds
         kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
         if self.attends_both_ways:
             kinds.add("attention of image tokens in both directions")

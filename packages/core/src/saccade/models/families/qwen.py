@@ -1,4 +1,4 @@
-"""Qwen2.5-VL and Qwen3-VL: views of any shape in whole patches, M-RoPE positions."""
+"""Qwen2.5-VL, Qwen3-VL and Qwen3.5: views of any shape in whole patches, M-RoPE positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -132,3 +132,8 @@ QWEN2_5_VL = QwenFamily(
     model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
 )
 QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration")
+QWEN3_5 = QwenFamily(
+    model_type="qwen3_5",
+    architecture="Qwen3_5ForConditionalGeneration",
+    recurrent_kinds=frozenset({"linear_attention"}),
+)
