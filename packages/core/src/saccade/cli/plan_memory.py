@@ -156,6 +156,11 @@ def _tell(setup: "Setup", bounds: "MemoryBounds", plans: "list[tuple[Role, Memor
         + f"; micro-batches of {load.pack_tokens:,} tokens, {load.pack_image_tokens:,} of them of pictures; "
         f"{load.rows} trajectories of {load.row_tokens:,} tokens side by side"
     )
+    if recurrent := shape.language.recurrent:
+        click.echo(
+            f"{recurrent} of {shape.language.count} layers are recurrent: transformers' modules run the language "
+            "model, not the CPU's kernels or CUDA graphs; beginnings of prompts are reused where a state was kept"
+        )
     if setup.is_served:
         click.echo("a server samples: its memory is not counted")
     places: list[Place] = ["device", "host"] if setup.on_gpu else ["device"]

@@ -111,8 +111,7 @@ class TextScorer:
         forwards = forwards_for(self._model, self._features, cache, max_chunk_tokens=self._max_chunk_tokens)
         holder = cache.take(())
         [end] = forwards.extend([Chunk(ids=key.ids, images=key.images, cached=0, position=0)], first=0)
-        states = holder.kept_states()
-        holder.prompt = Prompt(key=key, hidden=end.hidden, position=end.position, states=states)
+        holder.prompt = Prompt(key=key, hidden=end.hidden, position=end.position, states=holder.kept_states())
         holder.length = len(key.ids)
         self.tokens_forwarded += len(key.ids)
         texts = [request.ids[request.start :] for request in requests]

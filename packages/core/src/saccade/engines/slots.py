@@ -92,7 +92,7 @@ class Slot:
         return self.prompt
 
     def state_after(self, length: int) -> RowState | None:
-        """Of recurrent layers after its first ``length`` tokens; None before the first. ValueError where none is kept."""
+        """Of recurrent layers after its first ``length`` tokens; None for none. ValueError where none is kept."""
         if not length:
             return None
         if self.state is not None and self.state.length == length:

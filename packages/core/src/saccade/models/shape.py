@@ -14,6 +14,7 @@ from saccade.models.chosen_weights import chosen_names, plain_weights
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
+from saccade.models.recurrent import kept_numbers, recurrent_layers, state_numbers
 from saccade.models.vlm import quiet_transformers
 
 
@@ -28,6 +29,12 @@ class LayerShape:
     mlp: int
     has_norms: bool = False
     """Whether queries and keys are normalised."""
+    recurrent: int = 0
+    """Of the layers, those with a recurrent state in the place of keys and values."""
+    state: int = 0
+    """Numbers of one sequence's state in all of these; fp32."""
+    recurrent_kept: int = 0
+    """Numbers that one of these keeps of a token for its backward; fp32."""
 
 
 _BEHIND_TOWER = re.compile("projector|merger")
@@ -89,7 +96,7 @@ class ModelShape:
 
     def adapter_weights(self, lora: LoraSettings) -> int:
         """Weights of an adapter with these settings."""
-        targets = lora.inside(family_of(self.model_type).language).targets
+        targets = lora.inside(family_of(self.model_type)).targets
         found = [size for name, *size in self.linear if re.fullmatch(targets, name)]
         return sum(lora.rank * (inputs + outputs) for inputs, outputs in found)
 
@@ -100,7 +107,7 @@ class ModelShape:
 
     def adapted_weights(self, lora: LoraSettings) -> int:
         """Those of them that such an adapter is beside."""
-        targets = lora.inside(family_of(self.model_type).language).targets
+        targets = lora.inside(family_of(self.model_type)).targets
         return sum(inputs * outputs for name, inputs, outputs in self._language_layers if re.fullmatch(targets, name))
 
     @property
@@ -111,7 +118,7 @@ class ModelShape:
     @property
     def cache_numbers(self) -> int:
         """Keys and values of one token in all layers."""
-        return 2 * self.language.count * self.language.key
+        return 2 * (self.language.count - self.language.recurrent) * self.language.key
 
 
 def read_shape(path: Path) -> ModelShape:
@@ -165,6 +172,9 @@ def _language(text: Any) -> LayerShape:
         key=int(text.num_key_value_heads) * dim,
         mlp=int(text.intermediate_size),
         has_norms="qwen3" in str(text.model_type),
+        recurrent=len(recurrent_layers(text)),
+        state=state_numbers(text),
+        recurrent_kept=kept_numbers(text),
     )
 
 

@@ -67,6 +67,8 @@ class Family(ABC):
     """Path of the language model, without its head, in transformers' class."""
     recurrent_kinds: frozenset[str] = frozenset()
     """Of its layers, as ``layer_types`` names them: those that ``models/recurrent.py`` runs."""
+    more_projections: str = ""
+    """Ends of names behind ``_proj``, as a regular expression: of linear layers that get the default LoRA too."""
     attends_both_ways: bool = False
     """Whether the tokens of an image see those after them in the same image."""
 

@@ -136,4 +136,5 @@ QWEN3_5 = QwenFamily(
     model_type="qwen3_5",
     architecture="Qwen3_5ForConditionalGeneration",
     recurrent_kinds=frozenset({"linear_attention"}),
+    more_projections="(_qkv|_z)?",
 )
