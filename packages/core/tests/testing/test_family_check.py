@@ -18,6 +18,7 @@ from saccade.testing.family_case import FamilyCase
 from saccade.testing.family_check import CHECKS, check_family
 
 OTHERWISE = {
+    "qwen3_5": {"native kernels": "falls back", "vLLM": "falls back"},
     "idefics3": {"vLLM": "falls back"},
     "smolvlm": {
         "vLLM": "falls back",
