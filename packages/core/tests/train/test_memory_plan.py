@@ -205,6 +205,13 @@ def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None
     assert isinstance(nothing.exception, UserError)
 
 
+def test_the_command_says_what_recurrent_layers_fall_back_to(tmp_path: Path) -> None:
+    tiny_model(["Which plate? User Assistant"] * 9, MediaStore(), family="qwen3_5").save(tmp_path)
+    said = CliRunner().invoke(saccade, ["plan-memory", "--model", str(tmp_path), "--rows", "4"])
+    assert "1 of 2 layers are recurrent: transformers' modules run the language model" in said.output
+    assert "states of recurrent layers" in said.output
+
+
 def published(folder: Path, name: str) -> str:
     (folder / "config.json").write_text(json.dumps(config_of(f"Qwen/Qwen2.5-VL-{name}-Instruct")))
     return str(folder)

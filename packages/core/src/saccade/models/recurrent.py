@@ -61,8 +61,8 @@ class CarriedStates:
 
 def recurrent_layers(text: Any) -> tuple[int, ...]:
     """Layers of a language model that have a state in the place of keys and values, by its configuration."""
-    kinds = getattr(text, "layer_types", None) or ()
-    return tuple(index for index, kind in enumerate(kinds) if kind == "linear_attention")
+    kinds = getattr(text, "layer_types", None) if hasattr(text, "linear_num_value_heads") else None
+    return tuple(index for index, kind in enumerate(kinds or ()) if kind == "linear_attention")
 
 
 def state_numbers(text: Any) -> int:
