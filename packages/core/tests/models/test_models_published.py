@@ -187,6 +187,14 @@ def test_a_qwen3_5_in_the_published_layout_opens_without_the_heads_that_predict_
     assert opened.view == ours.view
     for name, weight in ours.hf.state_dict().items():
         assert torch.equal(weight, opened.hf.state_dict()[name]), name
+    asked = [Message(role="user", parts=("Which of 1234 plates é?",))]
+    assert opened.chat.prompt(asked) == ours.chat.prompt(asked)
+    about = json.loads((tmp_path / "tokenizer_config.json").read_text()) | {"tokenizer_class": "Qwen2Tokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    load_model(tmp_path, media).save(tmp_path / "first")
+    load_model(tmp_path / "first", media).save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
     assert opened.family.missing(opened.hf.config) == ""
     assert family_of("qwen3_vl").missing(opened.hf.config) == "linear_attention"
 
