@@ -219,13 +219,16 @@ class _Process:
 
     def learning(self) -> Iterator[MemoryPart]:
         shape, settings, load = self.shape, self.optimizer, self.load
-        kept = sum(
+        recomputes = settings.activation_checkpointing
+        by_kind = [
             _kept_layers(
                 part, load.pack_tokens, self.width, is_native=self.is_native, lora=settings.lora is not None,
-                recomputes=settings.activation_checkpointing,
+                recomputes=recomputes,
             )
-            for part in _by_kind(shape.language)
-        )  # fmt: skip
+            for part in _by_kind(shape.language, recomputes=recomputes)
+        ]  # fmt: skip
+        # One layer is worked out again at a time.
+        kept = max(by_kind) if recomputes else sum(by_kind)
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
         if not self.on_gpu and shape.weights >= TINY_BELOW_WEIGHTS:
             holes = int(_SHARE_OF_HOLES * kept)
@@ -314,12 +317,12 @@ class _Process:
         return self.width * shape.adapted_weights(lora) if lora is not None and is_merged else 0
 
 
-def _by_kind(layer: LayerShape) -> Iterator[LayerShape]:
-    """The layers with attention, and the recurrent ones, which have no more of it."""
+def _by_kind(layer: LayerShape, *, recomputes: bool) -> Iterator[LayerShape]:
+    """The layers with attention, and the recurrent ones, which have no more of it; all as either if one is at work."""
     if layer.count > layer.recurrent:
-        yield replace(layer, count=layer.count - layer.recurrent, recurrent_kept=0)
+        yield replace(layer, count=layer.count - (0 if recomputes else layer.recurrent), recurrent_kept=0)
     if layer.recurrent:
-        yield replace(layer, count=layer.recurrent, query=0, key=0, has_norms=False)
+        yield replace(layer, count=layer.count if recomputes else layer.recurrent, query=0, key=0, has_norms=False)
 
 
 def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool, lora: bool, recomputes: bool) -> int:
