@@ -24,7 +24,7 @@ def media() -> MediaStore:
     return MediaStore()
 
 
-@pytest.fixture(scope="session", params=["qwen3_vl", "qwen2_5_vl", "internvl"])
+@pytest.fixture(scope="session", params=["qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl"])
 def model(request: pytest.FixtureRequest, media: MediaStore) -> VisionLanguageModel:
     size = TinySize(layers=2, deepstack=request.param == "qwen3_vl", max_tiles=3)
     return tiny_model(TEXTS, media, family=request.param, size=size, numbers=range(0, 1000, 50), vocab_size=512)

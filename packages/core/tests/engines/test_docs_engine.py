@@ -67,7 +67,10 @@ def test_optional_members_are_on_the_page_and_none_is_needed(shown, media):
     assert abilities_of(plain) == Abilities()
     local = LocalEngine(policy)
     assert abilities_of(local) == Abilities(
-        expect_weights=local.expect_weights, open_batch=local.open_batch, take_prefilled=local.take_prefilled
+        records_experts=True,
+        expect_weights=local.expect_weights,
+        open_batch=local.open_batch,
+        take_prefilled=local.take_prefilled,
     )
 
 

@@ -10,7 +10,7 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import tiny_model
 from saccade.models.lora import LoraSettings, add_adapter
 from saccade.models.plain_forward import TokenDecoder
-from saccade.native import FeatureCache, accelerated, decoding, kernels
+from saccade.native import FeatureCache, accelerated, decoding, products
 from saccade.native.kernels import native_kernels
 from saccade.native.library import SWITCH
 
@@ -145,7 +145,7 @@ def test_a_step_is_the_same_on_several_threads_and_layer_by_layer(scattered, mon
     if native_kernels() is None:
         pytest.skip("no native kernels here")
     rows = [row[:60] for row in ragged_rows(scattered, count=37)[:4] * 10][:37]
-    monkeypatch.setattr(kernels, "_WORTH_SPREADING", 0)
+    monkeypatch.setattr(products, "_WORTH_SPREADING", 0)
     alone = decoded(scattered, rows, sharing=True)
     threads = torch.get_num_threads()
     torch.set_num_threads(3)

@@ -106,7 +106,7 @@ def test_tokens_after_the_change_are_scored_by_the_new_weights_on_keys_and_value
     ids = (*start.ids, *said.ids)
     # The last token before the change is forwarded after it.
     cut = len(start.ids) + STEPS - 1
-    cache, scores = DynamicCache(), []
+    cache, scores = DynamicCache(config=old.hf.config.text_config), []
     for policy, begin, end in ((old, 0, cut), (new, cut, len(ids))):
         positions = torch.arange(begin, end).expand(3, 1, -1)
         hidden = policy.hidden(policy.embed(torch.tensor([ids[begin:end]]), ()), positions, None, cache)

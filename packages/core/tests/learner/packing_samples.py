@@ -14,7 +14,7 @@ from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 
-FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl", "gemma3")
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl", "gemma3")
 
 
 def model_of(family: TinyFamily, *, head_dim: int = 8) -> VisionLanguageModel:

@@ -33,7 +33,7 @@ def gradients(model: VisionLanguageModel, settings: OptimizerSettings) -> dict[s
     return {name: weight.grad for name, weight in model.hf.named_parameters() if weight.grad is not None}
 
 
-@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl", "internvl"])
+@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl"])
 def test_checkpointed_activations_give_the_same_gradient_to_the_bit(family: TinyFamily) -> None:
     plain = gradients(small_model(family), OptimizerSettings())
     recomputed = gradients(small_model(family), OptimizerSettings(activation_checkpointing=True))

@@ -50,7 +50,7 @@ def test_gradients_of_a_pack_are_those_of_plain_forwards(model: VisionLanguageMo
 def test_any_split_gives_the_same_gradient(model: VisionLanguageModel) -> None:
     whole = packed_gradient(model)
     for limit in (1, 100, 180):
-        torch.testing.assert_close(packed_gradient(model, limit), whole, rtol=0, atol=1e-6)
+        torch.testing.assert_close(packed_gradient(model, limit), whole, rtol=1e-5, atol=1e-6)
 
 
 def test_the_same_batch_gives_the_same_bits(model: VisionLanguageModel) -> None:

@@ -244,6 +244,7 @@ def test_the_convention_is_that_of_the_family() -> None:
         "llava_onevision": "relative_1000",
         "qwen2_vl": "relative_1000",
         "gemma3": "relative_1000",
+        "qwen3_5": "relative_1000",
     }
     with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
         family_of("llava")
@@ -262,6 +263,7 @@ SPEAKERS = {
     "llava_onevision": "<image>",
     "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
     "gemma3": "<start_of_image>",
+    "qwen3_5": "<|vision_start|><|image_pad|><|vision_end|>",
 }
 
 

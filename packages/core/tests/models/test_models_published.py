@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file, save_file
 from transformers import InternVLConfig, InternVLForConditionalGeneration, MistralConfig, Qwen3Config
 
 from saccade.errors import UserError
@@ -190,6 +191,41 @@ def test_a_smolvlm_in_the_published_layout_opens_and_is_saved_for_good(tmp_path:
     load_model(tmp_path / "first", media).save(tmp_path / "second")
     for file in (tmp_path / "first").iterdir():
         assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+
+
+def test_a_qwen3_5_in_the_published_layout_opens_without_the_heads_that_predict_ahead(tmp_path: Path) -> None:
+    media, size = MediaStore(), TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48)
+    ours = tiny_model(["Which plate?"] * 9, media, family="qwen3_5", size=size, vocab_size=300, seed=3)
+    ours.save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["text_config"] |= {
+        "attn_output_gate": True,
+        "full_attention_interval": 2,
+        "mamba_ssm_dtype": "float32",
+        "mlp_only_layers": [],
+        "mtp_num_hidden_layers": 1,
+        "mtp_use_dedicated_embeddings": False,
+    }
+    config["vision_config"] |= {"model_type": "qwen3_5", "deepstack_visual_indexes": []}
+    config["vision_config"].pop("rope_parameters")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    weights = load_file(tmp_path / "model.safetensors")
+    ahead = {"mtp.fc.weight": torch.ones(32, 64), "mtp.norm.weight": torch.ones(32)}
+    save_file(weights | ahead, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    opened = load_model(tmp_path, media)
+    assert opened.view == ours.view
+    for name, weight in ours.hf.state_dict().items():
+        assert torch.equal(weight, opened.hf.state_dict()[name]), name
+    asked = [Message(role="user", parts=("Which of 1234 plates é?",))]
+    assert opened.chat.prompt(asked) == ours.chat.prompt(asked)
+    about = json.loads((tmp_path / "tokenizer_config.json").read_text()) | {"tokenizer_class": "Qwen2Tokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    load_model(tmp_path, media).save(tmp_path / "first")
+    load_model(tmp_path / "first", media).save(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+    assert opened.family.missing(opened.hf.config) == ""
+    assert family_of("qwen3_vl").missing(opened.hf.config) == "linear_attention"
 
 
 def test_an_internvl_around_another_language_model_is_the_same_family(tmp_path: Path) -> None:

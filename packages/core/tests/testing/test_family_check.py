@@ -21,6 +21,7 @@ from saccade.testing.family_check import CHECKS, check_family
 
 OTHERWISE = {
     "qwen3_vl_moe": {"vLLM": "falls back", "native kernels": "falls back"},
+    "qwen3_5": {"native kernels": "falls back", "vLLM": "falls back"},
     "idefics3": {"vLLM": "falls back"},
     "llava_onevision": {"vLLM": "falls back"},
     "glm4v": {"vLLM": "falls back", "native kernels": "falls back"},

@@ -141,6 +141,9 @@ def test_every_family_is_planned(family: TinyFamily, tmp_path: Path) -> None:
     # The kernels sample with such copies.
     assert (part(plan, "weights with the adapter in them") > 0) == has_native_forward(shape.skeleton)
     assert has_native_forward(shape.skeleton) != family.startswith(("glm", "gemma", "qwen3_vl_moe", "qwen3_5"))
+    if shape.language.recurrent:
+        # The convolution's last three inputs of 128 channels, and four heads' 16 x 16; three times.
+        assert part(plan, "states of recurrent layers") == LOAD.rows * (3 * 128 + 4 * 16 * 16) * 4 * 3
 
 
 def test_a_mixture_holds_all_experts_and_computes_with_those_of_a_token(tmp_path: Path) -> None:
@@ -216,6 +219,13 @@ def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None
     assert "None of the settings that save memory make it fit" in str(failed.exception)
     nothing = run.invoke(saccade, ["plan-memory", "--model", str(checkpoint.parent)])
     assert isinstance(nothing.exception, UserError)
+
+
+def test_the_command_says_what_recurrent_layers_fall_back_to(tmp_path: Path) -> None:
+    tiny_model(["Which plate? User Assistant"] * 9, MediaStore(), family="qwen3_5").save(tmp_path)
+    said = CliRunner().invoke(saccade, ["plan-memory", "--model", str(tmp_path), "--rows", "4"])
+    assert "1 of 2 layers are recurrent: transformers' modules run the language model" in said.output
+    assert "states of recurrent layers" in said.output
 
 
 def published(folder: Path, name: str) -> str:

@@ -158,7 +158,12 @@ def _tell(setup: "Setup", bounds: "MemoryBounds", plans: "list[tuple[Role, Memor
         + f"; micro-batches of {load.pack_tokens:,} tokens, {load.pack_image_tokens:,} of them of pictures; "
         f"{load.rows} trajectories of {load.row_tokens:,} tokens side by side"
     )
-    if shape.idle_weights:
+    if recurrent := shape.language.recurrent:
+        click.echo(
+            f"{recurrent} of {shape.language.count} layers are recurrent: transformers' modules run the language "
+            "model, not the CPU's kernels or CUDA graphs; beginnings of prompts are reused where a state was kept"
+        )
+    elif shape.idle_weights:
         click.echo(
             "transformers' modules do the work of the language model: the CPU's native kernels and CUDA graphs know no "
             "experts"

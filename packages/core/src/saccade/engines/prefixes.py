@@ -5,12 +5,13 @@ Prompts are compared by content, token by token, as in automatic prefix caching 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress, count, islice
 from operator import ne
 
 from saccade.engines.forward import Chunk, Forwards
-from saccade.engines.slots import PromptContent, PromptKey, Slot, SlotCache
+from saccade.engines.slots import Prompt, PromptContent, PromptKey, Slot, SlotCache
+from saccade.engines.states import RowState
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import MANY_ROWS
 
@@ -37,6 +38,10 @@ class NewPrompt:
     slot: Slot | None = None
     position: int = 0
     """Of the first token that its slot does not hold."""
+    states: dict[int, RowState] = field(default_factory=dict)
+    """Of recurrent layers, where others may go on from it."""
+    fork: int = 0
+    """Where it leaves a held prompt that keeps no state there: it keeps one for those that come."""
 
     @property
     def own_slot(self) -> Slot:
@@ -84,9 +89,13 @@ class PrefixCache:
                 held = slot.prompt
                 if held is None or held.content is None or held.key.changes != prompt.key.changes:
                     continue
-                length = _usable(prompt.content, _alike(prompt.content, held.content))
+                common = _usable(prompt.content, _alike(prompt.content, held.content))
+                length = self._reusable(held, common)
+                if length < common:
+                    prompt.fork = max(prompt.fork, common)
                 if length > prompt.source_length:
                     prompt.source, prompt.source_length = slot, length
+                    prompt.states = {after: state for after, state in held.states.items() if after <= length}
             if prompt.source is not None:
                 longest = best.setdefault(prompt.source, prompt)
                 if prompt.source_length > longest.source_length:
@@ -94,6 +103,12 @@ class PrefixCache:
         for slot, prompt in best.items():
             prompt.takes_source = not slot.is_taken and slot.held_prompt.key not in wanted
         return new
+
+    def _reusable(self, held: Prompt, length: int) -> int:
+        """How many of its first ``length`` tokens can be begun with: recurrent states are there after some alone."""
+        if not self._cache.has_states:
+            return length
+        return max((after for after in held.states if _SHORTEST <= after <= length), default=0)
 
     def place(self, prompt: NewPrompt, wanted: Collection[PromptKey], kept: Collection[Slot]) -> Slot:
         """The slot that it goes into; see ``SlotCache.take``."""
@@ -126,7 +141,7 @@ class PrefixCache:
             if prompt.source is not None:
                 length = prompt.source_length
                 if not prompt.takes_source:
-                    self._cache.copy(prompt.source, [prompt.own_slot], length)
+                    self._cache.copy(prompt.source, [prompt.own_slot], length, prompt.states.get(length))
                 before = prompt.key.ids[:length], prompt.key.images[: prompt.content.images_before(length)]
                 prompt.hold(length, self._model.positions_from(*before, start=0)[1])
         forwarded = 0
@@ -135,15 +150,18 @@ class PrefixCache:
             self._cache.arrange(decoding, [leader.own_slot for leader, _ in leaders])
             extended = self._forwards.extend([chunk for _, chunk in leaders], first=len(decoding))
             for (members, end), (leader, chunk), reached in zip(groups, leaders, extended):
-                self._cache.copy(leader.own_slot, [other.own_slot for other in members[1:]], end)
+                kept = leader.own_slot.kept_states()
+                self._cache.copy(leader.own_slot, [other.own_slot for other in members[1:]], end, kept.get(end))
                 for member in members:
                     member.hold(end, reached.position)
+                    member.states.update(kept)
                 forwarded += len(chunk.ids)
         return forwarded
 
     def _going_on_alike(self, prompts: Sequence[NewPrompt]) -> Iterator[tuple[list[NewPrompt], int]]:
         """Prompts that hold as much as each other and go on alike, and up to which token."""
         groups: dict[tuple[int, tuple[int, ...]], list[NewPrompt]] = {}
+        grouped: set[PromptKey] = set()
         for prompt in prompts if self._is_on else ():
             start, tokens = prompt.own_slot.length, prompt.content.tokens
             if _usable(prompt.content, len(tokens)) >= start + _SHORTEST:
@@ -154,7 +172,11 @@ class PrefixCache:
             alike = _alike(min(contents, key=_tokens), max(contents, key=_tokens))
             end = min(_usable(content, alike) for content in contents)
             if end >= start + _SHORTEST and (len(members) - 1) * (end - start) >= self._worth_a_forward:
+                grouped |= {member.key for member in members}
                 yield members, end
+        for prompt in prompts if self._is_on else ():
+            if prompt.fork > prompt.own_slot.length and prompt.key not in grouped:
+                yield [prompt], prompt.fork
 
 
 def _added(group: tuple[Sequence[NewPrompt], int]) -> int:

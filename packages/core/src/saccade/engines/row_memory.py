@@ -4,7 +4,7 @@ A row may grow to the model's longest sequence without being moved, and takes no
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 from saccade.models.masks import AttentionMask, MaskRule
 from saccade.models.memory import give_range_back, untouched_zeros
 from saccade.models.plain_forward import Attend
+from saccade.models.recurrent import CarriedStates
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
 
 _SMALLEST_CAPACITY = 64
@@ -45,6 +46,10 @@ class Window:
     dtype: torch.dtype
     prefix: SharedPrefix | None
     """Where rows begin alike."""
+    attention_layers: Mapping[int, int] | None = None
+    """Place of each layer in the cache, where some have no keys and values."""
+    states: CarriedStates | None = None
+    """Of layers that have a recurrent state in their place."""
 
     @property
     def mask(self) -> Shaped[Tensor, "rows 1 width keys"]:
@@ -76,7 +81,7 @@ class Window:
         self, keys: RowStates, values: RowStates, layer: int, *_: object, **__: object
     ) -> tuple[RowStates, RowStates]:
         """Writes new keys and values; returns those of the whole rows. The name is transformers'."""
-        return self.exchange(keys, values, layer)
+        return self.exchange(keys, values, layer if self.attention_layers is None else self.attention_layers[layer])
 
     def attention(self) -> Attend:
         """How single new tokens attend to their rows."""

@@ -193,8 +193,10 @@ class Rows:
         prompts = sum(row.new is not None for row in rows)
         for row, end in zip(rows, extended):
             if row.new is not None:
-                key, content = row.new.key, row.new.content
-                row.slot.prompt = Prompt(key=key, hidden=end.hidden, position=end.position, content=content)
+                key, content, states = row.new.key, row.new.content, row.new.states | row.slot.kept_states()
+                row.slot.prompt = Prompt(
+                    key=key, hidden=end.hidden, position=end.position, content=content, states=states
+                )
                 row.new = None
             row.follow(end.position)
         self.work = self.work.plus(

@@ -111,7 +111,8 @@ class TextScorer:
         forwards = forwards_for(self._model, self._features, cache, max_chunk_tokens=self._max_chunk_tokens)
         holder = cache.take(())
         [end] = forwards.extend([Chunk(ids=key.ids, images=key.images, cached=0, position=0)], first=0)
-        holder.prompt, holder.length = Prompt(key=key, hidden=end.hidden, position=end.position), len(key.ids)
+        holder.prompt = Prompt(key=key, hidden=end.hidden, position=end.position, states=holder.kept_states())
+        holder.length = len(key.ids)
         self.tokens_forwarded += len(key.ids)
         texts = [request.ids[request.start :] for request in requests]
         scores = [self._logprobs(end.hidden[None], text[:1], temperature) for text in texts]

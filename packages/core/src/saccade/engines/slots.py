@@ -1,7 +1,7 @@
 """Slots of keys and values: one per sequence, arranged so that those that are forwarded together are neighbours."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.row_memory import RowMemory, Storage, Window
+from saccade.engines.states import RowState, joined
+from saccade.models.recurrent import CarriedStates
 from saccade.models.routing import Experts, RecordedRouting
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.models.vlm import VisionLanguageModel
@@ -59,6 +61,8 @@ class Prompt:
     """The next token's."""
     content: PromptContent | None = None
     """Where other prompts may begin with a part of it."""
+    states: Mapping[int, RowState] = field(default_factory=dict)
+    """Of recurrent layers, after as many tokens: at its end, and where it went on otherwise than other prompts."""
 
 
 @dataclass(eq=False, slots=True)
@@ -76,6 +80,8 @@ class Slot:
     prompt: Prompt | None = None
     routed_experts: bytearray = field(default_factory=bytearray)
     """Experts of its tokens, where the cache keeps them."""
+    state: RowState | None = None
+    """Of recurrent layers, where the last forward has left them."""
 
     @property
     def held(self) -> int:
@@ -87,6 +93,20 @@ class Slot:
         if self.prompt is None:
             raise ValueError(f"slot {self.index} holds no prompt")
         return self.prompt
+
+    def state_after(self, length: int) -> RowState | None:
+        """Of recurrent layers after its first ``length`` tokens; None for none. ValueError where none is kept."""
+        if not length:
+            return None
+        if self.state is not None and self.state.length == length:
+            return self.state
+        if self.prompt is None or length not in self.prompt.states:
+            raise ValueError(f"slot {self.index} keeps no recurrent state after {length} tokens")
+        return self.prompt.states[length]
+
+    def kept_states(self) -> dict[int, RowState]:
+        """Its present state by the tokens before it, for a prompt to keep; empty for a model without such layers."""
+        return {} if self.state is None else {self.state.length: self.state.alone()}
 
 
 @dataclass(slots=True)
@@ -120,17 +140,22 @@ class SlotCache:
         first_pages: int = 0,
         paged: bool | None = None,
         window: int = 0,
+        attention_layers: Sequence[int] | None = None,
     ) -> None:
         """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most. ``window`` is
         that of sliding layers, where there are any.
 
-        ``paged`` is None for what suits the device.
+        ``paged`` is None for what suits the device. ``attention_layers`` are the ``layer_count`` layers that have keys
+        and values, where the model's others have a recurrent state.
         """
         self.slots: list[Slot] = []
         self.moves = True
         """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
         self.experts: Experts | None = None
         """Experts whose choices are kept beside keys and values; None keeps none."""
+        self.has_states = attention_layers is not None
+        """Whether slots keep the states of recurrent layers."""
+        self._attention_layers = None if attention_layers is None else {at: i for i, at in enumerate(attention_layers)}
         self._device = device
         self._window = window
         self._decoded: dict[int, _Decoded] = {}
@@ -167,8 +192,9 @@ class SlotCache:
 
     def take_beginning(self, slot: Slot, length: int) -> None:
         """Takes a free slot with the first ``length`` tokens of its prompt."""
+        state = slot.state_after(length) if self.has_states else None
         self._shorten(slot, length)
-        slot.is_taken, slot.prompt = True, None
+        slot.is_taken, slot.prompt, slot.state = True, None, state
 
     def take_with_prompt(self, key: PromptKey) -> Slot | None:
         """A free slot that already begins with this prompt, or None."""
@@ -183,7 +209,7 @@ class SlotCache:
         return next((slot for slot in self.slots if slot.prompt is not None and slot.prompt.key == key), None)
 
     def give_back(self, slot: Slot) -> None:
-        slot.is_taken = False
+        slot.is_taken, slot.state = False, None
         self._shorten(slot, 0 if slot.prompt is None else len(slot.prompt.key.ids))
 
     def _shorten(self, slot: Slot, length: int) -> None:
@@ -202,8 +228,13 @@ class SlotCache:
         for target in targets:
             target.prompt = source.prompt
 
-    def copy(self, source: Slot, targets: Sequence[Slot], length: int) -> None:
-        """Lets ``targets`` begin with the first ``length`` tokens of ``source``."""
+    def copy(self, source: Slot, targets: Sequence[Slot], length: int, state: RowState | None = None) -> None:
+        """Lets ``targets`` begin with the first ``length`` tokens of ``source``.
+
+        ``state`` is that of recurrent layers after them, where ``source`` may not keep it any more.
+        """
+        if self.has_states and state is None:
+            state = source.state_after(length)
         places = [target.place for target in targets]
         if self.pages is not None:
             self.pages.share(source.place, places, length)
@@ -212,6 +243,7 @@ class SlotCache:
             self._rows.copy(source.place, places, length)
         for target in targets:
             target.length = target.written = length
+            target.state = state
             if self.experts is not None:
                 target.routed_experts[:] = source.routed_experts[: length * self.experts.token_bytes]
 
@@ -275,10 +307,25 @@ class SlotCache:
         if self._rows is not None:
             self.reserve(max(lengths) + width, lengths, first)
             self._write(first, [length + width for length in lengths])
-            return self._rows.window(first, lengths, width, prefix)
-        assert self.pages is not None
-        places = self.places(first, len(lengths))
-        return self.pages.window(places, lengths, width, counts or [width] * len(lengths), prefix)
+            window = self._rows.window(first, lengths, width, prefix)
+        else:
+            assert self.pages is not None
+            places = self.places(first, len(lengths))
+            window = self.pages.window(places, lengths, width, counts or [width] * len(lengths), prefix)
+        return self._carrying(window, first, lengths, counts or [width] * len(lengths)) if self.has_states else window
+
+    def _carrying(self, window: Window, first: int, lengths: Sequence[int], counts: Sequence[int]) -> Window:
+        """The window with the states of its slots, which have those after it from here on."""
+        slots = self.slots[first : first + len(lengths)]
+        before = joined([slot.state_after(length) for slot, length in zip(slots, lengths)])
+        states = CarriedStates(counts=tuple(counts), before=before)
+        for row, (slot, length, count) in enumerate(zip(slots, lengths, counts)):
+            slot.state = RowState(length + count, states.after, row)
+        for slot in self.slots:
+            # One that rests would keep the states of all that it was last forwarded with.
+            if slot.state is not None and slot.state.layers is not states.after:
+                slot.state = slot.state.alone()
+        return replace(window, attention_layers=self._attention_layers, states=states)
 
     def places(self, first: int, count: int) -> list[int]:
         """Where in memory neighbouring slots are."""
@@ -350,7 +397,8 @@ class SlotCache:
 def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, paged: bool | None = None) -> SlotCache:
     """A cache for that many rows of one model's sequences."""
     return SlotCache(
-        layer_count=model.layer_count,
+        layer_count=len(model.attention_layers),
+        attention_layers=model.attention_layers if model.recurrent_layers else None,
         kv_heads=model.kv_heads,
         head_dim=model.head_dim,
         dtype=model.dtype,

@@ -113,7 +113,7 @@ def trained_in_words(model: VisionLanguageModel, settings: OptimizerSettings) ->
 def missed_experts(model: VisionLanguageModel, lora: LoraSettings) -> list[str]:
     """Weights of experts whose names ``targets`` matches: three-dimensional ones, which are no linear layers."""
     names = [name for name, weight in plain_weights(model.hf).items() if weight.ndim == 3 and ".experts." in name]
-    return matching_names(lora.inside(model.family.language).targets, names)
+    return matching_names(lora.inside(model.family).targets, names)
 
 
 def _train(model: VisionLanguageModel, names: list[str]) -> None:
@@ -125,7 +125,7 @@ def _train(model: VisionLanguageModel, names: list[str]) -> None:
 def _choose_adapter(model: VisionLanguageModel, settings: OptimizerSettings, chosen: list[str]) -> None:
     """The adapter that the model has, where it is the one that is asked for, or a new one."""
     assert settings.lora is not None
-    whole, adapter, lora = holders(model.hf, chosen), model.adapter, settings.lora.inside(model.family.language)
+    whole, adapter, lora = holders(model.hf, chosen), model.adapter, settings.lora.inside(model.family)
     if adapter is not None and not (adapter.settings.fits(lora) and adapter.whole == whole):
         logger.info("the adapter of an earlier stage is merged into the model: this stage has another")
         merge_adapter(model)

@@ -135,7 +135,7 @@ def _share(
     query_places = torch.tensor(trajectory.action_mask, device=model.device).nonzero()[:, 0]
 
     def watch(module: torch.nn.Module, query: Tensor, key: Tensor, scale: float) -> None:
-        if module.layer_idx == model.layer_count - 1:
+        if module.layer_idx == model.attention_layers[-1]:
             window = getattr(module, "sliding_window", None) or len(ids)
             found.copy_(_attention_on_tokens(query[0], key[0], query_places, scale, window, scores_at_once))
 

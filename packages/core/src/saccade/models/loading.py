@@ -303,6 +303,18 @@ def _has_inputs(path: Path) -> bool:
     return bool(image_settings(path)[1]) and (path / "tokenizer_config.json").is_file()
 
 
+def _tokenizer(path: Path) -> PreTrainedTokenizerFast:
+    """As transformers opens it; one whose file is all there is to it as the file says.
+
+    For some families, Qwen3.5 among them, transformers would put their published rules in the place of the file's.
+    """
+    about = path / "tokenizer_config.json"
+    said = read_checkpoint_json(about) if about.is_file() else None
+    is_whole = isinstance(said, dict) and said.get("tokenizer_class") == PreTrainedTokenizerFast.__name__
+    opener = PreTrainedTokenizerFast if is_whole else AutoTokenizer
+    return opener.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+
+
 def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast, ImageProcessor]:
     """Tokenizer, with the chat template of the settings, and image processor.
 
@@ -311,7 +323,7 @@ def _inputs(path: Path, settings: LoadSettings) -> tuple[PreTrainedTokenizerFast
     """
     try:
         with quiet_transformers():
-            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+            tokenizer = _tokenizer(path)
             image_processor = _image_processor(path)
     except Exception as error:  # What damaged files make transformers raise is of many kinds.
         raise unloadable(path, "as a vision-language model", error) from error

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from peft import LoraConfig
     from transformers import PreTrainedModel
 
+    from saccade.models.families.family import Family
     from saccade.models.vlm import VisionLanguageModel
 
 ADAPTER_CONFIG = "adapter_config.json"
@@ -32,6 +33,7 @@ _MATCH_S = 10.0
 """Time in which an expression must match the path of a layer; those that do take microseconds."""
 _NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "lora_bias", "use_qalora", "target_parameters")
 """Fields of an adapter's configuration that change what it computes."""
+DEFAULT_TARGETS = r".*language_model\..*_proj"
 _PREFIX = "base_model.model."
 """PEFT's files name a module by its path below a wrapper that we do not use."""
 
@@ -46,8 +48,9 @@ class LoraSettings:
     rank: int = 16
     alpha: float = 32.0
     """Weight of the adapter, whatever its rank is: its output is multiplied by alpha / rank."""
-    targets: str = r".*language_model\..*_proj"
-    """Regular expression for the whole path of a linear layer; the default takes all of the language model's."""
+    targets: str = DEFAULT_TARGETS
+    """Regular expression for the whole path of a linear layer; the default takes all of the language model's, but for
+    those of two numbers a head in recurrent layers."""
     seed: int = 0
     """Seed of the first values of A; those of B are zero, so that a new adapter changes nothing."""
 
@@ -55,9 +58,10 @@ class LoraSettings:
         """Whether an adapter with these settings can be trained on with the others."""
         return (self.rank, self.alpha, self.targets) == (other.rank, other.alpha, other.targets)
 
-    def inside(self, language: str) -> "LoraSettings":
-        """The settings for a model whose language model has this path: ``language_model`` in targets means its name."""
-        return replace(self, targets=self.targets.replace("language_model", language.rpartition(".")[2]))
+    def inside(self, family: "Family") -> "LoraSettings":
+        """The settings for a model of this family: ``language_model`` in targets means the name that it has there."""
+        targets = self.targets + (family.more_projections if self.targets == DEFAULT_TARGETS else "")
+        return replace(self, targets=targets.replace("language_model", family.language.rpartition(".")[2]))
 
     def check(self) -> None:
         if self.rank < 1:
@@ -89,7 +93,7 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: 
     The adapter has fp32 weights whatever the base has, but for the modules that it has ``whole``. UserError when
     ``targets`` names no linear layer.
     """
-    settings = settings.inside(model.family.language)
+    settings = settings.inside(model.family)
     names = adapted_layers(model, settings)
     wrong = [name for name in names if not isinstance(model.hf.get_submodule(name), nn.Linear)]
     if wrong or not names:
@@ -105,9 +109,7 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: 
 
 def adapted_layers(model: "VisionLanguageModel", settings: LoraSettings) -> list[str]:
     """The paths of the modules that ``targets`` matches."""
-    return matching_names(
-        settings.inside(model.family.language).targets, [name for name, _ in model.hf.named_modules()]
-    )
+    return matching_names(settings.inside(model.family).targets, [name for name, _ in model.hf.named_modules()])
 
 
 def matching_names(targets: str, names: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from saccade.models.chosen_weights import chosen_names, plain_weights
 from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
+from saccade.models.recurrent import kept_numbers, recurrent_layers, state_numbers
 from saccade.models.vlm import quiet_transformers
 
 
@@ -33,6 +34,12 @@ class LayerShape:
     """Norms of the width of the layer."""
     copies: int = 0
     """Experts that each get the token's hidden state and give one."""
+    recurrent: int = 0
+    """Of the layers, those with a recurrent state in the place of keys and values."""
+    state: int = 0
+    """Numbers of one sequence's state in all of these; fp32."""
+    recurrent_kept: int = 0
+    """Numbers that one of these keeps of a token for its backward; fp32."""
 
 
 _BEHIND_TOWER = re.compile("projector|merger")
@@ -96,7 +103,7 @@ class ModelShape:
 
     def adapter_weights(self, lora: LoraSettings) -> int:
         """Weights of an adapter with these settings."""
-        targets = lora.inside(family_of(self.model_type).language).targets
+        targets = lora.inside(family_of(self.model_type)).targets
         found = [size for name, *size in self.linear if re.fullmatch(targets, name)]
         return sum(lora.rank * (inputs + outputs) for inputs, outputs in found)
 
@@ -107,7 +114,7 @@ class ModelShape:
 
     def adapted_weights(self, lora: LoraSettings) -> int:
         """Those of them that such an adapter is beside."""
-        targets = lora.inside(family_of(self.model_type).language).targets
+        targets = lora.inside(family_of(self.model_type)).targets
         return sum(inputs * outputs for name, inputs, outputs in self._language_layers if re.fullmatch(targets, name))
 
     @property
@@ -118,7 +125,7 @@ class ModelShape:
     @property
     def cache_numbers(self) -> int:
         """Keys and values of one token in all layers."""
-        return 2 * self.language.count * self.language.key
+        return 2 * (self.language.count - self.language.recurrent) * self.language.key
 
 
 def read_shape(path: Path) -> ModelShape:
@@ -181,6 +188,9 @@ def _language(text: Any) -> LayerShape:
         # Gemma normalises what attention and MLP give, too.
         norms=4 if "gemma3" in str(text.model_type) else 2,
         copies=chosen,
+        recurrent=len(recurrent_layers(text)),
+        state=state_numbers(text),
+        recurrent_kept=kept_numbers(text),
     )
 
 

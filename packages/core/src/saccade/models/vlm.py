@@ -29,6 +29,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
 from saccade.models.masks import AttentionMask, MaskRule
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
+from saccade.models.recurrent import carry_states, recurrent_layers
 from saccade.models.routing import ROUTING, Routing, enable_routing
 from saccade.models.shared_prefix import SharedPrefix
 from saccade.models.unused_tokens import unused_tokens
@@ -107,6 +108,7 @@ class VisionLanguageModel:
         config = hf.config
         self.family: Family = family_of(config.model_type)
         enable_packs(self.family.language_model(hf))
+        carry_states(self.family.language_model(hf))
         self.experts = enable_routing(self.family.language_model(hf))
         """Of a mixture of experts whose routers are known; None of any other model."""
         project_by_product(hf)
@@ -128,6 +130,9 @@ class VisionLanguageModel:
         self.mask_rule = MaskRule.of(text, both_ways=self.family.attends_both_ways)
         """None where each token sees all before it."""
         self.layer_count = int(text.num_hidden_layers)
+        self.recurrent_layers = recurrent_layers(text)
+        self.attention_layers = tuple(sorted({*range(self.layer_count)} - {*self.recurrent_layers}))
+        """Those that have keys and values."""
         self.hidden_size = int(text.hidden_size)
         self.kv_heads = int(text.num_key_value_heads)
         self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor, nn
 from transformers import AutoModelForImageTextToText, DynamicCache, PreTrainedModel
+from transformers.cache_utils import CacheLayerMixin, LinearAttentionLayer
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.logprobs import action_tokens
@@ -120,16 +121,29 @@ def planned(case: FamilyCase) -> str:
     assert (shape.weights, shape.vision_weights) == (weights, seeing), (
         f"{shape.weights} weights planned, {shape.vision_weights} of vision; there are {weights} and {seeing}"
     )
-    cache, ids = DynamicCache(), model.chat.encode(model.chat.opening + SAID)
+    said = model.chat.encode(model.chat.opening + SAID)
+    cache, ids = DynamicCache(config=model.hf.config.text_config), said
     model.hidden(model.embed(torch.tensor([ids]), ()), model.positions(ids, ())[:, None], cache=cache)
-    kept = sum(one.keys.numel() + one.values.numel() for one in cache.layers)
+    kept = sum(one.keys.numel() + one.values.numel() for one in cache.layers if hasattr(one, "keys"))
     assert kept == shape.cache_numbers * len(ids), f"a token keeps {kept / len(ids)} numbers, not {shape.cache_numbers}"
+    state = sum(_state_numbers(one) for one in cache.layers)
+    assert state == shape.language.state, f"a sequence keeps {state} numbers, not {shape.language.state}"
     adapted = case.load()
     add_adapter(adapted, LoraSettings(rank=_RANK))
     count = sum(weight.numel() for weight in adapter_parameters(adapted).values())
     expected = shape.adapter_weights(LoraSettings(rank=_RANK))
     assert count == expected, f"an adapter has {count} weights, not {expected}"
     return f"{4 * weights:,} bytes of weights, {4 * shape.cache_numbers:,} a token"
+
+
+def _state_numbers(layer: CacheLayerMixin | LinearAttentionLayer) -> int:
+    """Of a recurrent layer; transformers keeps one input of the convolution more than is needed."""
+    if not isinstance(layer, LinearAttentionLayer):
+        return 0
+    return int(
+        sum(one[..., 1:].numel() for one in layer.conv_states.values())
+        + sum(one.numel() for one in layer.recurrent_states.values())
+    )
 
 
 def _backward(case: FamilyCase, model: VisionLanguageModel) -> None:

@@ -4,7 +4,7 @@ The formulas count what the code keeps; ``benchmarks/memory_sizes.py`` prints th
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.engines.forward import samples_rounded
@@ -219,10 +219,16 @@ class _Process:
 
     def learning(self) -> Iterator[MemoryPart]:
         shape, settings, load = self.shape, self.optimizer, self.load
-        kept = _kept_layers(
-            shape.language, load.pack_tokens, self.width, is_native=self.is_native, lora=settings.lora is not None,
-            recomputes=settings.activation_checkpointing,
-        )  # fmt: skip
+        recomputes = settings.activation_checkpointing
+        by_kind = [
+            _kept_layers(
+                part, load.pack_tokens, self.width, is_native=self.is_native, lora=settings.lora is not None,
+                recomputes=recomputes,
+            )
+            for part in _by_kind(shape.language, recomputes=recomputes)
+        ]  # fmt: skip
+        # One layer is worked out again at a time.
+        kept = max(by_kind) if recomputes else sum(by_kind)
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
         if not self.on_gpu and shape.weights >= TINY_BELOW_WEIGHTS:
             holes = int(_SHARE_OF_HOLES * kept)
@@ -278,6 +284,9 @@ class _Process:
             tokens = min(tokens, max(limits.cache_tokens, load.row_tokens))
         cache = tokens * shape.cache_numbers * self.width
         yield MemoryPart(name="keys and values", bytes=cache, phase="sampling")
+        # Before a forward and after it, and those of prompts.
+        states = 3 * 4 * load.rows * shape.language.state
+        yield MemoryPart(name="states of recurrent layers", bytes=states, phase="sampling")
         yield MemoryPart(name="weights with the adapter in them", bytes=self._merged(), phase="sampling")
         language = shape.language
         if self.on_gpu:
@@ -308,6 +317,14 @@ class _Process:
         return self.width * shape.adapted_weights(lora) if lora is not None and is_merged else 0
 
 
+def _by_kind(layer: LayerShape, *, recomputes: bool) -> Iterator[LayerShape]:
+    """The layers with attention, and the recurrent ones, which have no more of it; all as either if one is at work."""
+    if layer.count > layer.recurrent:
+        yield replace(layer, count=layer.count - (0 if recomputes else layer.recurrent), recurrent_kept=0)
+    if layer.recurrent:
+        yield replace(layer, count=layer.count if recomputes else layer.recurrent, query=0, key=0, has_norms=False)
+
+
 def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool, lora: bool, recomputes: bool) -> int:
     """Bytes that the layers of a forward keep for their backward, and what one of them takes while it is at work."""
     h, q, k, m = layer.hidden, layer.query, layer.key, layer.mlp
@@ -325,6 +342,7 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
         elif lora:
             # Adapters see their inputs in fp32; frozen products keep none of theirs.
             whole += 4 * (5 * h + q + m) - width * (h + m)
+        whole += 4 * layer.recurrent_kept
     if not recomputes:
         return tokens * layer.count * whole
     # The kernels write gradients of the MLP over what it had kept.

@@ -1,6 +1,6 @@
 """Tiny models of real architectures: transformers' own classes with small configurations and random weights."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
@@ -24,6 +24,8 @@ from transformers import (
     Qwen2Config,
     Qwen2VLConfig,
     Qwen2VLForConditionalGeneration,
+    Qwen3_5Config,
+    Qwen3_5ForConditionalGeneration,
     Qwen3Config,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
@@ -158,6 +160,25 @@ def _qwen3_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **text: ob
     }
 
 
+def qwen3_5(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen3_5ForConditionalGeneration:
+    """Gated delta nets, and attention in each second layer."""
+    kinds = ["full_attention" if layer % 2 else "linear_attention" for layer in range(size.layers)]
+    rope = {"mrope_section": _mrope_section(size), "mrope_interleaved": True, "partial_rotary_factor": 1.0}
+    net = {
+        "linear_num_key_heads": size.kv_heads,
+        "linear_num_value_heads": size.heads,
+        "linear_key_head_dim": _head_dim(size),
+        "linear_value_head_dim": _head_dim(size),
+    }
+    config = Qwen3_5Config(
+        text_config=_text_config(size, tokenizer, **rope) | net | {"layer_types": kinds},
+        vision_config=_vision_config(size) | {"num_position_embeddings": (size.view_px // size.patch_px) ** 2},
+        tie_word_embeddings=True,
+        **_special_ids(tokenizer),
+    )
+    return Qwen3_5ForConditionalGeneration(config)
+
+
 def qwen2_5_vl(size: TinySize, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
     config = Qwen2_5_VLConfig(
         text_config=_text_config(size, tokenizer, mrope_section=_mrope_section(size)),
@@ -250,6 +271,7 @@ TinyFamily = Literal[
     "internvl3_5",
     "gemma3",
     "qwen3_vl_moe",
+    "qwen3_5",
 ]
 _LAYOUTS = {
     "internvl": INTERNVL_LAYOUT,
@@ -328,17 +350,20 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return internvl(size, tokenizer, Qwen3Config)
     if family == "llava_onevision":
         return llava_onevision(size, tokenizer, _text_config(size, tokenizer))
-    if family == "qwen2_vl":
-        return qwen2_vl(size, tokenizer)
     if family in ("idefics3", "smolvlm"):
         return idefics3(size, tokenizer, is_smol=family == "smolvlm")
     if family in ("glm4v", "glm4v_moe", "glm46v"):
         return glm(size, tokenizer, _text_config(size, tokenizer), model_type=family)
     if family == "gemma3":
         return gemma3(_text_config(size, tokenizer), _square_tower(size), tokenizer)
-    if family == "qwen3_vl_moe":
-        return qwen3_vl_moe(size, tokenizer)
-    return qwen3_vl(size, tokenizer) if family == "qwen3_vl" else qwen2_5_vl(size, tokenizer)
+    qwen: Callable[[TinySize, PreTrainedTokenizerFast], PreTrainedModel] = {
+        "qwen2_vl": qwen2_vl,
+        "qwen2_5_vl": qwen2_5_vl,
+        "qwen3_vl": qwen3_vl,
+        "qwen3_vl_moe": qwen3_vl_moe,
+        "qwen3_5": qwen3_5,
+    }[family]
+    return qwen(size, tokenizer)
 
 
 def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:

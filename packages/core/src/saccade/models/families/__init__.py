@@ -12,12 +12,13 @@ from saccade.models.families.glm import GLM4V, GLM4V_MOE, GLM46V
 from saccade.models.families.idefics3 import IDEFICS3, SMOLVLM
 from saccade.models.families.internvl import INTERNVL
 from saccade.models.families.llava_onevision import LLAVA_ONEVISION
-from saccade.models.families.qwen import QWEN2_5_VL, QWEN2_VL, QWEN3_VL, QWEN3_VL_MOE
+from saccade.models.families.qwen import QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL, QWEN3_VL_MOE
 
 FAMILIES: tuple[Family, ...] = (
     QWEN2_5_VL,
     QWEN3_VL,
     QWEN3_VL_MOE,
+    QWEN3_5,
     INTERNVL,
     IDEFICS3,
     SMOLVLM,

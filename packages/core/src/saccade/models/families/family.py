@@ -71,6 +71,10 @@ class Family(ABC):
     """Whether the head is the embedding where the configuration does not say."""
     language: str = "model.language_model"
     """Path of the language model, without its head, in transformers' class."""
+    recurrent_kinds: frozenset[str] = frozenset()
+    """Of its layers, as ``layer_types`` names them: those that ``models/recurrent.py`` runs."""
+    more_projections: str = ""
+    """Ends of names behind ``_proj``, as a regular expression: of linear layers that get the default LoRA too."""
     attends_both_ways: bool = False
     """Whether the tokens of an image, which stand between tokens of other kinds, see those after them in it."""
     written_image: str = ""
@@ -88,7 +92,7 @@ class Family(ABC):
     def missing(self, config: PreTrainedConfig) -> str:
         """What of this model Saccade cannot run yet; "" where it can."""
         text = config.text_config
-        kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS
+        kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS - self.recurrent_kinds
         kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
         window, longest = (getattr(text, name, None) or inf for name in ("sliding_window", "max_position_embeddings"))
         if not getattr(text, "layer_types", None) and window < longest:

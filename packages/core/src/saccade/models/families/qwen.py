@@ -1,4 +1,4 @@
-"""Qwen2-VL, Qwen2.5-VL, Qwen3-VL and its mixture of experts: views of any shape in whole patches, M-RoPE positions."""
+"""Qwen2-VL, Qwen2.5-VL, Qwen3-VL (MoE too) and Qwen3.5: views of any shape in whole patches, M-RoPE positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,4 +154,10 @@ QWEN2_5_VL = QwenFamily(
 QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", joins_frames=True)
 QWEN3_VL_MOE = QwenFamily(
     model_type="qwen3_vl_moe", architecture="Qwen3VLMoeForConditionalGeneration", joins_frames=True
+)
+QWEN3_5 = QwenFamily(
+    model_type="qwen3_5",
+    architecture="Qwen3_5ForConditionalGeneration",
+    recurrent_kinds=frozenset({"linear_attention"}),
+    more_projections="(_qkv|_z)?",
 )
