@@ -41,7 +41,7 @@ from saccade.types import ImageRef, Message, Observation, ToolCall
 TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
 
 
-@pytest.fixture(scope="module", params=[family.model_type for family in FAMILIES])
+@pytest.fixture(scope="module", params=list(FAMILIES))
 def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
     size = TinySize(hidden=32, mlp=64, vision_hidden=32, vision_mlp=48, max_tiles=6)
     return tiny_model(TEXTS, MediaStore(), family=request.param, size=size, vocab_size=400, seed=3)
@@ -231,7 +231,7 @@ def test_a_box_that_the_model_sees_is_the_box_that_a_tool_gets(
 
 
 def test_the_convention_is_that_of_the_family() -> None:
-    assert {family.model_type: family.convention for family in FAMILIES} == {
+    assert {name: family_of(name).convention for name in FAMILIES} == {
         "qwen2_5_vl": "absolute",
         "qwen3_vl": "relative_1000",
         "qwen3_vl_moe": "relative_1000",

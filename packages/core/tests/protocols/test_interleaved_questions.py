@@ -87,7 +87,7 @@ def test_probes_keep_each_place_filled() -> None:
             assert not any("<image" in part for part in message.parts if isinstance(part, str)), (name, message.parts)
 
 
-@pytest.fixture(scope="module", params=[family.model_type for family in FAMILIES])
+@pytest.fixture(scope="module", params=list(FAMILIES))
 def family(request: pytest.FixtureRequest) -> str:
     return request.param
 

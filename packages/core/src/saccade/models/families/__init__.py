@@ -1,5 +1,7 @@
 """The model families that Saccade knows, each a small adapter behind one contract; installed packages add others."""
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from transformers import PreTrainedModel
@@ -7,28 +9,23 @@ from transformers import PreTrainedModel
 from saccade.entry_points import offer_named
 from saccade.errors import UserError
 from saccade.models.families.family import Family
-from saccade.models.families.gemma import GEMMA3
-from saccade.models.families.glm import GLM4V, GLM4V_MOE, GLM46V
-from saccade.models.families.idefics3 import IDEFICS3, SMOLVLM
-from saccade.models.families.internvl import INTERNVL
-from saccade.models.families.llava_onevision import LLAVA_ONEVISION
-from saccade.models.families.qwen import QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL, QWEN3_VL_MOE
 
-FAMILIES: tuple[Family, ...] = (
-    QWEN2_5_VL,
-    QWEN3_VL,
-    QWEN3_VL_MOE,
-    QWEN3_5,
-    INTERNVL,
-    IDEFICS3,
-    SMOLVLM,
-    GLM4V,
-    GLM4V_MOE,
-    GLM46V,
-    LLAVA_ONEVISION,
-    QWEN2_VL,
-    GEMMA3,
-)
+FAMILIES: Mapping[str, str] = {
+    "qwen2_5_vl": "qwen.QWEN2_5_VL",
+    "qwen3_vl": "qwen.QWEN3_VL",
+    "qwen3_vl_moe": "qwen.QWEN3_VL_MOE",
+    "qwen3_5": "qwen.QWEN3_5",
+    "internvl": "internvl.INTERNVL",
+    "idefics3": "idefics3.IDEFICS3",
+    "smolvlm": "idefics3.SMOLVLM",
+    "glm4v": "glm.GLM4V",
+    "glm4v_moe": "glm.GLM4V_MOE",
+    "glm46v": "glm.GLM46V",
+    "llava_onevision": "llava_onevision.LLAVA_ONEVISION",
+    "qwen2_vl": "qwen.QWEN2_VL",
+    "gemma3": "gemma.GEMMA3",
+}
+"""Module and name of Saccade's own by their ``model_type``; only the one that is asked for is imported."""
 OFFERED = "saccade.model_families"
 """Entry points of families in other packages: the ``model_type``, and a ``Family``."""
 
@@ -38,8 +35,11 @@ def family_of(model_type: str) -> Family:
 
     UserError where there is none, or where a package offers what is none.
     """
-    own = next((family for family in FAMILIES if family.model_type == model_type), None)
-    return own or _offered(model_type)
+    if model_type not in FAMILIES:
+        return _offered(model_type)
+    module, _, name = FAMILIES[model_type].partition(".")
+    own: Family = getattr(import_module(f"{__name__}.{module}"), name)
+    return own
 
 
 def language_model(hf: PreTrainedModel) -> Any:
@@ -50,7 +50,7 @@ def language_model(hf: PreTrainedModel) -> Any:
 def _offered(model_type: str) -> Family:
     offer = offer_named(OFFERED, model_type)
     if offer is None:
-        known = ", ".join(family.model_type for family in FAMILIES)
+        known = ", ".join(FAMILIES)
         raise UserError(
             f"model_type={model_type!r} is not a family that Saccade knows; use one of {known}, install a package that "
             f"offers it ({OFFERED}), or write it (docs/add/model_family.md)"
