@@ -101,8 +101,9 @@ def test_the_chat_of_every_family_has_the_pictures_between_the_words(family: str
     assert tokens.images == images
     told = model.tokenizer.decode(list(tokens.ids)).replace(model.chat.image_token, "#")
     between = told[told.index("#") : told.rindex("#") + 1]
-    assert " like " in between
-    assert "Is " in told[: told.index("#")]
+    # LLaVA-OneVision's own template writes the pictures of a message before its words.
+    assert ("like" in between) == (family != "llava_onevision")
+    assert "Is" in told[: told.index("#")] or family == "llava_onevision"
     assert "?" in told[told.rindex("#") :]
     assert tokens.ids.count(model.chat.image_token_id) == sum(model.view.token_count(image) for image in images)
 

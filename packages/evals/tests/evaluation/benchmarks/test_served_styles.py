@@ -15,6 +15,7 @@ from test_recorded_rules import RECORDED
 
 from saccade.cli import run_command
 from saccade.evaluation.benchmarks import BENCHMARKS
+from saccade.protocols.markup import with_opened_thought
 from saccade.testing.chat_server import ChatServer, Received, Served, chat_reply
 
 STYLES = list(SERVED_STYLES)
@@ -92,7 +93,7 @@ def test_samples_hold_whole_replies_and_an_export_is_read_as_the_run_was(
     samples = [json.loads(line) for line in (run / "samples" / f"{benchmark}_bare.jsonl").read_text().splitlines()[1:]]
     served = [style.format(**SERVED_WORDS[benchmark]) for style in SERVED_STYLES.values()]
     assert {one["id"]: one["reply"] for one in samples} == {
-        f"{benchmark}/{place}": reply for place, reply in enumerate(served)
+        f"{benchmark}/{place}": with_opened_thought(reply) for place, reply in enumerate(served)
     }
     table = tmp_path / "exported.tsv"
     named = ["export", str(run), "--to", "vlmevalkit", "--name", f"{benchmark}_bare", "--out", str(table)]
