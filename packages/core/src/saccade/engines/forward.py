@@ -145,9 +145,8 @@ class TorchForwards:
         if self._decoder is not None:
             return self._decoder(ids, places, window.attention())
         embedded = self._model.embed(ids[:, None], ())
-        hidden = self._hidden(
-            embedded, places[None, :, None].expand(3, -1, -1), window, seen := self._cache.recording()
-        )
+        seen = self._cache.recording()
+        hidden = self._hidden(embedded, places[None, :, None].expand(3, -1, -1), window, seen)
         if seen is not None:
             self._cache.keep_experts(0, cached, [1] * len(cached), seen)
         return hidden[:, 0]
