@@ -131,15 +131,14 @@ class CachedForward:
         self.token_step = None if rounded is not None else TokenStep.of(language, kernels)
         """The faster way for one token of each row, where there is one."""
         self.rounded = rounded
-        """Copies of the weights of ``language`` and of its head, for decode steps."""
+        """Copies of the weights of ``language`` and of its head, for decode steps and short prompts."""
         self._language = language
 
     def decode(
         self, states: Float[Tensor, "rows hidden"], positions: Int[Tensor, "rows"], attention: CachedAttention
     ) -> Float[Tensor, "rows hidden"]:
         """Last hidden states of a text token of each row, from embeddings and ``positions``."""
-        operations = KernelOperations(self.kernels) if self.rounded is None else self.rounded.operations
-        return self._through(states, self._language.text_angles(positions), attention, operations)
+        return self._through(states, self._language.text_angles(positions), attention)
 
     def extend(
         self,
@@ -156,20 +155,20 @@ class CachedForward:
         ``positions`` are as the modules take them for one row. ``deepstack`` is added to the states of image tokens
         after the first layers, one after each.
         """
-        angles, operations = self._language.angles(states, positions), KernelOperations(self.kernels)
-        return self._through(states, angles, attention, operations, last, is_image, deepstack)
+        return self._through(states, self._language.angles(states, positions), attention, last, is_image, deepstack)
 
     def _through(
         self,
         states: Float[Tensor, "tokens hidden"],
         angles: Angles,
         kv_cache: CachedAttention,
-        operations: KernelOperations,
         last: Int[Tensor, "rows"] | None = None,
         is_image: Bool[Tensor, "tokens"] | None = None,
         deepstack: Sequence[Float[Tensor, "image_tokens hidden"]] = (),
     ) -> Float[Tensor, "wanted hidden"]:
-        language, kernels = self._language, self.kernels
+        language, kernels, rounded = self._language, self.kernels, self.rounded
+        is_short = rounded is not None and len(states) <= rounded.most_rows
+        operations = rounded.operations if rounded is not None and is_short else KernelOperations(kernels)
         for index, layer in enumerate(language.layers):
             queries = last if index == len(language.layers) - 1 and index >= len(deepstack) else None
 

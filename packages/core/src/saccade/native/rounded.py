@@ -1,4 +1,4 @@
-"""A language model with its weights in bf16, adapters merged, for decode steps on a CPU with AMX.
+"""A language model with its weights in bf16, adapters merged, for decode steps and short prompts on a CPU with AMX.
 
 It is for models whose fp32 products are rounded anyway (``LoadSettings.matmul_precision``): factors are rounded as
 torch rounds them, sums are in fp32, and half as many bytes are read for each step.
@@ -43,6 +43,9 @@ class RoundedWeight:
 
 class RoundedLayers:
     """Copies of all weights of a language model's layers and of its head."""
+
+    most_rows = 800
+    """Tokens up to which these products are faster than ``Products.product``, which rounds the weights anew."""
 
     def __init__(self, language: PlainLanguageModel[PlainProduct], head: nn.Module, kernels: Kernels) -> None:
         self._head = PlainProduct.of(head) if is_plain(head) else None
