@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from studies.real_model.questions import SHOWN
+from studies.real_model.questions import NEVER, SHOWN
 from studies.seed_runs import (
     Row,
     Variants,
@@ -67,16 +67,16 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A Markdown table of held-out questions: right ones, those of kinds without a shown solution, and calls."""
-    lines = ["| | right | by seed | kinds that were shown | others | calls | runs without an error |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    """A Markdown table of held-out questions: right ones, of kinds shown, only practised or neither, and calls."""
+    lines = ["| | right | by seed | kinds shown | practised alone | neither | calls | runs without an error |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
     groups = {"untrained": stages(rows, "before", BASE), "imitation": stages(rows, "after_sft", BASE)}
     groups |= {name: stages(rows, "after_rl", name) for name in VARIANTS}
     for name, found in groups.items():
         if found:
             calls = statistics.mean(stage["tools"]["calls_mean"] for stage in found)
             rates = [rate for stage in found if (rate := stage["tools"]["success_rate"]) is not None]
-            kinds = [[part for stage in found for part in parts(stage, shown=shown)] for shown in (True, False)]
+            kinds = [[part for stage in found for part in parts(stage, of)] for of in ("shown", "practised", "neither")]
             lines.append(
                 f"| {name} | {pooled(found)} | {by_seed(found)} | {' | '.join(map(pooled, kinds))} | {calls:.2f} "
                 f"| {f'{statistics.mean(rates):.0%}' if rates else '-'} |"
@@ -90,9 +90,10 @@ def stages(rows: Sequence[Row], name: str, variant: str) -> list[Row]:
     return [stage for stage in found if stage["name"] == name]
 
 
-def parts(stage: Row, *, shown: bool) -> list[Row]:
-    """The measurements of the kinds of questions whose solutions were shown, or of the others."""
-    return [part for kind, part in stage["families"].items() if (kind in SHOWN) == shown]
+def parts(stage: Row, group: str) -> list[Row]:
+    """The measurements of one group of kinds of questions: ``shown``, ``practised`` or ``neither``."""
+    group_of = dict.fromkeys(SHOWN, "shown") | dict.fromkeys(NEVER, "neither")
+    return [part for kind, part in stage["families"].items() if group_of.get(kind, "practised") == group]
 
 
 if __name__ == "__main__":
