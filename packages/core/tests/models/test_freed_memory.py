@@ -28,26 +28,47 @@ print(keeps, min(seen))
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's settings")
 
 
-def fewest_pages(**settings: str) -> tuple[str, int]:
+def numbers_of(script: str, **settings: str) -> tuple[str, int]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
     done = subprocess.run(
-        [sys.executable, "-c", PAGES_OF_BLOCKS], env=environment | settings, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=environment | settings, capture_output=True, text=True, check=True
     )
     keeps, pages = done.stdout.split()
     return keeps, int(pages)
 
 
 def test_what_was_freed_is_used_again() -> None:
-    keeps, pages = fewest_pages()
+    keeps, pages = numbers_of(PAGES_OF_BLOCKS)
     assert keeps == "True"
     assert pages < 100
 
 
 def test_what_the_user_has_set_up_stays() -> None:
-    keeps, pages = fewest_pages(MALLOC_TRIM_THRESHOLD_="131072")
+    keeps, pages = numbers_of(PAGES_OF_BLOCKS, MALLOC_TRIM_THRESHOLD_="131072")
     assert keeps == "False"
     # 64 of them where the system gives pages of 2 MiB.
     assert pages >= 64
+
+
+GIVEN_BACK = """
+import torch
+from saccade.models.memory import give_freed_memory_back
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 >> 20
+blocks = [torch.ones(1 << 15) for _ in range(512)]
+kept = blocks[::2]
+del blocks
+before = resident()
+give_freed_memory_back()
+print(True, before - resident())
+"""
+"""Every other one of 64 MiB in blocks of 128 KiB, and how many MiB of them went."""
+
+
+@pytest.mark.parametrize("settings", [{}, {"MALLOC_TRIM_THRESHOLD_": str(1 << 40)}])
+def test_holes_are_given_back_unless_the_user_has_set_up_memory(settings: dict[str, str]) -> None:
+    _, freed = numbers_of(GIVEN_BACK, **settings, MALLOC_MMAP_MAX_="0") if settings else numbers_of(GIVEN_BACK)
+    assert (freed < 4) if settings else (freed > 16)
 
 
 LOADED = """

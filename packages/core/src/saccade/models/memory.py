@@ -3,7 +3,8 @@
 The C library hands what lies free at the end of its memory back to the system, and the system clears every page anew
 when it is used again. On a virtual machine that was a twentieth of a step's time of a tiny model. Of large ones it is
 less, and what is kept would be a sixth of the peak: only processes of tiny models do this. Those of large ones give
-back what lies free between blocks in use as well, which the library by itself never does.
+back what lies free between blocks in use as well, which the library by itself never does. Where the environment sets up
+glibc's memory (``MALLOC_TRIM_THRESHOLD_`` and the like, or ``GLIBC_TUNABLES``), neither is done.
 """
 
 import ctypes
@@ -33,11 +34,9 @@ _KEPT_AT_END = 1 << 30
 def keep_freed_memory() -> bool:
     """Lets this process keep what it frees, if its C library is glibc and its environment says nothing else.
 
-    Its memory then stays at its peak until it ends. Any of glibc's own variables (``MALLOC_TRIM_THRESHOLD_`` and the
-    like, or ``GLIBC_TUNABLES``) switches it off. Returns whether it was done.
+    Its memory then stays at its peak until it ends. Returns whether it was done.
     """
-    is_set_up = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
-    if sys.platform != "linux" or is_set_up:
+    if sys.platform != "linux" or _is_set_up():
         return False
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is None:
@@ -53,10 +52,15 @@ def use_deterministic_kernels(wanted: bool) -> None:
 
 
 def give_freed_memory_back() -> None:
-    """Give all whole pages that lie free in this process's memory back to the system, if its C library is glibc."""
+    """Give all whole pages that lie free in this process's memory back to the system, if its C library is glibc and its
+    environment says nothing else."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if sys.platform == "linux" and trim is not None:
+    if sys.platform == "linux" and trim is not None and not _is_set_up():
         trim(ctypes.c_size_t(0))
+
+
+def _is_set_up() -> bool:
+    return any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
 
 
 def untouched_zeros(shape: Sequence[int], dtype: torch.dtype) -> Tensor | None:
