@@ -75,16 +75,19 @@ def test_biases_and_sums_are_added_once(kernels: Kernels, rows: int, depth: int,
 
 
 @pytest.mark.parametrize("rank", [1, 16, 40])
-def test_what_an_adapter_adds_is_in_the_product(kernels: Kernels, rank: int) -> None:
-    left, right = numbers(70, 100), numbers(100, 130, seed=1)
-    exact = exact_product(left, right)
-    low, up, added = numbers(70, rank, seed=2), numbers(130, rank, seed=3), numbers(70, 130, seed=4)
-    # Powers of two: the same rounded and not.
-    low, up = torch.exp2(torch.round(low)), torch.exp2(torch.round(up))
-    exact += 0.5 * (low.double() @ up.double().t()) + added
-    for one in (up.t(), up.t().contiguous()):
-        more = LowRankProduct(low, one, 0.5)
+@pytest.mark.parametrize("rows", [70, 97])
+def test_what_an_adapter_adds_is_in_the_product(kernels: Kernels, rank: int, rows: int) -> None:
+    left, right = numbers(rows, 100), numbers(100, 130, seed=1)
+    # Signs and powers of two: sums of the one are whole, and both are the same rounded and not.
+    left, down = left.sign(), numbers(rank, 100, seed=2).sign()
+    up, added = torch.exp2(torch.round(numbers(130, rank, seed=3))), numbers(rows, 130, seed=4)
+    exact_low = left.double() @ down.double().t()
+    exact = exact_product(left, right) + 0.5 * exact_low @ up.double().t() + added
+    for one, two in ((down.t(), up.t()), (down.t().contiguous(), up.t().contiguous())):
+        low = torch.full((rows, rank), torch.nan)
+        more = LowRankProduct(one, two, 0.5, low)
         assert_close(kernels.product(left, right, added=added, more=more), exact)
+        assert torch.equal(low.double(), exact_low)
 
 
 def test_a_row_does_not_depend_on_the_others(kernels: Kernels) -> None:

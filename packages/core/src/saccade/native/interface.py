@@ -43,8 +43,9 @@ Rotation = _structure(
 class TiledProduct(ctypes.Structure):
     _fields_ = (
         ("factors", Factors * 2),
-        *((field, c_void_p) for field in ("bias", "added", "out", "tiles")),
-        *((field, c_int64) for field in ("added_row", "out_row", "rows", "columns")),
+        *((field, c_void_p) for field in ("bias", "added", "between", "out", "tiles")),
+        *((field, c_int64) for field in ("added_row", "out_row", "between_step", "between_column", "rows", "columns")),
+        ("scale", c_float),
     )
 
 

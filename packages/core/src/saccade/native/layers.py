@@ -3,14 +3,14 @@
 The same formulas as the modules', with fewer walks through memory.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from saccade.models.low_rank import LowRank
 from saccade.models.plain_forward import LayerStates, forward_layer
 from saccade.models.plain_layers import Angles, PlainLayer, PlainNorm, PlainProduct
 from saccade.native.block_mask import BlockMask, KeyValues
@@ -23,6 +23,8 @@ class KernelOperations:
     """A layer's operations by kernels."""
 
     kernels: Kernels
+    lows: dict[int, Tensor] | None = field(default=None, kw_only=True)
+    """Where what is between the factors of each adapter is kept, by the identity of its first factor; None: nowhere."""
 
     def normalise(
         self, x: Float[Tensor, "*rows width"], norm: PlainNorm
@@ -36,9 +38,13 @@ class KernelOperations:
         *,
         residual: Float[Tensor, "rows columns"] | None = None,
     ) -> Float[Tensor, "rows columns"]:
-        adapter = product.adapter
-        low = None if adapter is None else LowRankProduct(states @ adapter.down.t(), adapter.up.t(), adapter.scale)
-        return self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual, more=low)
+        more = None
+        if (adapter := product.adapter) is not None:
+            low = states.new_empty(len(states), len(adapter.down))
+            more = LowRankProduct(adapter.down.t(), adapter.up.t(), adapter.scale, low)
+            if self.lows is not None:
+                self.lows[id(adapter.down)] = low
+        return self.kernels.product(states, product.weight.t(), bias=product.bias, added=residual, more=more)
 
     def gated(self, gate: Float[Tensor, "rows width"], up: Float[Tensor, "rows width"]) -> Float[Tensor, "rows width"]:
         return self.kernels.gated(gate, up)
@@ -62,6 +68,15 @@ class QueryTokens:
     mask: BlockMask
     places: Int[Tensor, "queries"] | None
     """The tokens, in their order; None for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptForward:
+    """What the backward of a layer needs of its forward."""
+
+    states: LayerStates
+    lows: Mapping[int, Tensor]
+    """What was between the factors of each adapter, by the identity of its first factor."""
 
 
 def run_layer(states: Float[Tensor, "tokens hidden"], run: "LayerRun") -> Float[Tensor, "queries hidden"]:
@@ -94,16 +109,12 @@ class LayerRun:
             *(weight for adapter in adapters for weight in (adapter.down, adapter.up)),
         ]
 
-    def forward(self, states: Float[Tensor, "tokens hidden"]) -> tuple[Float[Tensor, "queries hidden"], LayerStates]:
+    def forward(self, states: Float[Tensor, "tokens hidden"]) -> tuple[Float[Tensor, "queries hidden"], KeptForward]:
         """States after the layer, of the query tokens."""
-        return forward_layer(
-            states,
-            self.layer,
-            KernelOperations(self.kernels),
-            self._attend,
-            head_dim=self.heads.dim,
-            queries=self.queries.places,
-        )
+        lows: dict[int, Tensor] = {}
+        operations, places = KernelOperations(self.kernels, lows=lows), self.queries.places
+        out, kept = forward_layer(states, self.layer, operations, self._attend, head_dim=self.heads.dim, queries=places)
+        return out, KeptForward(kept, lows)
 
     def _attend(
         self,
@@ -117,34 +128,35 @@ class LayerRun:
         return kernels.attend(query, _key_values(key, value), self.queries.mask, heads.scale, repeats=heads.repeats)
 
     def backward(
-        self, grad: Float[Tensor, "queries hidden"], states: Float[Tensor, "tokens hidden"], kept: LayerStates
+        self, grad: Float[Tensor, "queries hidden"], states: Float[Tensor, "tokens hidden"], forward: KeptForward
     ) -> tuple[Float[Tensor, "tokens hidden"], "_Gradients"]:
-        """The gradient of ``states``, and those of the weights; ``kept`` is overwritten."""
-        layer, kernels = self.layer, self.kernels
-        found = _Gradients(kernels, {}, {})
+        """The gradient of ``states``, and those of the weights; ``forward`` is overwritten."""
+        layer, kernels, kept = self.layer, self.kernels, forward.states
+        found = _Gradients(kernels, forward.lows, {}, {})
         to_active = found.through(layer.down, grad)
         active = kernels.gated_backward(to_active, kept.gate, kept.up)
         found.of_product(layer.down, grad, active)
+        to_normed = found.through(layer.up, kept.up, added=found.through(layer.gate, kept.gate))
         found.of_product(layer.gate, kept.gate, kept.normed_middle)
         found.of_product(layer.up, kept.up, kept.normed_middle)
-        to_normed = found.through(layer.up, kept.up, added=found.through(layer.gate, kept.gate))
         to_middle = found.through_norm(layer.before_mlp, to_normed, kept.middle, kept.middle_rstd, more=grad)
+        to_attended = found.through(layer.after_attention, to_middle)
         found.of_product(layer.after_attention, to_middle, kept.attended.flatten(1))
-        to_query, to_key, to_value = self._through_attention(found.through(layer.after_attention, to_middle), kept)
+        to_query, to_key, to_value = self._through_attention(to_attended, kept)
         if layer.query_norm is not None:
             to_query = found.through_norm(layer.query_norm, to_query, kept.raw_query, kept.query_rstd)
         if layer.key_norm is not None:
             to_key = found.through_norm(layer.key_norm, to_key, kept.raw_key, kept.key_rstd)
         flat_query, flat_key, flat_value = (part.flatten(1) for part in (to_query, to_key, to_value))
+        to_normed = found.through(layer.value, flat_value, added=found.through(layer.key, flat_key))
+        norm, rstd, places = layer.before_attention, kept.normed_rstd, self.queries.places
+        to_queries = found.through(layer.query, flat_query, added=to_normed if places is None else None)
         found.of_product(layer.query, flat_query, kept.query_input)
         found.of_product(layer.key, flat_key, kept.normed)
         found.of_product(layer.value, flat_value, kept.normed)
-        to_normed = found.through(layer.value, flat_value, added=found.through(layer.key, flat_key))
-        norm, rstd, places = layer.before_attention, kept.normed_rstd, self.queries.places
         if places is None:
-            found.through(layer.query, flat_query, added=to_normed)
             return found.through_norm(norm, to_normed, states, rstd, more=to_middle), found
-        to_normed.index_add_(0, places, found.through(layer.query, flat_query))
+        to_normed.index_add_(0, places, to_queries)
         return found.through_norm(norm, to_normed, states, rstd).index_add_(0, places, to_middle), found
 
     def _through_attention(
@@ -183,21 +195,25 @@ class _Gradients:
     """Gradients of a layer's weights, of those alone that are trained."""
 
     kernels: Kernels
+    lows: Mapping[int, Tensor]
+    """What was between the factors of each adapter, by the identity of its first factor."""
     by_weight: dict[int, Tensor]
     """By the identity of the weight."""
-    lows: dict[int, tuple[Tensor, Tensor]]
-    """Gradients of products and those of what is between their adapters' factors, until both have been asked for."""
+    to_lows: dict[int, Tensor]
+    """The gradients of ``lows``."""
 
     def of_product(
         self, product: PlainProduct, grad: Float[Tensor, "rows columns"], given: Float[Tensor, "rows depth"]
     ) -> None:
+        """Keeps the gradients of the product's own weights; ``through`` comes before it."""
         if product.weight.requires_grad:
             self.by_weight[id(product.weight)] = self.kernels.product(grad.t(), given)
         if product.bias is not None and product.bias.requires_grad:
             self.by_weight[id(product.bias)] = grad.sum(dim=0)
         if (adapter := product.adapter) is not None:
-            self.by_weight[id(adapter.down)] = (self._low(adapter, grad) * adapter.scale).t() @ given
-            self.by_weight[id(adapter.up)] = grad.t() @ (given @ adapter.down.t()).mul_(adapter.scale)
+            key = id(adapter.down)
+            self.by_weight[key] = (self.to_lows.pop(key) * adapter.scale).t() @ given
+            self.by_weight[id(adapter.up)] = grad.t() @ (self.lows[key] * adapter.scale)
 
     def through(
         self,
@@ -207,17 +223,11 @@ class _Gradients:
         added: Float[Tensor, "rows depth"] | None = None,
     ) -> Float[Tensor, "rows depth"]:
         """The gradient of what was given to the product; ``added`` is overwritten with its sum with it."""
-        adapter = product.adapter
-        low = None if adapter is None else LowRankProduct(self._low(adapter, grad), adapter.down, adapter.scale)
-        return self.kernels.product(grad, product.weight, added=added, out=added, more=low)
-
-    def _low(self, adapter: LowRank, grad: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows rank"]:
-        known = self.lows.pop(id(adapter), None)
-        if known is not None and known[0] is grad:
-            return known[1]
-        low = grad @ adapter.up
-        self.lows[id(adapter)] = grad, low
-        return low
+        more = None
+        if (adapter := product.adapter) is not None:
+            to_low = self.to_lows[id(adapter.down)] = grad.new_empty(len(grad), len(adapter.down))
+            more = LowRankProduct(adapter.up, adapter.down, adapter.scale, to_low)
+        return self.kernels.product(grad, product.weight, added=added, out=added, more=more)
 
     def through_norm(
         self,

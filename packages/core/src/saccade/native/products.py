@@ -36,11 +36,13 @@ _WORTH_SPREADING = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class LowRankProduct:
-    """scale * left @ right, of few products in each sum: what an adapter adds."""
+    """scale * (left @ between) @ right for the left side of another product: what an adapter adds to it."""
 
-    left: Float[Tensor, "rows rank"]
+    between: Float[Tensor, "depth rank"]
     right: Float[Tensor, "rank columns"]
     scale: float
+    low: Float[Tensor, "rows rank"]
+    """Room in one piece, to be filled with left @ between."""
 
 
 class Products:
@@ -88,7 +90,9 @@ class Products:
                 *(out.stride(0), rows, columns, depth),
             )
             self._spread(self._library.multiply, -(-rows // _PRODUCT_ROWS), rows * columns * depth, byref(product))
-        return out if more is None else out.addmm_(more.left, more.right, alpha=more.scale)
+        if more is not None:
+            out.addmm_(torch.mm(left, more.between, out=more.low), more.right, alpha=more.scale)
+        return out
 
     def _tiled_product(
         self,
@@ -101,15 +105,17 @@ class Products:
     ) -> Float[Tensor, "rows columns"]:
         """The same with factors in bf16."""
         rows, columns = out.shape
-        low = None if more is None else more.left * more.scale
-        pairs = [(left, right)] if low is None or more is None else [(left, right), (low, more.right)]
+        pairs = [(left, right)] if more is None else [(left, right), (more.low, more.right)]
         depth = sum(-(-one.shape[1] // DEEP) * DEEP for one, _ in pairs)
         tiles = left.new_empty(-(-rows // TILE) * TILE, depth, dtype=torch.bfloat16)
         factors = [Factors(address(a), address(b), *a.stride(), *b.stride(), len(b)) for a, b in pairs]
+        between = None if more is None else more.between
         product = TiledProduct(
             (Factors * 2)(*factors),
-            *map(address, (bias, added, out, tiles)),
-            *(0 if added is None else added.stride(0), out.stride(0), rows, columns),
+            *map(address, (bias, added, between, out, tiles)),
+            *(0 if added is None else added.stride(0), out.stride(0)),
+            *((0, 0) if between is None else between.stride()),
+            *(rows, columns, 0.0 if more is None else more.scale),
         )
         self._spread(self._library.lay_tiles, -(-rows // TILE), TILE * tiles.numel(), byref(product))
         self._spread(

@@ -13,15 +13,18 @@ struct Factors {
     int64_t depth;
 };
 
-// out = left * right for both pairs of factors + bias + added, of factors in bf16 and sums in fp32; out may be added, and the
-// depth of a pair 0. `tiles` is room for both left sides: (blocks of TILE rows, blocks of DEEP, TILE, DEEP).
+// out = left * right + scale * low * right of the second factors + bias + added, of factors in bf16 and sums in fp32; out may
+// be added, and the depth of the second factors 0. Their left side, low, neighbours in depth, is filled with left * between.
+// `tiles` is room for both left sides: (blocks of TILE rows, blocks of DEEP, TILE, DEEP).
 struct TiledProduct {
     Factors factors[2];
-    const float *bias, *added;
+    const float *bias, *added, *between;
     float *out;
     uint16_t *tiles;
     int64_t added_row, out_row; // Strides.
+    int64_t between_step, between_column; // Strides of depth and columns, one of which is 1.
     int64_t rows, columns;
+    float scale;
 };
 }
 
@@ -31,52 +34,6 @@ namespace {
 constexpr long PAIR = 2 * TILE;  // Rows and columns that meet in registers.
 constexpr long PANEL = 16 * PAIR; // Columns of the right side whose tiles are kept at once,
 constexpr long STEPS = 32;        // and as many blocks of its depth: half of a core's own cache.
-
-ALWAYS_INLINE __m512i rounded(Lanes low, Lanes high) { return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low); }
-
-// `count` rows of a matrix with neighbours in depth as a tile; zeros below them and beyond `deep`.
-void lay_rows(uint16_t *tile, const float *from, long row, long count, long deep) {
-    for (long i = 0; i < TILE; i++) {
-        const bool is_there = i < count;
-        const Lanes low = is_there ? load_some(from + i * row, deep) : Lanes{};
-        const Lanes high = is_there && deep > W ? load_some(from + i * row + W, deep - W) : Lanes{};
-        _mm512_storeu_si512(tile + i * DEEP, rounded(low, high));
-    }
-}
-
-// The same of one with neighbours in rows, `step` apart in depth.
-void lay_columns(uint16_t *tile, const float *from, long step, long count, long deep) {
-    Lanes squares[2][W];
-    for (long half = 0; half < 2; half++) {
-        for (long i = 0; i < W; i++) {
-            const long k = half * W + i;
-            squares[half][i] = k < deep ? load_some(from + k * step, count) : Lanes{};
-        }
-        transpose_square<W / 2>(squares[half]);
-    }
-    for (long i = 0; i < TILE; i++) _mm512_storeu_si512(tile + i * DEEP, rounded(squares[0][i], squares[1][i]));
-}
-
-// Columns of the right side with neighbours in depth side by side: (DEEP / 2, TILE, 2).
-void pair_columns(uint16_t *tile, const float *from, long column, long count, long deep) {
-    lay_rows(tile, from, column, count, deep);
-    Lanes square[W];
-    for (int i = 0; i < W; i++) std::memcpy(&square[i], tile + i * DEEP, sizeof(Lanes));
-    transpose_square<W / 2>(square);
-    for (int i = 0; i < W; i++) std::memcpy(tile + i * DEEP, &square[i], sizeof(Lanes));
-}
-
-// The same of a right side with neighbours in its columns.
-void pair_rows(uint16_t *tile, const float *from, long step, long count, long deep) {
-    alignas(64) static constexpr uint16_t TURNS[DEEP] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                                         8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    const __m512i by_turns = _mm512_load_si512(TURNS);
-    for (long k = 0; k < DEEP; k += 2) {
-        const Lanes even = k < deep ? load_some(from + k * step, count) : Lanes{};
-        const Lanes odd = k + 1 < deep ? load_some(from + (k + 1) * step, count) : Lanes{};
-        _mm512_storeu_si512(tile + k * TILE, _mm512_permutexvar_epi16(by_turns, rounded(even, odd)));
-    }
-}
 
 long steps_of(const Factors &factors) { return (factors.depth + DEEP - 1) / DEEP; }
 long steps_of(const TiledProduct &p) { return steps_of(p.factors[0]) + steps_of(p.factors[1]); }
@@ -153,6 +110,43 @@ void meet_at(const TiledProduct &p, long row, long column, long wide, long step,
     if (is_edge) copy(out, to, high, wide);
 }
 
+// The right side of what is low, in tiles.
+std::vector<uint16_t> between_tiles(const TiledProduct &p) {
+    const long steps = steps_of(p.factors[0]), rank = p.factors[1].depth, depth = p.factors[0].depth;
+    std::vector<uint16_t> tiles((rank + TILE - 1) / TILE * steps * NUMBERS);
+    for (long column = 0; column < rank; column += TILE)
+        for (long k = 0; k < steps; k++)
+            lay_right(&tiles[(column / TILE * steps + k) * NUMBERS], p.between + column * p.between_column + k * DEEP * p.between_step,
+                      p.between_step, p.between_column, rank - column, depth - k * DEEP);
+    return tiles;
+}
+
+// Of a block of rows whose left side is laid: what is low, and its tiles, scaled.
+void lay_low(const TiledProduct &p, const std::vector<uint16_t> &between, long block) {
+    const long own = steps_of(p.factors[0]), rank = p.factors[1].depth, row = p.factors[1].left_row;
+    const long count = std::min<long>(TILE, p.rows - block * TILE);
+    float *low = (float *)p.factors[1].left + block * TILE * row;
+    uint16_t *tiles = p.tiles + block * steps_of(p) * NUMBERS;
+    alignas(64) float sums[TILE * TILE];
+    for (long column = 0; column < rank; column += TILE) {
+        _tile_zero(0);
+        for (long k = 0; k < own; k++) {
+            _tile_loadd(4, tiles + k * NUMBERS, 64);
+            _tile_loadd(6, &between[(column / TILE * own + k) * NUMBERS], 64);
+            _tile_dpbf16ps(0, 4, 6);
+        }
+        _tile_stored(0, sums, TILE * 4);
+        copy({low + column, row}, {sums, TILE}, count, std::min<long>(TILE, rank - column));
+    }
+    for (long start = 0; start < rank; start += DEEP) {
+        alignas(64) float scaled[NUMBERS];
+        const long deep = std::min<long>(DEEP, rank - start);
+        for (long i = 0; i < count; i++)
+            for (long k = 0; k < deep; k++) scaled[i * DEEP + k] = p.scale * low[i * row + start + k];
+        lay_rows(tiles + (own + start / DEEP) * NUMBERS, scaled, DEEP, count, deep);
+    }
+}
+
 void add_bias(const TiledProduct &p, long begin, long end) {
     for (long row = 0; row < p.rows; row++)
         for (long at = begin; at < end; at += W) {
@@ -170,16 +164,22 @@ extern "C" {
 // Items are blocks of TILE rows of the left side.
 void lay_tiles(const TiledProduct *product, int64_t begin, int64_t end) {
     const TiledProduct &p = *product;
-    const long steps = steps_of(p);
-    for (long block = begin; block < end; block++)
-        for (long step = 0; step < steps; step++) {
-            const Block at(p, step);
-            uint16_t *tile = p.tiles + (block * steps + step) * NUMBERS;
-            const long row = at.factors.left_row, deep = at.factors.left_step, count = p.rows - block * TILE;
-            const float *from = at.factors.left + block * TILE * row + at.start * deep;
-            if (deep == 1) lay_rows(tile, from, row, count, at.deep);
-            else lay_columns(tile, from, deep, count, at.deep);
+    const Factors &of = p.factors[0];
+    const TileShapes shapes;
+    _tile_loadconfig(&shapes);
+    const bool has_low = p.factors[1].depth && begin < end;
+    const std::vector<uint16_t> between = has_low ? between_tiles(p) : std::vector<uint16_t>();
+    for (long block = begin; block < end; block++) {
+        for (long step = 0; step < steps_of(of); step++) {
+            uint16_t *tile = p.tiles + (block * steps_of(p) + step) * NUMBERS;
+            const long start = step * DEEP, count = p.rows - block * TILE;
+            const float *from = of.left + block * TILE * of.left_row + start * of.left_step;
+            if (of.left_step == 1) lay_rows(tile, from, of.left_row, count, of.depth - start);
+            else lay_columns(tile, from, of.left_step, count, of.depth - start);
         }
+        if (has_low) lay_low(p, between, block);
+    }
+    _tile_release();
 }
 
 // Items are blocks of PAIR columns.
@@ -200,9 +200,7 @@ void multiply_tiles(const TiledProduct *product, int64_t begin, int64_t end) {
                     const Block at(p, step + k);
                     uint16_t *tile = right + (column - first) / TILE * apart + k * NUMBERS;
                     const long wide = at.factors.right_column, deep = at.factors.right_step;
-                    const float *from = at.factors.right + column * wide + at.start * deep;
-                    if (wide == 1) pair_rows(tile, from, deep, stop - column, at.deep);
-                    else pair_columns(tile, from, wide, stop - column, at.deep);
+                    lay_right(tile, at.factors.right + column * wide + at.start * deep, deep, wide, stop - column, at.deep);
                 }
             for (long row = 0; row < p.rows; row += PAIR)
                 for (long column = first; column < stop; column += PAIR)
