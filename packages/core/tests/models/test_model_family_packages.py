@@ -98,7 +98,7 @@ def test_the_family_of_the_page_passes_in_a_test_and_by_the_command(site: Path) 
     done = run_warm(command, cwd=site, env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"tokens of pictures +fails +96 x 64: 4 ids, of the processor 9", done.stdout)
-    assert re.search(r"memory plan +fails +AttributeError: .*no_such_name.*my_llava\.py:\d+, from ", done.stdout)
+    assert re.search(r"memory plan +fails +AttributeError: .*no_such_name.*my_llava\.py:\d+\)", done.stdout)
 
 
 def test_patches_of_an_image_token_that_the_plan_counts_wrong_are_found(site: Path) -> None:
