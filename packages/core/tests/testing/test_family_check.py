@@ -1,7 +1,7 @@
 """The conformance check of model families: each of ours passes, and what is wrong with one is found by its check."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from places import ROOT
 from saccade.cli.commands import saccade
+from saccade.media.resize import ResizeRule, TokenBlock
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.families import family_of
@@ -18,6 +19,7 @@ from saccade.models.families.idefics3 import Idefics3Family
 from saccade.models.vlm import VisionLanguageModel
 from saccade.testing.family_case import FamilyCase
 from saccade.testing.family_check import CHECKS, check_family
+from saccade.types import ImageRef
 
 OTHERWISE = {
     "qwen3_vl_moe": {"vLLM": "falls back", "native kernels": "falls back"},
@@ -104,6 +106,36 @@ def without_lead(model: VisionLanguageModel) -> None:
     model.chat = replace(model.chat, lead="")
 
 
+def without_a_token_in_some(model: VisionLanguageModel) -> None:
+    """As other rounding would: in sizes that none of the odd pictures has."""
+    layout = model.chat.image_layout
+    model.chat = replace(model.chat, image_layout=lambda image: layout(image)[image.width == 343 :])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unseen(ResizeRule):
+    def view_size(self, width: int, height: int) -> tuple[int, int]:
+        return width, 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Blockless(ResizeRule):
+    def token_blocks(self, image: ImageRef) -> tuple[TokenBlock, ...]:
+        return ()
+
+
+def with_view(rule: type[ResizeRule]) -> Callable[[VisionLanguageModel], None]:
+    def change(model: VisionLanguageModel) -> None:
+        assert isinstance(model.view, ResizeRule)
+        model.view = rule(**asdict(model.view))
+
+    return change
+
+
+def with_another_end(model: VisionLanguageModel) -> None:
+    model.chat = replace(model.chat, eos_token="<|endoftext|>")
+
+
 def with_seeing_language(model: VisionLanguageModel) -> None:
     model.family = replace(model.family, language="model.visual")
 
@@ -126,6 +158,10 @@ def leaking(model: VisionLanguageModel) -> None:
         ("qwen3_vl", leaking, "gradients of packs", "of its norm from the sum of single rows"),
         ("idefics3", with_swapped_tiles, "pixels", "from those of the processor's pixels"),
         ("idefics3", with_swapped_tiles, "forward", "nats from transformers' own forward"),
+        ("qwen3_vl", with_view(Unseen), "tokens of pictures", "96 x 64: view_size is 96 x 0"),
+        ("qwen3_vl", with_view(Blockless), "tokens of pictures", "token_count is .*, but token_blocks has 0"),
+        ("qwen3_vl", with_another_end, "prompt and observation", "ends a turn with '<.im_end.>.*the family with <.end"),
+        ("idefics3", without_a_token_in_some, "tokens of pictures", "343 x 9: "),
         ("idefics3", without_rows, "tokens of pictures", "200 x 100: "),
         ("idefics3", without_rows, "prompt and observation", "from token"),
         ("idefics3", without_lead, "prompt and observation", "from token"),

@@ -76,7 +76,8 @@ def check_directory(path: Path) -> None:
     if family.architecture not in architectures:
         raise UserError(
             f"{path / 'config.json'} says model_type={family.model_type!r}, but architectures={architectures}: the "
-            f"weights are of another family than {family.architecture}; copy the configuration of this model again"
+            f"weights are of another family than {family.architecture}; copy the configuration of this model again, or "
+            "mend architecture of a family of your own"
         )
     sizes = language_part(config)
     # Only the family that was published so is read so.
@@ -110,7 +111,7 @@ def check_parts(
     config, family = model.config, family_of(model.config.model_type)
     if missing := family.missing(config):
         raise UserError(f"{path}: {family.model_type} has {missing}, which Saccade cannot run yet; use another model")
-    _check_end(path, family.eos_token, tokenizer)
+    _check_end(path, family.end_of_turn(tokenizer), tokenizer)
     _check_spelling(path, tokenizer)
     if tokenizer.convert_ids_to_tokens(int(config.image_token_id)) is None:
         raise UserError(f"{path}: image_token_id={config.image_token_id} is no token of its tokenizer")
@@ -139,7 +140,8 @@ def refuse_broken(path: Path | None, weights: Iterable[tuple[str, Tensor]]) -> N
 def _check_end(path: Path, eos_token: str, tokenizer: PreTrainedTokenizerFast) -> None:
     if eos_token not in tokenizer.get_vocab():
         raise UserError(
-            f"{path}: the tokenizer has no {eos_token}, which ends a turn; use the instruct model's tokenizer"
+            f"{path}: the tokenizer has no {eos_token or 'eos_token'}, which ends a turn; use the instruct model's "
+            "tokenizer, or mend eos_token of a family of your own"
         )
 
 
@@ -288,7 +290,7 @@ def load_chat(path: Path, settings: LoadSettings = LoadSettings()) -> Chat:
         with quiet_transformers():
             config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
         family = family_of(config.model_type)
-        _check_end(path, family.eos_token, tokenizer)
+        _check_end(path, family.end_of_turn(tokenizer), tokenizer)
         family.check(config, tokenizer, image_processor)
         _bound_views(path, config, image_processor, settings, is_quiet=True)
         return chat_of(config, tokenizer, family.view_rule(image_processor, config), _role(settings))

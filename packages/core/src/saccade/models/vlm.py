@@ -55,7 +55,7 @@ def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[
     special = {int(i) for i in tokenizer.all_special_ids} | {
         int(i) for i, token in tokenizer.added_tokens_decoder.items() if token.special
     }
-    said = (family.eos_token, *family.other_ends, *family.spoken_tokens)
+    said = (family.end_of_turn(tokenizer), *family.other_ends, *family.spoken_tokens)
     spoken = {vocabulary[token] for token in said if token in vocabulary}
     of_tools = {vocabulary[token] for token in TOOL_RESPONSE if token in vocabulary}
     unused = set(unused_tokens(tokenizer, vocabulary).values()) - spoken
@@ -70,6 +70,7 @@ def chat_of(
 ) -> Chat:
     """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
     family, image_token_id = family_of(config.model_type), int(config.image_token_id)
+    end = family.end_of_turn(tokenizer)
     vocabulary = tokenizer.get_vocab()
     image_token = tokenizer.convert_ids_to_tokens(image_token_id)
     return Chat.checked(
@@ -81,8 +82,8 @@ def chat_of(
         ),
         image_token=image_token,
         image_token_id=image_token_id,
-        eos_token=family.eos_token,
-        eos_id=int(tokenizer.convert_tokens_to_ids(family.eos_token)),
+        eos_token=end,
+        eos_id=int(tokenizer.convert_tokens_to_ids(end)),
         image_layout=partial(family.image_layout, view),
         observation_role=observation_role,
         unspoken=frozenset(unspoken_tokens(tokenizer, family)),
@@ -122,8 +123,8 @@ class VisionLanguageModel:
         self.image_processor = image_processor
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
-        self.eos_token = self.family.eos_token
         self.chat = chat_of(config, tokenizer, self.view, observation_role)
+        self.eos_token = self.chat.eos_token
         self.eos_id = self.chat.eos_id
         self.end_ids = self.chat.end_ids
         text = config.text_config

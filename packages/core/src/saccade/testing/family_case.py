@@ -26,6 +26,8 @@ from saccade.types import ImageRef, Message, Observation
 
 SAID = "It is too small to read."
 _SIZES = ((96, 64), (64, 64), (200, 100), (30, 170), (7, 5), (640, 90), (1, 1), (3, 10), (190, 1), (33, 1000))
+_SIDES = (9, 49, 97, 161, 343, 720, 1080)
+"""Of plain pictures of every shape between them, whose tokens alone are counted: rounding differs in few."""
 _MODES = ("L", "LA", "RGBA", "P", "1", "I;16")
 _TURNED = 6
 """EXIF's orientation of a picture that lies on its side."""
@@ -65,6 +67,12 @@ class FamilyCase:
             found[mode] = self.media.add_encoded(_file(grey.convert(mode)), mode)
         found["turned by EXIF"] = self.media.add_encoded(_file(_noise(90, 40), turned=True), "EXIF")
         return found
+
+    @cached_property
+    def plain_pictures(self) -> dict[str, ImageRef]:
+        """One of each size, by it."""
+        sizes = [(width, height) for width in _SIDES for height in _SIDES]
+        return {f"{width} x {height}": self.media.add(Image.new("RGB", (width, height))) for width, height in sizes}
 
     @cached_property
     def shown(self) -> tuple[ImageRef, ...]:

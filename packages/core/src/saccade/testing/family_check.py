@@ -3,6 +3,7 @@
 check_family(Path("checkpoints/my-model"))      # in a test; saccade check-family DIR prints the table
 """
 
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,9 +66,19 @@ def family_findings(directory: Path) -> Iterator[FamilyFinding]:
             yield FamilyFinding(name, "not tried", str(why))
         except Exception as error:  # A stranger's family may raise anything.
             said = " ".join(str(error).split())[:300]
-            yield FamilyFinding(
-                name, "fails", said if isinstance(error, AssertionError) else f"{type(error).__name__}: {said}"
-            )
+            if not isinstance(error, AssertionError):
+                said = f"{type(error).__name__}: {said} ({_place(error)})"
+            yield FamilyFinding(name, "fails", said)
+
+
+def _place(error: Exception) -> str:
+    """The lines that raised it and called that, without torch's, which say nothing of a family."""
+    calls = [
+        f"{Path(call.filename).name}:{call.lineno}"
+        for call in traceback.extract_tb(error.__traceback__)
+        if "/torch/" not in Path(call.filename).as_posix()
+    ]
+    return ", from ".join(calls[:-4:-1])
 
 
 def check_family(directory: Path) -> tuple[FamilyFinding, ...]:

@@ -1,10 +1,14 @@
 """Checks of a model family's inputs: pictures, texts and positions against the family's own classes."""
 
+from math import prod
+
 import torch
 from torch import Tensor
 
+from saccade.media.resize import ViewRule
 from saccade.models.vlm import quiet_transformers
-from saccade.testing.family_case import FamilyCase, plain_logits, taken_by
+from saccade.testing.family_case import SAID, FamilyCase, plain_logits, taken_by
+from saccade.types import ImageRef
 
 BOUND = 1e-4
 """Largest distance of features, and of log-probabilities in nats."""
@@ -12,15 +16,30 @@ BOUND = 1e-4
 
 def picture_tokens(case: FamilyCase) -> str:
     """Ids of each picture alone, through the file that somebody gives, are those of the family's processor."""
-    model, wrong = case.model, []
-    for name, image in case.pictures.items():
+    model, wrong, pictures = case.model, list[str](), case.pictures | case.plain_pictures
+    for name, image in pictures.items():
+        _check_view(model.view, image, name)
         ours = model.chat.tokens_of(model.chat.image_token, (image,)).ids
         theirs = tuple(case.own_inputs([image])["input_ids"][0].tolist())
         if ours != theirs:
             wrong.append(f"{name}: {len(ours)} ids, of the processor {len(theirs)}")
-    assert not wrong, "; ".join(wrong)
-    counts = [model.view.token_count(image) for image in case.pictures.values()]
+    more = f"; and {len(wrong) - 5} more" if wrong[5:] else ""
+    assert not wrong, "; ".join(wrong[:5]) + more
+    counts = [model.view.token_count(image) for image in pictures.values()]
     return f"{len(counts)} pictures of {min(counts)} to {max(counts)} tokens"
+
+
+def _check_view(view: ViewRule, image: ImageRef, name: str) -> None:
+    """AssertionError unless the methods of a rule fit each other."""
+    count, (width, height) = view.token_count(image), view.view_size(image.width, image.height)
+    laid = {
+        "token_grid": prod(view.token_grid(image)),
+        "token_blocks": sum(block.rows * block.columns for block in view.token_blocks(image)),
+    }
+    other = [f"{method} has {tokens}" for method, tokens in laid.items() if tokens != count]
+    assert not other, f"{name}: token_count is {count}, but {' and '.join(other)}"
+    fits = min(width, height) > 0 and width * height <= view.largest_pixels
+    assert fits, f"{name}: view_size is {width} x {height}, not 1 x 1 or more, or over largest_pixels"
 
 
 @torch.no_grad()
@@ -52,6 +71,10 @@ def pixels(case: FamilyCase) -> str:
 
 def rendering(case: FamilyCase) -> str:
     """A conversation in pieces has the ids that the template and the processor give the whole."""
+    behind, ends = case.whole_text.rpartition(SAID)[2].lstrip(), tuple(case.model.chat.ends)
+    assert behind.startswith(ends), (
+        f"the template ends a turn with {behind[:16]!r}, the family with {' or '.join(ends)}"
+    )
     forgets = case.model.chat.history.forgets_after_questions
     theirs = tuple(case.own_inputs(case.shown, case.whole_text)["input_ids"][0].tolist())
     # A template that forgets thoughts writes turns otherwise than they were said: it is compared by what it writes.

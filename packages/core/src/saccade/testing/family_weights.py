@@ -121,6 +121,9 @@ def planned(case: FamilyCase) -> str:
     assert (shape.weights, shape.vision_weights) == (weights, seeing), (
         f"{shape.weights} weights planned, {shape.vision_weights} of vision; there are {weights} and {seeing}"
     )
+    most = max(case.pictures.values(), key=model.view.token_count)
+    patches = model.patches.get([most])[0].values.numel() / (3 * shape.patch_px**2 * model.view.token_count(most))
+    assert 0.5 < patches / shape.merge**2 < 2, f"an image token is {patches:.2f} patches; merge says {shape.merge**2}"
     said = model.chat.encode(model.chat.opening + SAID)
     cache, ids = DynamicCache(config=model.hf.config.text_config), said
     model.hidden(model.embed(torch.tensor([ids]), ()), model.positions(ids, ())[:, None], cache=cache)

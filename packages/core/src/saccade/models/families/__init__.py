@@ -58,8 +58,10 @@ def _offered(model_type: str) -> Family:
     found = offer()
     if not isinstance(found, Family) or found.model_type != model_type:
         what = f"the family of {found.model_type!r}" if isinstance(found, Family) else f"a {type(found).__name__}"
+        if isinstance(found, type):
+            what = f"the class {found.__name__}, where an instance of it is needed"
         raise UserError(
             f"the package {offer.package} offers {offer.target} as the family of {model_type!r}, and it is {what}; "
-            f"update or uninstall {offer.package}"
+            f"mend, update or uninstall {offer.package}"
         )
     return found

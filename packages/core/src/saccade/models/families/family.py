@@ -58,7 +58,7 @@ class Family(ABC):
     convention: CoordinateConvention = "relative_1000"
     """How the family writes boxes and points."""
     eos_token: str = "<|im_end|>"
-    """Ends a turn."""
+    """Ends a turn; "" where it is the end that the checkpoint's tokenizer names."""
     other_ends: tuple[str, ...] = ()
     """Tokens that end one as well."""
     spoken_tokens: tuple[str, ...] = ()
@@ -127,6 +127,10 @@ class Family(ABC):
         of_tower = getattr(config.vision_config, "spatial_merge_size", 0)
         return int(of_tower or round(1 / float(getattr(config, "downsample_ratio", 0.5))))
 
+    def end_of_turn(self, tokenizer: PreTrainedTokenizerFast) -> str:
+        """The token that ends a turn of this checkpoint; "" where its tokenizer should name one and does not."""
+        return self.eos_token or str(tokenizer.eos_token or "")
+
     def image_layout(self, view: ViewRule, image: ImageRef) -> ImageLayout:
         """What the family's processor writes for an image: texts, and counts of placeholders in a row."""
         return (view.token_count(image),)
@@ -167,7 +171,13 @@ class Family(ABC):
 
     def language_model(self, hf: PreTrainedModel) -> Any:
         """The language model without its head, of a class of transformers."""
-        return hf.get_submodule(self.language)
+        try:
+            return hf.get_submodule(self.language)
+        except AttributeError:
+            raise UserError(
+                f"the family {self.model_type} says that its language model is {self.language}, which "
+                f"{type(hf).__name__} has not; mend language of the family"
+            ) from None
 
     def vision_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
         """The modules that turn pixels into image tokens: what stands beside the language model."""
