@@ -39,6 +39,8 @@ class ImageRef:
     height: int
     frames: int = 1
     """Frames of a video that its tokens show together; the picture has them one below the other."""
+    patch_seconds: float = 0.0
+    """Time from patch to patch of such frames, where the positions of tokens tell it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,43 +10,49 @@ from PIL import Image
 
 from saccade.media.resize import ResizeRule, smart_resize
 from saccade.media.store import MediaStore
+from saccade.media.video_rule import VideoRule
 from saccade.types import ImageRef
 
-MOST_VIDEO_PIXELS, LEAST_VIDEO_PIXELS = 25_165_824, 4096
-"""Of all frames of a video together, as Qwen3-VL's video processor was published."""
+MOST_PIXELS = 47_040_000
+"""Of all frames of a video together, where the family's own rule has no such bound: GLM's, the largest of those."""
 
 _Key = tuple[tuple[str, ...], int, int]
 _JOINED: "WeakKeyDictionary[MediaStore, dict[_Key, ImageRef]]" = WeakKeyDictionary()
 _LOCK = Lock()
 
 
-def joined_frames(frames: Sequence[ImageRef], view: ResizeRule, media: MediaStore) -> tuple[ImageRef, ...]:
-    """Pictures of ``view.video_frames`` frames each, in order; the last frame stands again where some are missing.
+def joined_frames(
+    frames: Sequence[ImageRef], view: ResizeRule, rule: VideoRule, media: MediaStore
+) -> tuple[ImageRef, ...]:
+    """Pictures of the frames of a patch each, or one of a whole video; the last frame stands again where some miss.
 
     Each frame is stretched to one size of whole image tokens, at most ``view.max_pixels``.
     """
-    count = view.video_frames
-    width, height = video_size(frames[0].width, frames[0].height, len(frames), view)
-    padded = [*frames, *[frames[-1]] * (-len(frames) % count)]
+    width, height = video_size(frames[0].width, frames[0].height, len(frames), view, rule)
+    padded = [*frames, *[frames[-1]] * (-len(frames) % rule.frames)]
+    count = len(padded) if rule.is_whole else rule.frames
     return tuple(_joined(padded[start : start + count], width, height, media) for start in range(0, len(padded), count))
 
 
-def video_size(width: int, height: int, frames: int, view: ResizeRule) -> tuple[int, int]:
-    """(width, height) of each of so many frames: Qwen3-VL's rule, by which a longer video has smaller frames."""
-    factor, together = view.factor, view.video_frames
+def video_size(width: int, height: int, frames: int, view: ResizeRule, rule: VideoRule) -> tuple[int, int]:
+    """(width, height) of each of so many frames: where they are bounded together, a longer video has smaller frames."""
+    if rule.bounds is None:
+        return replace(view, max_pixels=min(view.max_pixels, MOST_PIXELS // frames)).view_size(width, height)
+    factor, together = view.factor, rule.frames
+    least, most = rule.bounds
     if min(width, height) < factor:
         scale = factor / min(width, height)
         width, height = int(width * scale), int(height * scale)
     wide, high = smart_resize(width, height, factor=factor, min_pixels=1, max_pixels=view.max_pixels)
     pixels = max(together, round(frames / together) * together) * wide * high
-    if pixels > MOST_VIDEO_PIXELS:
-        shrink = math.sqrt(frames * height * width / MOST_VIDEO_PIXELS)
+    if pixels > most:
+        shrink = math.sqrt(frames * height * width / most)
         return (
             max(factor, math.floor(width / shrink / factor) * factor),
             max(factor, math.floor(height / shrink / factor) * factor),
         )
-    if pixels < LEAST_VIDEO_PIXELS:
-        grow = math.sqrt(LEAST_VIDEO_PIXELS / (frames * height * width))
+    if pixels < least:
+        grow = math.sqrt(least / (frames * height * width))
         return math.ceil(width * grow / factor) * factor, math.ceil(height * grow / factor) * factor
     return wide, high
 

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 
 from saccade.errors import UserError
 from saccade.geometry import Box, CoordinateConvention, Frame
+from saccade.media.video_rule import VideoRule
 from saccade.types import ImageRef
 
 MAX_ASPECT_RATIO = 200.0
+
+TokenGrid = tuple[int, ...]
+"""Rows and columns of image tokens, then, of a whole video, where each of its patches lies in time, in positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class ViewRule(Protocol):
         """Frame in which the model writes coordinates of the whole image."""
         ...
 
-    def token_grid(self, image: ImageRef) -> tuple[int, int]:
+    def token_grid(self, image: ImageRef) -> TokenGrid:
         """(rows, columns) in which the image's tokens lie; one row where a family strings them in a line."""
         ...
 
@@ -97,8 +101,8 @@ class ResizeRule:
     min_pixels: int
     max_pixels: int
     convention: CoordinateConvention
-    video_frames: int = 1
-    """Frames of a video that a family's tower joins in one patch; 1 of one that sees pictures alone."""
+    video: VideoRule | None = None
+    """None of a family, or a tower, that sees pictures alone."""
 
     @property
     def largest_pixels(self) -> int:
@@ -113,23 +117,26 @@ class ResizeRule:
     def frame_for(self, image: ImageRef) -> Frame:
         return frame_of_view(image, self.view_size(image.width, image.height), self.convention)
 
-    def token_grid(self, image: ImageRef) -> tuple[int, int]:
+    def token_grid(self, image: ImageRef) -> TokenGrid:
         """(rows, columns) of image tokens."""
         if image.frames > 1:
             # Frames were resized when they were joined.
-            return image.height // image.frames // self.factor, image.width // self.factor
+            places = () if self.video is None else self.video.patch_places(image)
+            return image.height // image.frames // self.factor, image.width // self.factor, *places
         view_width, view_height = self.view_size(image.width, image.height)
         return view_height // self.factor, view_width // self.factor
 
     def token_count(self, image: ImageRef) -> int:
         """Image tokens that the view takes in the prompt."""
-        rows, columns = self.token_grid(image)
-        return rows * columns
+        rows, columns, *places = self.token_grid(image)
+        return rows * columns * max(1, len(places))
 
     def token_blocks(self, image: ImageRef) -> tuple[TokenBlock, ...]:
-        """One block over the whole image."""
-        rows, columns = self.token_grid(image)
-        return (TokenBlock(rows, columns, Box(0, 0, image.width, image.height)),)
+        """One block over the whole image, or over the frames of each patch of a whole video."""
+        rows, columns, *places = self.token_grid(image)
+        high = image.height / max(1, len(places))
+        parts = [Box(0, place * high, image.width, (place + 1) * high) for place in range(max(1, len(places)))]
+        return tuple(TokenBlock(rows, columns, part) for part in parts)
 
 
 @lru_cache(maxsize=4096)

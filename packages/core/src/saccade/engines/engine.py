@@ -190,6 +190,8 @@ class Abilities:
     """It tells the experts of tokens where ``Sampling.records_experts`` asks for them."""
     cuts_before_logprobs: bool = False
     """It may take log-probabilities after top-p and top-k."""
+    counts_positions: bool = False
+    """It works the positions of tokens out itself, which it can for pictures alone."""
     expect_weights: Callable[[int], None] | None = None
     """``expect_weights(after_steps)``: the next batch is to take over the weights that ``update_weights`` gives, once,
     while it is open or before (an in-flight update).

@@ -127,8 +127,8 @@ class PrefixCache:
         for image in key.images:
             of_image = list(islice(places, self._model.view.token_count(image)))
             for place in of_image:
-                # Below 0, where no id is.
-                tokens[place] = -int.from_bytes(image.hash.encode()) - 1
+                # Below 0, where no id is. The same frames at other times have other positions.
+                tokens[place] = -int.from_bytes(f"{image.hash}{image.patch_seconds}".encode()) - 1
             spans.append((of_image[0], of_image[-1]))
         return PromptContent(tuple(tokens), tuple(spans))
 

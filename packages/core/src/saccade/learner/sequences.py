@@ -18,7 +18,7 @@ from saccade.models.attention import Layout, tree
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Trajectory
 
-PromptKey = tuple[tuple[int, ...], tuple[str, ...], bytes]
+PromptKey = tuple[tuple[int, ...], tuple[ImageRef, ...], bytes]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +67,8 @@ class TrainingSequence:
     @property
     def prompt_key(self) -> PromptKey:
         """Equal for sequences whose prompts are the same tokens and images, which go to the same experts."""
-        hashes = tuple(image.hash for image in self.images[: self.prompt_images])
-        return self.ids[: self.prompt_tokens], hashes, self.experts_of(0, self.prompt_tokens)
+        shown = self.images[: self.prompt_images]
+        return self.ids[: self.prompt_tokens], shown, self.experts_of(0, self.prompt_tokens)
 
     def experts_of(self, start: int, stop: int) -> bytes:
         """Of some of its ids."""

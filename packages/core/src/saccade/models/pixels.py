@@ -29,6 +29,8 @@ class Patches:
     """Rows of patches, before they are merged to tokens; or of tiles, which form one column; or of the picture's own
     pixels, where its padding is cut off behind the tower."""
     columns: int
+    times: int = 1
+    """Patches along time of a whole video, whose ``values`` are those of one after the other."""
 
 
 class ImageProcessor(Protocol):

@@ -45,8 +45,8 @@ class RolloutSettings:
     """Whether earlier turns lose the thoughts that the chat template leaves out of them (GLM, Qwen3.5 and other models
     that always think): the next turn then begins a new context. Else all stay as they were sampled."""
     native_video: bool = False
-    """Whether a video is shown by the model's own video tokens, two frames in one patch after its time (Qwen3-VL);
-    else as pictures."""
+    """Whether a video is shown by the model's own video tokens, two frames in one patch (Qwen-VL, GLM-V); else as
+    pictures."""
     few_shot: int = 0
     """Episodes shown before each question, the first of ``few_shot_file``; they count in ``max_tokens``."""
     few_shot_file: str = ""

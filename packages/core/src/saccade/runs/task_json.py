@@ -14,10 +14,12 @@ def _check_image(image: ImageRef) -> None:
         raise ValueError(f"{image.hash[:80]!r} is the hash of no picture")
     if image.frames < 1 or image.height % image.frames:
         raise ValueError(f"a picture of {image.height} px height cannot hold {image.frames} frames")
+    if not 0 <= image.patch_seconds < 1e9:
+        raise ValueError(f"{image.patch_seconds} s between the patches of a video")
 
 
 TASK_FORMS: dict[type, Form] = {
-    ImageRef: Form(check=_check_image, sparse=("frames",)),
+    ImageRef: Form(check=_check_image, sparse=("frames", "patch_seconds")),
     Box: Form(is_list=True),
     Point: Form(is_list=True),
     Page: Form(read_text=Page.read, pattern=(PAGE_PATTERN, "a page, DOCUMENT#NUMBER")),

@@ -10,6 +10,7 @@ from saccade.config.engine import EngineChoice, split_engine
 from saccade.engines.engine import Engine, EngineContext, abilities_of
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.native_video import video_rules
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
 from saccade.train.rollouts import PolicyRollouts
 
@@ -60,8 +61,22 @@ def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts, model: Vi
             _check_in_flight(stage, rollouts)
         if isinstance(stage, RLStage) and stage.settings.router_replay != "disabled":
             _check_router_replay(stage, engine, model)
+    _check_videos(plan, engine, model)
     if abilities_of(engine).cuts_before_logprobs:
         check_whole_distribution(plan, f"the engine {type(engine).__name__}")
+
+
+def _check_videos(plan: Plan, engine: Engine, model: VisionLanguageModel) -> None:
+    """UserError for videos by tokens that the model has not, or whose positions along time the engine has not."""
+    if not any(one.rollout.native_video for one in sampled_episodes(plan)):
+        return
+    _, video = video_rules(model.view)
+    if video.is_whole and abilities_of(engine).counts_positions:
+        raise UserError(
+            f"rollout.native_video=true: the engine {type(engine).__name__} has no positions along time for a video of "
+            f"{model.family.model_type}; leave it out, and frames are shown as pictures, or take the engine in this "
+            "process"
+        )
 
 
 def _check_in_flight(stage: RLStage, rollouts: PolicyRollouts) -> None:

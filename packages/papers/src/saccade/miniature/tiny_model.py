@@ -78,6 +78,8 @@ class TinySize:
     initializer_range: float = 0.1
     """About 1 / sqrt(hidden): the usual 0.02 leaves so small a model on a plateau."""
     deepstack: bool = False
+    joined_frames: int = 1
+    """Frames of a video in a patch of Qwen's towers; 2 in those that were published."""
 
 
 def _text_config(size: TinySize, tokenizer: PreTrainedTokenizerFast, **rope: object) -> dict[str, object]:
@@ -108,7 +110,7 @@ def _vision_config(size: TinySize) -> dict[str, object]:
         "num_heads": size.heads,
         "patch_size": size.patch_px,
         "spatial_merge_size": 2,
-        "temporal_patch_size": 1,
+        "temporal_patch_size": size.joined_frames,
         "out_hidden_size": size.hidden,
         "initializer_range": size.initializer_range,
     }
@@ -392,7 +394,7 @@ def _edge_tiles(size: TinySize, kind: type) -> ImageProcessor:
 def _patches(size: TinySize) -> ImageProcessor:
     processor: ImageProcessor = Qwen2VLImageProcessorPil(
         patch_size=size.patch_px,
-        temporal_patch_size=1,
+        temporal_patch_size=size.joined_frames,
         merge_size=2,
         min_pixels=size.view_px**2,
         max_pixels=size.view_px**2,

@@ -61,6 +61,7 @@ class VllmEngine:
     """
 
     has_own_weights = True
+    counts_positions = True
     cuts_before_logprobs = True
     """Its log-probabilities are those of the tokens that top-p and top-k leave, renormalised."""
 

@@ -16,7 +16,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerF
 
 from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
-from saccade.media.resize import ViewRule
+from saccade.media.resize import TokenGrid, ViewRule
 from saccade.models.chat import ImageLayout
 from saccade.models.masks import SLIDING
 from saccade.models.pixels import ImageProcessor, Patches
@@ -146,7 +146,7 @@ class Family(ABC):
         return Patches(values=tiles, rows=len(tiles), columns=1)
 
     def prepare_frames(self, image_processor: ImageProcessor, frames: Sequence[Image.Image]) -> Patches:
-        """Pixels of RGB frames of a video, resized already, that the tower joins in one patch."""
+        """Pixels of RGB frames of a video, resized already, that the tower joins in patches."""
         raise UserError(f"{self.model_type} has no tokens of its own for a video; leave out rollout.native_video")
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
@@ -155,11 +155,11 @@ class Family(ABC):
         return by_image(hf.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output, patches)
 
     def positions(
-        self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
+        self, ids: Sequence[int], grids: Sequence[TokenGrid], *, image_token_id: int, start: int
     ) -> tuple[NDArray[np.int64], int]:
         """Positions (3, tokens) of a chunk of text and whole images, and the position of the token after it.
 
-        ``grids`` are (rows, columns) of image tokens, one per image. ValueError when they do not match the ids.
+        ``grids`` are those of the images' tokens. ValueError when they do not match the ids.
         """
         check_count(ids, [rows * columns for rows, columns in grids], image_token_id=image_token_id)
         positions = np.broadcast_to(start + np.arange(len(ids), dtype=np.int64), (3, len(ids)))

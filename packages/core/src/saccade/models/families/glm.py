@@ -8,9 +8,13 @@ from typing import Any
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 from saccade.media.resize import ResizeRule, smart_resize
+from saccade.media.video_rule import VideoRule
 from saccade.models.families.family import check_tokens
 from saccade.models.families.qwen import QwenFamily
 from saccade.models.pixels import ImageProcessor
+
+_AROUND = ("<|begin_of_video|>", "<|end_of_video|>")
+_BOUNDS = (112 * 112, 47_040_000)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +37,7 @@ class GlmFamily(QwenFamily):
     eos_token: str = "<|user|>"
     other_ends: tuple[str, ...] = ("<|observation|>", "<|endoftext|>")
     spoken_tokens: tuple[str, ...] = ("<|begin_of_box|>", "<|end_of_box|>")
+    video: VideoRule = VideoRule(after="{whole}", around=_AROUND, bounds=_BOUNDS)
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
@@ -46,6 +51,7 @@ class GlmFamily(QwenFamily):
             min_pixels=-(-int(image_processor.size["shortest_edge"]) // _frames(image_processor)),
             max_pixels=self.max_pixels(image_processor),
             convention=self.convention,
+            video=self.video_rule(config),
         )
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
@@ -71,4 +77,8 @@ def _frames(image_processor: ImageProcessor) -> int:
 
 GLM4V = GlmFamily(model_type="glm4v", architecture="Glm4vForConditionalGeneration")
 GLM4V_MOE = GlmFamily(model_type="glm4v_moe", architecture="Glm4vMoeForConditionalGeneration")
-GLM46V = GlmFamily(model_type="glm46v", architecture="Glm46VForConditionalGeneration")
+GLM46V = GlmFamily(
+    model_type="glm46v",
+    architecture="Glm46VForConditionalGeneration",
+    video=VideoRule(after="{first:.1f} seconds", around=_AROUND, bounds=_BOUNDS),
+)

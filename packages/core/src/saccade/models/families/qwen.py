@@ -1,7 +1,7 @@
 """Qwen2-VL, Qwen2.5-VL, Qwen3-VL (MoE too) and Qwen3.5: views of any shape in whole patches, M-RoPE positions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -12,7 +12,8 @@ from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
-from saccade.media.resize import ResizeRule
+from saccade.media.resize import ResizeRule, TokenGrid
+from saccade.media.video_rule import VideoRule
 from saccade.models.families.family import Family, ImageFeatures, image_runs
 from saccade.models.pixels import ImageProcessor, Patches
 
@@ -29,9 +30,8 @@ class QwenFamily(Family):
         "<|quad_start|>",
         "<|quad_end|>",
     )
-    joins_frames: bool = False
-    """Whether patches of a video stand in the prompt one by one, each after its time. Qwen2.5-VL's have positions of
-    their own: it is shown pictures here."""
+    video: VideoRule = VideoRule(before="<{mean:.1f} seconds>", bounds=(4096, 25_165_824))
+    """Bounds are those that the video processor was published with."""
 
     def check(
         self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, image_processor: ImageProcessor
@@ -64,8 +64,14 @@ class QwenFamily(Family):
             min_pixels=int(size["shortest_edge"]),
             max_pixels=int(size["longest_edge"]),
             convention=self.convention,
-            video_frames=int(config.vision_config.temporal_patch_size) if self.joins_frames else 1,
+            video=self.video_rule(config),
         )
+
+    def video_rule(self, config: PreTrainedConfig) -> VideoRule | None:
+        """``video`` with the model's own numbers; None where its tower sees one frame at a time."""
+        frames = int(config.vision_config.temporal_patch_size)
+        rate = float(getattr(config.vision_config, "tokens_per_second", 0)) if self.video.is_whole else 0.0
+        return replace(self.video, frames=frames, positions_per_second=rate) if frames > 1 else None
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
         smallest = min_pixels or image_processor.size["shortest_edge"]
@@ -88,15 +94,16 @@ class QwenFamily(Family):
         return Patches(values=frames[:, :, 0].flatten(1), rows=rows, columns=columns)
 
     def prepare_frames(self, image_processor: ImageProcessor, frames: Sequence[Image.Image]) -> Patches:
-        if not self.joins_frames or int(image_processor.temporal_patch_size) != len(frames):
+        patch, joined = int(image_processor.patch_size), int(image_processor.temporal_patch_size)
+        if joined < 2 or len(frames) % joined:
             return super().prepare_frames(image_processor, frames)
         made = image_processor(images=[*frames], return_tensors="pt", do_resize=False)
         _, rows, columns = (int(side) for side in made["image_grid_thw"][0])
-        patch = int(image_processor.patch_size)
         pixels = made["pixel_values"].to(torch.float32)
-        # One still picture after the other: (frames, patches, channels, times, height, width).
-        stills = pixels.view(len(frames), rows * columns, -1, int(image_processor.temporal_patch_size), patch, patch)
-        return Patches(values=stills[:, :, :, 0].permute(1, 2, 0, 3, 4).flatten(1), rows=rows, columns=columns)
+        # One still picture after the other: (times, frames, patches, channels, the same frame again, pixels).
+        stills = pixels.view(-1, joined, rows * columns, pixels.shape[1] // joined // patch**2, joined, patch**2)
+        values = stills[..., 0, :].permute(0, 2, 3, 1, 4).flatten(2).flatten(0, 1)
+        return Patches(values=values, rows=rows, columns=columns, times=len(frames) // joined)
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
         cut = hf.config.vision_config
@@ -107,7 +114,7 @@ class QwenFamily(Family):
         still = torch.cat(shown).to(hf.device, hf.dtype)
         frames = still.view(*still.shape[:3], cut.patch_size, cut.patch_size)
         pixels = frames.expand(-1, -1, cut.temporal_patch_size, -1, -1)
-        grid = torch.tensor([[1, patch.rows, patch.columns] for patch in patches], device=hf.device)
+        grid = torch.tensor([[patch.times, patch.rows, patch.columns] for patch in patches], device=hf.device)
         output = hf.model.get_image_features(pixels, grid, return_dict=True)
         deepstack = list(zip(*(getattr(output, "deepstack_features", None) or [])))
         return [
@@ -116,7 +123,7 @@ class QwenFamily(Family):
         ]
 
     def positions(
-        self, ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int
+        self, ids: Sequence[int], grids: Sequence[TokenGrid], *, image_token_id: int, start: int
     ) -> tuple[NDArray[np.int64], int]:
         return mrope_positions(ids, grids, image_token_id=image_token_id, start=start)
 
@@ -125,36 +132,41 @@ class QwenFamily(Family):
 
 
 def mrope_positions(
-    ids: Sequence[int], grids: Sequence[tuple[int, int]], *, image_token_id: int, start: int = 0
+    ids: Sequence[int], grids: Sequence[TokenGrid], *, image_token_id: int, start: int = 0
 ) -> tuple[NDArray[np.int64], int]:
     """Positions of shape (3, tokens) for time, height and width, and the position where the next token goes.
 
-    ``grids`` are (rows, columns) of image tokens, one per image in ``ids``. Text advances all three axes by one a
-    token; an image lies at one time, spreads over height and width, and advances by its longer side.
+    ``grids`` are one per image in ``ids``. Text advances all three axes by one a token; an image lies at one time,
+    spreads over height and width, and advances by its longer side. So does a whole video, whatever its length, as
+    transformers has it since 5.3; before, and in vLLM, text goes on behind the last time where that is farther.
     """
-    runs = image_runs(ids, [rows * columns for rows, columns in grids], image_token_id=image_token_id)
+    counts = [rows * columns * max(1, len(times)) for rows, columns, *times in grids]
+    runs = image_runs(ids, counts, image_token_id=image_token_id)
     positions = np.empty((3, len(ids)), dtype=np.int64)
     index, position = 0, start
-    for first, (rows, columns) in zip(runs, grids):
+    for first, count, (rows, columns, *times) in zip(runs, counts, grids):
         positions[:, index:first] = position + np.arange(first - index)
         position += first - index
-        index = first + rows * columns
-        positions[0, first:index] = position
-        positions[1, first:index] = position + np.repeat(np.arange(rows), columns)
-        positions[2, first:index] = position + np.tile(np.arange(columns), rows)
+        index = first + count
+        positions[0, first:index] = position + np.repeat(times or [0], rows * columns)
+        positions[1, first:index] = position + np.tile(np.repeat(np.arange(rows), columns), len(times) or 1)
+        positions[2, first:index] = position + np.tile(np.arange(columns), count // columns)
         position += max(rows, columns)
     positions[:, index:] = position + np.arange(len(ids) - index)
     return positions, position + len(ids) - index
 
 
-QWEN2_VL = QwenFamily(model_type="qwen2_vl", architecture="Qwen2VLForConditionalGeneration", is_flat=True)
+_WHOLE = VideoRule(is_whole=True)
+QWEN2_VL = QwenFamily(model_type="qwen2_vl", architecture="Qwen2VLForConditionalGeneration", is_flat=True, video=_WHOLE)
 QWEN2_5_VL = QwenFamily(
-    model_type="qwen2_5_vl", architecture="Qwen2_5_VLForConditionalGeneration", convention="absolute", is_flat=True
+    model_type="qwen2_5_vl",
+    architecture="Qwen2_5_VLForConditionalGeneration",
+    convention="absolute",
+    is_flat=True,
+    video=_WHOLE,
 )
-QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration", joins_frames=True)
-QWEN3_VL_MOE = QwenFamily(
-    model_type="qwen3_vl_moe", architecture="Qwen3VLMoeForConditionalGeneration", joins_frames=True
-)
+QWEN3_VL = QwenFamily(model_type="qwen3_vl", architecture="Qwen3VLForConditionalGeneration")
+QWEN3_VL_MOE = QwenFamily(model_type="qwen3_vl_moe", architecture="Qwen3VLMoeForConditionalGeneration")
 QWEN3_5 = QwenFamily(
     model_type="qwen3_5",
     architecture="Qwen3_5ForConditionalGeneration",
