@@ -36,9 +36,9 @@ class LayerShape:
     """Experts that each get the token's hidden state and give one."""
     cached: int = 0
     """Numbers of the keys of one token in all layers together, where layers differ or share them; the widths above are
-    then the largest."""
+    means then."""
     extra: int = 0
-    """Numbers that a layer keeps of a token's own input to it, where it has one."""
+    """Numbers of a token's own input to a layer, where it has one."""
     recurrent: int = 0
     """Of the layers, those with a recurrent state in the place of keys and values."""
     state: int = 0
@@ -179,18 +179,22 @@ def read_shape(path: Path) -> ModelShape:
 def _language(text: Any, heads: tuple[tuple[int, int], ...] | None) -> LayerShape:
     of_keys = heads or (plain_heads(text),)
     keys = [count * dim for count, dim in of_keys]
+    layers, shared = int(text.num_hidden_layers), int(getattr(text, "num_kv_shared_layers", None) or 0)
     own_input = int(getattr(text, "hidden_size_per_layer_input", None) or 0)
     chosen = _chosen_experts(text)
     # A mixture may have some layers without experts.
     has_dense = not chosen or getattr(text, "mlp_only_layers", None) or getattr(text, "decoder_sparse_step", 1) > 1
     dense = int(text.intermediate_size) if has_dense else 0
     routed = chosen * int(getattr(text, "moe_intermediate_size", None) or 0)
+    if getattr(text, "use_double_wide_mlp", False):
+        # In the layers that look at the keys of others.
+        dense += dense * shared // layers
     is_gemma = str(text.model_type).startswith("gemma")
     return LayerShape(
-        count=int(text.num_hidden_layers),
+        count=layers,
         hidden=int(text.hidden_size),
-        query=int(text.num_attention_heads) * max(dim for _, dim in of_keys),
-        key=max(keys),
+        query=int(text.num_attention_heads) * sum(dim for _, dim in of_keys) // len(of_keys),
+        key=sum(keys) // len(keys),
         # Gemma 4's experts stand beside the MLP.
         mlp=dense + routed if getattr(text, "enable_moe_block", False) else max(dense, routed),
         has_norms=is_gemma or "qwen3" in str(text.model_type),

@@ -18,7 +18,7 @@ _POOLED = 2
 """Patches along a side of an image token."""
 _FEWEST = 70
 """Tokens of a picture, the smallest number that the image processor takes."""
-_MOST_PATCHES = 512
+_MOST_PATCHES = 560
 """Along a side of a picture."""
 
 # As published: thoughts stand in a channel and are left out of earlier turns; without tools' turns and descriptions.

@@ -9,10 +9,9 @@ from jaxtyping import Float, Int
 from PIL import Image
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
-from transformers.models.gemma4.image_processing_pil_gemma4 import get_aspect_ratio_preserving_size
 
 from saccade.errors import UserError
-from saccade.media.resize import ResizeRule, ViewRule
+from saccade.media.resize import FilledRule, ViewRule
 from saccade.models.chat import ImageLayout
 from saccade.models.families.family import Family, ImageFeatures, check_tokens
 from saccade.models.masks import MaskRule
@@ -23,17 +22,6 @@ _IMAGE_START, _IMAGE_END = "<|image>", "<image|>"
 _TOKENS = (70, 140, 280, 560, 1120)
 """Of a picture at most; the image processor takes no other number."""
 _KNOWN = {"final_logit_softcapping", "num_kv_shared_layers", "hidden_size_per_layer_input"}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gemma4ResizeRule(ResizeRule):
-    """A view of as many whole tokens as its limit holds, whatever the size of the picture."""
-
-    def view_size(self, width: int, height: int) -> tuple[int, int]:
-        tokens = self.max_pixels // self.factor**2
-        # Any patch does: a token is pooled from one here.
-        sides = get_aspect_ratio_preserving_size(height, width, self.factor, tokens, 1)
-        return int(sides[1]), int(sides[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +73,12 @@ class Gemma4Family(Family):
         found: Tensor = language.get_per_layer_inputs(ids.masked_fill(is_image, padding), None)
         return found
 
-    def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> Gemma4ResizeRule:
+    def view_rule(self, image_processor: ImageProcessor, config: PreTrainedConfig) -> FilledRule:
         factor = int(image_processor.patch_size) * _pooled(image_processor)
-        area = _tokens(image_processor) * factor**2
-        return Gemma4ResizeRule(factor=factor, min_pixels=area, max_pixels=area, convention=self.convention)
+        area, longest = _tokens(image_processor) * factor**2, _tokens(image_processor) * _pooled(image_processor)
+        if longest > (places := int(config.vision_config.position_embedding_size)):
+            raise UserError(f"a view may be {longest} patches long, and the model has places for {places}; bound views")
+        return FilledRule(factor=factor, min_pixels=area, max_pixels=area, convention=self.convention)
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
         area, count = (int(image_processor.patch_size) * _pooled(image_processor)) ** 2, _tokens(image_processor)
