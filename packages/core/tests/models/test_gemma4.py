@@ -89,7 +89,7 @@ def with_text(source: Path, target: Path, **settings: object) -> Path:
 
 @pytest.mark.parametrize("check", [pixels, forward, rendering, saved])
 def test_scales_and_bounds_of_a_trained_model_are_kept(folder: Path, check: Callable[[FamilyCase], str]) -> None:
-    check(FamilyCase(folder, MediaStore()))
+    assert check(FamilyCase(folder, MediaStore()))
 
 
 @pytest.mark.parametrize(("window", "paged"), [(8, True), (110, False), (4096, False)])
@@ -125,11 +125,6 @@ def test_a_conversation_that_outgrows_its_window_is_sampled_as_one_forward_says(
 
 def without_cap(model: VisionLanguageModel) -> None:
     model.logit_cap = None
-
-
-def without_inputs_of_layers(model: VisionLanguageModel) -> None:
-    language = model.language_model
-    nn.init.zeros_(language.embed_tokens_per_layer.weight)
 
 
 def with_pictures_seen(both_ways: bool, in_windows_alone: bool) -> Callable[[VisionLanguageModel], None]:
