@@ -197,6 +197,10 @@ class Family(ABC):
         outer, _, name = self.language.rpartition(".")
         return tuple(module for own, module in hf.get_submodule(outer).named_children() if own != name)
 
+    def unused_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
+        """Modules that nothing is shown to: they are saved as they were."""
+        return ()
+
     def vision_weights(self, hf: PreTrainedModel) -> list[nn.Parameter]:
         """Their weights, and those that stand beside the language model in no module."""
         beside = hf.get_submodule(self.language.rpartition(".")[0]).parameters(recurse=False)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from PIL import Image
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.errors import UserError
@@ -62,6 +62,10 @@ class Gemma4Family(Family):
         layers = [layer.self_attn for layer in self.language_model(hf).layers]
         own = [one for one in layers if hasattr(one, "k_proj")]
         return tuple((int(one.k_proj.out_features) // int(one.head_dim), int(one.head_dim)) for one in own)
+
+    def unused_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
+        found = (hf.model.audio_tower, hf.model.embed_audio)
+        return tuple(one for one in found if one is not None)
 
     def layer_inputs(
         self, hf: PreTrainedModel, ids: Int[Tensor, "rows tokens"], is_image: Tensor
