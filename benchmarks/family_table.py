@@ -25,8 +25,12 @@ MARKS = {"passes": "yes", "fails": "**fails**", "falls back": "falls back", "not
 
 
 def write_tiny(folder: Path, family: TinyFamily) -> Path:
-    """A checkpoint with two layers of each part, pictures of up to nine tiles, and deepstack where there is any."""
-    size = TinySize(layers=2, vision_depth=2, max_tiles=9, deepstack=family.startswith("qwen3_vl"))
+    """A checkpoint with two layers of each part, pictures of up to nine tiles, and deepstack where there is any.
+
+    Gemma 4 has four: the last two look at the keys of the first.
+    """
+    layers = 4 if family == "gemma4" else 2
+    size = TinySize(layers=layers, vision_depth=2, max_tiles=9, deepstack=family.startswith("qwen3_vl"))
     tiny_model(["Which plate? User Assistant"] * 9, MediaStore(), family=family, size=size, seed=1).save(folder)
     return folder
 

@@ -14,7 +14,7 @@ from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 
-FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl", "gemma3")
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl", "gemma3", "gemma4", "gemma4_large")
 
 
 def model_of(family: TinyFamily, *, head_dim: int = 8) -> VisionLanguageModel:
@@ -22,6 +22,8 @@ def model_of(family: TinyFamily, *, head_dim: int = 8) -> VisionLanguageModel:
     heads = 32 // head_dim
     size = TinySize(
         hidden=32,
+        # The last two of a small one look at the keys of the first.
+        layers=4 if family == "gemma4" else 2,
         heads=heads,
         kv_heads=heads // 2,
         mlp=64,
@@ -88,6 +90,12 @@ def groups(model: VisionLanguageModel) -> list[TrainingSequence]:
 def inputs(model: VisionLanguageModel, sequence: TrainingSequence) -> dict[str, Tensor]:
     """What transformers' own forward takes."""
     ids = torch.tensor([sequence.ids])
+    if model.family.model_type == "gemma4":
+        pictures = [model.media.get(image) for image in sequence.images]
+        shown = model.image_processor(images=pictures, return_tensors="pt")
+        names = ("pixel_values", "image_position_ids")
+        kinds = (ids == model.image_token_id).int()
+        return {"input_ids": ids, "mm_token_type_ids": kinds, **{name: shown[name] for name in names}}
     patches = model.patches.get(sequence.images)
     made = {"input_ids": ids, "pixel_values": torch.cat([patch.values for patch in patches])}
     if model.family.model_type == "gemma3":

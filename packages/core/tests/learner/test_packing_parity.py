@@ -50,7 +50,9 @@ def test_gradients_of_a_pack_are_those_of_plain_forwards(model: VisionLanguageMo
 def test_any_split_gives_the_same_gradient(model: VisionLanguageModel) -> None:
     whole = packed_gradient(model)
     for limit in (1, 100, 180):
-        torch.testing.assert_close(packed_gradient(model, limit), whole, rtol=1e-5, atol=1e-6)
+        # Behind Gemma 4's tower gradients are sums of large terms.
+        atol = 1e-5 if model.family.model_type == "gemma4" else 1e-6
+        torch.testing.assert_close(packed_gradient(model, limit), whole, rtol=1e-5, atol=atol)
 
 
 def test_the_same_batch_gives_the_same_bits(model: VisionLanguageModel) -> None:

@@ -18,7 +18,7 @@ from saccade.models.attention_share import AttentionShare, MeanAttention, attent
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import Attempt, ImageRef, Message, Observation, Segment, Target, Task, Trajectory
 
-FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl", "gemma3")
+FAMILIES: tuple[TinyFamily, ...] = ("qwen3_vl", "qwen2_5_vl", "internvl", "gemma3", "gemma4")
 TEXTS = ["Which texture is on the red plate?", "system\n user\n assistant\n tool\n"] * 8
 
 
@@ -26,7 +26,7 @@ def small(family: TinyFamily) -> VisionLanguageModel:
     # The last layer of three is one that slides.
     size = TinySize(
         hidden=32,
-        layers=3 if family == "gemma3" else 2,
+        layers={"gemma3": 3, "gemma4": 4}.get(family, 2),
         mlp=64,
         vision_hidden=32,
         vision_mlp=48,
@@ -90,14 +90,17 @@ def attention_of_transformers(model: VisionLanguageModel, attempt: Attempt) -> t
     ids, images = torch.tensor([attempt.trajectory.ids]), attempt.trajectory.images
     patches = model.patches.get(images)
     extra = {}
-    if model.family.model_type == "gemma3":
+    if model.family.model_type == "gemma4":
+        shown = model.image_processor(images=[model.media.get(image) for image in images], return_tensors="pt")
+        extra = {"image_position_ids": shown["image_position_ids"]}
+    elif model.family.model_type == "gemma3":
         extra = {"token_type_ids": (ids == model.image_token_id).int()}
     elif model.family.model_type != "internvl":
         extra = {
             "image_grid_thw": torch.tensor([[1, patch.rows, patch.columns] for patch in patches]),
             "mm_token_type_ids": (ids == model.image_token_id).int(),
         }
-    pixels = torch.cat([patch.values for patch in patches])
+    pixels = shown["pixel_values"] if "image_position_ids" in extra else torch.cat([one.values for one in patches])
     with torch.no_grad():
         output = other.hf(input_ids=ids, pixel_values=pixels, output_attentions=True, **extra)
     assert len(output.attentions) == model.layer_count

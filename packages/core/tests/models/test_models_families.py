@@ -26,7 +26,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_res
 
 from saccade.errors import UserError
 from saccade.geometry import Box
-from saccade.media.resize import ResizeRule, TileRule, token_coverage
+from saccade.media.resize import FilledRule, ResizeRule, TileRule, token_coverage
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.chat import Chat
@@ -196,6 +196,11 @@ def box_in_view(model: VisionLanguageModel, image: ImageRef) -> Box:
         tile = model.view.tile_px
         tiles = patches.values[: (width // tile) * (height // tile)]
         canvas = tiles.unflatten(0, (height // tile, width // tile)).permute(0, 3, 1, 4, 2).reshape(height, width, 3)
+    elif isinstance(model.view, FilledRule):
+        side = int(model.image_processor.patch_size)
+        cells = patches.values.reshape(patches.rows, patches.columns, side, side, 3)
+        # Its pixels are from 0 to 1.
+        canvas = cells.permute(0, 2, 1, 3, 4).reshape(height, width, 3) - 0.5
     else:
         rows, columns, side = patches.rows // 2, patches.columns // 2, int(model.image_processor.patch_size)
         cells = patches.values.reshape(rows, columns, 2, 2, 3, side, side)
@@ -244,6 +249,7 @@ def test_the_convention_is_that_of_the_family() -> None:
         "llava_onevision": "relative_1000",
         "qwen2_vl": "relative_1000",
         "gemma3": "relative_1000",
+        "gemma4": "relative_1000",
         "qwen3_5": "relative_1000",
     }
     with pytest.raises(UserError, match="'llava' is not a family that Saccade knows; use one of qwen2_5_vl, qwen3_vl"):
@@ -263,6 +269,7 @@ SPEAKERS = {
     "llava_onevision": "<image>",
     "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
     "gemma3": "<start_of_image>",
+    "gemma4": "<|image|>",
     "qwen3_5": "<|vision_start|><|image_pad|><|vision_end|>",
 }
 

@@ -257,7 +257,7 @@ def test_an_internvl_around_another_language_model_is_the_same_family(tmp_path: 
         hf = InternVLForConditionalGeneration(config).eval()
     VisionLanguageModel(hf, ours.tokenizer, ours.image_processor, media).save(tmp_path)
     model = load_model(tmp_path, media)
-    assert (model.head_dim, model.kv_heads, model.layer_count) == (16, 2, 2)
+    assert model.key_heads == ((2, 16),) * 2
     image = noise(media, 90, 60)
     ids = model.chat.prompt([Message(role="user", parts=(image, "Which?"))]).ids
     ids += (

@@ -31,6 +31,8 @@ OTHERWISE = {
     "glm46v": {"vLLM": "falls back", "native kernels": "falls back"},
     "qwen2_vl": {"vLLM": "falls back"},
     "gemma3": {"vLLM": "falls back", "native kernels": "falls back"},
+    "gemma4": {"vLLM": "falls back", "native kernels": "falls back"},
+    "gemma4_large": {"vLLM": "falls back", "native kernels": "falls back"},
     "smolvlm": {
         "vLLM": "falls back",
         # SmolVLM's own processor needs a package that is not among ours; Idefics3's writes pictures alike.
@@ -40,7 +42,8 @@ OTHERWISE = {
 
 
 def written(folder: Path, family: TinyFamily) -> Path:
-    size = TinySize(layers=2, vision_depth=2, max_tiles=9, deepstack=family.startswith("qwen3_vl"))
+    layers = 4 if family == "gemma4" else 2
+    size = TinySize(layers=layers, vision_depth=2, max_tiles=9, deepstack=family.startswith("qwen3_vl"))
     tiny_model(["Which plate? User Assistant"] * 9, MediaStore(), family=family, size=size, seed=1).save(folder)
     return folder
 

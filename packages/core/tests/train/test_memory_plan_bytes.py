@@ -102,7 +102,7 @@ def test_logits_and_the_head_s_gradients_are_planned(tmp_path: Path, settings: O
 
 
 @pytest.mark.parametrize("kernels", ["", "0"], ids=["kernels", "modules"])
-@pytest.mark.parametrize("family", ["internvl", "qwen3_vl", "gemma3", "qwen3_5"])
+@pytest.mark.parametrize("family", ["internvl", "qwen3_vl", "gemma3", "gemma4", "qwen3_5"])
 def test_what_layers_keep_for_an_adapter_is_planned(
     tmp_path: Path, family: TinyFamily, kernels: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from viewer_fake_run import guessing_attempt, search_task
 
 from places import source_file
 from saccade.media.store import MediaStore
-from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
 from saccade.types import Attempt, ImageRef, Segment
 from saccade.viewer.scene.parts import Identity
 from saccade.viewer.scene.scene import scene_of
@@ -54,10 +54,11 @@ def test_the_prompt_is_shown_as_sent_with_a_mark_for_each_picture(tmp_path: Path
     assert scene.pictures[0].seen == (64, 64)
 
 
-def test_a_gemma_names_its_placeholder_and_its_one_size_otherwise(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["gemma3", "gemma4"])
+def test_a_gemma_names_its_placeholder_and_its_sizes_otherwise(tmp_path: Path, family: TinyFamily) -> None:
     folder = tmp_path / "step"
     size = TinySize(hidden=16, layers=1, mlp=16, vision_hidden=16, vision_mlp=16)
-    model = tiny_model(["Which plate is red?"] * 9, MediaStore(), family="gemma3", size=size, vocab_size=400)
+    model = tiny_model(["Which plate is red?"] * 9, MediaStore(), family=family, size=size, vocab_size=400)
     model.save(folder)
     policy = policy_files_below(tmp_path)
     assert policy is not None

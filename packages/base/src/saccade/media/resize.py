@@ -139,6 +139,26 @@ class ResizeRule:
         return tuple(TokenBlock(rows, columns, part) for part in parts)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FilledRule(ResizeRule):
+    """A view of as many whole image tokens as ``max_pixels`` holds, however small the image is: Gemma 4."""
+
+    @property
+    def largest_pixels(self) -> int:
+        return self.max_pixels
+
+    def view_size(self, width: int, height: int) -> tuple[int, int]:
+        side, most = self.factor, self.max_pixels // self.factor**2
+        # Step by step as in the image processor: rounded otherwise, some pictures get another row.
+        scale = math.sqrt(most * side**2 / (height * width))
+        rows, columns = math.floor(scale * height / side), math.floor(scale * width / side)
+        if not rows:
+            rows, columns = 1, min(math.floor(width / height), most)
+        elif not columns:
+            rows, columns = min(math.floor(height / width), most), 1
+        return columns * side, rows * side
+
+
 @lru_cache(maxsize=4096)
 def tile_grid(width: int, height: int, *, tile_px: int, min_tiles: int, max_tiles: int) -> tuple[int, int]:
     """(columns, rows) of the tiles: among the allowed grids the one whose shape is nearest to the image's.

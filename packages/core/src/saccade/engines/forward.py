@@ -183,8 +183,7 @@ class TorchForwards:
         return self._model.hidden(embedded, positions, mask, window, prefix=window.prefix, routing=routing)
 
     def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
-        logits: Tensor = self._model.hf.lm_head(hidden)
-        return logits
+        return self._model.head_logits(hidden)
 
     def note_changed_weights(self) -> None:
         """Nothing to do: the modules are the model's own."""

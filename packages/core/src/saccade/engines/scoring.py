@@ -150,7 +150,7 @@ class TextScorer:
         at_once = max(1, _MAX_LOGITS // self._model.vocab_size)
         for first in range(0, len(targets), at_once):
             wanted = chosen[first : first + at_once]
-            logits = self._model.hf.lm_head(states[first : first + len(wanted)]).float() / temperature
+            logits = self._model.head_logits(states[first : first + len(wanted)]).float() / temperature
             scores += (logits.gather(-1, wanted[:, None])[:, 0] - logits.logsumexp(dim=-1)).tolist()
         # A comparison with NaN is false, so this catches NaN and -inf alike.
         if not all(score > float("-inf") for score in scores):

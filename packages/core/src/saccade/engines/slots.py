@@ -141,12 +141,14 @@ class SlotCache:
         paged: bool | None = None,
         window: int = 0,
         attention_layers: Sequence[int] | None = None,
+        heads: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most. ``window`` is
         that of sliding layers, where there are any.
 
         ``paged`` is None for what suits the device. ``attention_layers`` are the ``layer_count`` layers that have keys
-        and values, where the model's others have a recurrent state.
+        and values, where the model's others have a recurrent state. ``heads`` are those of each layer, and the numbers
+        of a head, where layers differ.
         """
         self.slots: list[Slot] = []
         self.moves = True
@@ -170,6 +172,13 @@ class SlotCache:
             self.moves = False
         else:
             self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
+        if heads is not None:
+            from saccade.engines.split_memory import SplitPages, SplitRows
+
+            if self.pages is not None:
+                self.pages = SplitPages(heads, dtype, device, first_pages)
+            else:
+                self._rows = SplitRows(heads, dtype, expected_rows, longest)
 
     @property
     def is_paged(self) -> bool:
@@ -396,11 +405,13 @@ class SlotCache:
 
 def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, paged: bool | None = None) -> SlotCache:
     """A cache for that many rows of one model's sequences."""
+    heads = model.key_heads
     return SlotCache(
-        layer_count=len(model.attention_layers),
+        layer_count=len(heads),
         attention_layers=model.attention_layers if model.recurrent_layers else None,
-        kv_heads=model.kv_heads,
-        head_dim=model.head_dim,
+        kv_heads=heads[0][0],
+        head_dim=heads[0][1],
+        heads=heads if len(set(heads)) > 1 else None,
         dtype=model.dtype,
         device=model.device,
         expected_rows=rows,

@@ -46,7 +46,7 @@ def chosen_logprobs(
     rows = max(1, max_logits // model.vocab_size)
     head = model.hf.lm_head
     kind = type(head)
-    if kind is nn.Linear and head.bias is None:
+    if kind is nn.Linear and head.bias is None and model.logit_cap is None:
         logits = _Logits(_precision(head.weight), temperature)
         with torch.autocast(head.weight.device.type, enabled=False):
             logprobs, entropy = _Chosen.apply(  # type: ignore[no-untyped-call]
@@ -64,7 +64,7 @@ def _through_module(
     entropy_gradient: bool,
     rows: int,
 ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
-    """For a head that is more than a matrix, such as one with an adapter: chunks that autograd runs again."""
+    """For a head that is more than a matrix, with an adapter or a cap: chunks that autograd runs again."""
 
     def of_chunk(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         logits = model.logprob_logits(states, temperature)

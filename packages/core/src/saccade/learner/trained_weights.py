@@ -39,6 +39,9 @@ def choose_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> N
         merge_adapter(model)
     model.source = None
     model.hf.requires_grad_(not chosen)
+    # No gradient reaches them; ranks that share weights would take it for one of zeros, and let them decay.
+    for module in model.family.unused_modules(model.hf):
+        module.requires_grad_(False)
     if settings.frozen_vision:
         for weight in model.family.vision_weights(model.hf):
             weight.requires_grad_(False)

@@ -21,13 +21,13 @@ _QUANTISED = ("awq", "gptq", "bitsandbytes")
 """Those whose code is a package that the user has installed; others download kernels."""
 
 _MOST = {
-    re.compile(r"(.*_)?(layers?|depths?|heads|experts|blocks|stages|queries)(_.*)?"): 1 << 12,
+    re.compile(r"(?!vocab_size)(.*_)?(layers?|depths?|heads|experts|blocks|stages|queries)(_.*)?"): 1 << 12,
     re.compile(r"num_labels"): 1 << 16,
     re.compile(r"(.*_)?(sizes?|dims?|channels?|width|features|embeddings|positions)(_.*)?|d_model"): 1 << 24,
 }
 """By the names of sizes; ten times and more what published models have."""
 _HIDDEN, _WIDE = ("hidden_size", "d_model", "embed_dim"), ("hidden_size", "intermediate_size", "ffn_dim", "mlp_dim")
-_BESIDE = ("vision_config", "quantization_config")
+_BESIDE = ("vision_config", "quantization_config", "per_layer_config")
 """What may stand beside the sizes of a language model."""
 _LAYERS = ("num_hidden_layers", "depth", "num_layers", "encoder_layers", "decoder_layers")
 

@@ -24,15 +24,17 @@ class MaskRule:
     """Tokens that a sliding layer sees, the last of them the token itself."""
     both_ways: bool
     """Whether tokens of an image see those after them in the same image."""
+    in_windows_alone: bool = False
+    """Whether they do so in sliding layers alone."""
 
     @classmethod
-    def of(cls, text: Any, *, both_ways: bool) -> "MaskRule | None":
+    def of(cls, text: Any, *, both_ways: bool, in_windows_alone: bool = False) -> "MaskRule | None":
         """By the configuration of a language model; None where each token sees all before it."""
         kinds = tuple(dict.fromkeys(getattr(text, "layer_types", None) or ()))
         if not both_ways and SLIDING not in kinds:
             return None
         window = int(text.sliding_window) if SLIDING in kinds else 0
-        return cls(kinds=kinds, window=window, both_ways=both_ways)
+        return cls(kinds=kinds, window=window, both_ways=both_ways, in_windows_alone=in_windows_alone)
 
     def masks(
         self, columns: Int[Tensor, "rows tokens"], keys: Int[Tensor, "keys"], is_image: Bool[Tensor, "rows tokens"]
@@ -56,13 +58,16 @@ class MaskRule:
         slides: bool,
     ) -> Bool[Tensor, "rows tokens keys"]:
         """Where the tokens of a layer look."""
-        last = columns + _to_end_of_image(is_image) if self.both_ways else columns
+        last = columns + _to_end_of_image(is_image) if self._looks_ahead(slides) else columns
         seen = keys <= last[..., None]
         return seen & (keys > columns[..., None] - self.window) if slides else seen
 
     def is_causal(self, is_image: Bool[Tensor, "*rows tokens"], *, length: int, slides: bool) -> bool:
         """Whether these tokens, the last ones of a row of ``length``, see all before them and no more."""
-        return not (slides and length > self.window) and not (self.both_ways and bool(is_image.any()))
+        return not (slides and length > self.window) and not (self._looks_ahead(slides) and bool(is_image.any()))
+
+    def _looks_ahead(self, slides: bool) -> bool:
+        return self.both_ways and (slides or not self.in_windows_alone)
 
 
 def _to_end_of_image(is_image: Bool[Tensor, "rows tokens"]) -> Int[Tensor, "rows tokens"]:

@@ -11,10 +11,19 @@ from saccade.models.pixels import ImageProcessor
 
 
 class WithoutVideos(ProcessorMixin):  # type: ignore[misc]
-    """Makes a family's processor one without videos, whose part needs packages that pictures do not."""
+    """Makes a family's processor one without videos and sounds, whose parts need packages that pictures do not."""
 
     def __init__(self, image_processor: ImageProcessor, tokenizer: PreTrainedTokenizerFast, **settings: object) -> None:
-        super().__init__(image_processor, tokenizer, chat_template=tokenizer.chat_template, **settings)
+        super().__init__(
+            image_processor=image_processor, tokenizer=tokenizer, chat_template=tokenizer.chat_template, **settings
+        )
+
+
+class _WithWhatIsThere(ProcessorMixin):  # type: ignore[misc]
+    """Behind a family's class: its parts that are None are none that transformers asks for."""
+
+    def __init__(self, *parts: object, **named: object) -> None:
+        super().__init__(*parts, **{name: part for name, part in named.items() if part is not None})
 
 
 def own_processor(
@@ -27,8 +36,8 @@ def own_processor(
     kind = getattr(transformers, PROCESSOR_MAPPING_NAMES[model_type])
     taken = signature(kind.__init__).parameters
     given = {name: value for name, value in settings.items() if name in taken}
-    videos = {"video_processor": None} if "video_processor" in taken else {}
-    made: ProcessorMixin = type("PictureProcessor", (WithoutVideos, kind), {})(
-        image_processor, tokenizer, **given, **videos
+    left = {name: None for name in ("video_processor", "feature_extractor") if name in taken}
+    made: ProcessorMixin = type("PictureProcessor", (WithoutVideos, kind, _WithWhatIsThere), {})(
+        image_processor, tokenizer, **given, **left
     )
     return made

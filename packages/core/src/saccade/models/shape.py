@@ -15,7 +15,7 @@ from saccade.models.families import family_of
 from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
 from saccade.models.recurrent import kept_numbers, recurrent_layers, state_numbers
-from saccade.models.vlm import quiet_transformers
+from saccade.models.vlm import plain_heads, quiet_transformers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,11 @@ class LayerShape:
     """Norms of the width of the layer."""
     copies: int = 0
     """Experts that each get the token's hidden state and give one."""
+    cached: int = 0
+    """Numbers of the keys of one token in all layers together, where layers differ or share them; the widths above are
+    means then."""
+    extra: int = 0
+    """Numbers of a token's own input to a layer, where it has one."""
     recurrent: int = 0
     """Of the layers, those with a recurrent state in the place of keys and values."""
     state: int = 0
@@ -125,7 +130,7 @@ class ModelShape:
     @property
     def cache_numbers(self) -> int:
         """Keys and values of one token in all layers."""
-        return 2 * (self.language.count - self.language.recurrent) * self.language.key
+        return 2 * (self.language.cached or (self.language.count - self.language.recurrent) * self.language.key)
 
 
 def read_shape(path: Path) -> ModelShape:
@@ -157,7 +162,7 @@ def read_shape(path: Path) -> ModelShape:
         vocabulary=int(text.vocab_size),
         head=model.lm_head.weight.numel(),
         is_tied=bool(config.tie_word_embeddings),
-        language=_language(text),
+        language=_language(text, family.key_heads(model)),
         vision=_tower(vision),
         patch_px=cut,
         merge=family.merge(config),
@@ -171,23 +176,33 @@ def read_shape(path: Path) -> ModelShape:
     )
 
 
-def _language(text: Any) -> LayerShape:
-    heads = int(text.num_attention_heads)
-    dim = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
+def _language(text: Any, heads: tuple[tuple[int, int], ...] | None) -> LayerShape:
+    of_keys = heads or (plain_heads(text),)
+    keys = [count * dim for count, dim in of_keys]
+    layers, shared = int(text.num_hidden_layers), int(getattr(text, "num_kv_shared_layers", None) or 0)
+    own_input = int(getattr(text, "hidden_size_per_layer_input", None) or 0)
     chosen = _chosen_experts(text)
     # A mixture may have some layers without experts.
     has_dense = not chosen or getattr(text, "mlp_only_layers", None) or getattr(text, "decoder_sparse_step", 1) > 1
     dense = int(text.intermediate_size) if has_dense else 0
+    routed = chosen * int(getattr(text, "moe_intermediate_size", None) or 0)
+    if getattr(text, "use_double_wide_mlp", False):
+        # In the layers that look at the keys of others.
+        dense += dense * shared // layers
+    is_gemma = str(text.model_type).startswith("gemma")
     return LayerShape(
-        count=int(text.num_hidden_layers),
+        count=layers,
         hidden=int(text.hidden_size),
-        query=heads * dim,
-        key=int(text.num_key_value_heads) * dim,
-        mlp=max(dense, chosen * int(getattr(text, "moe_intermediate_size", 0))),
-        has_norms=any(name in str(text.model_type) for name in ("qwen3", "gemma3")),
+        query=int(text.num_attention_heads) * sum(dim for _, dim in of_keys) // len(of_keys),
+        key=sum(keys) // len(keys),
+        # Gemma 4's experts stand beside the MLP.
+        mlp=dense + routed if getattr(text, "enable_moe_block", False) else max(dense, routed),
+        has_norms=is_gemma or "qwen3" in str(text.model_type),
         # Gemma normalises what attention and MLP give, too.
-        norms=4 if "gemma3" in str(text.model_type) else 2,
+        norms=(4 if is_gemma else 2) + bool(own_input) + 3 * bool(getattr(text, "enable_moe_block", False)),
         copies=chosen,
+        cached=sum(keys) if heads else 0,
+        extra=own_input,
         recurrent=len(recurrent_layers(text)),
         state=state_numbers(text),
         recurrent_kept=kept_numbers(text),
@@ -196,7 +211,7 @@ def _language(text: Any) -> LayerShape:
 
 def _chosen_experts(text: Any) -> int:
     """Experts that a token goes to; 0 without a mixture."""
-    return int(getattr(text, "num_experts_per_tok", None) or 0)
+    return int(getattr(text, "num_experts_per_tok", None) or getattr(text, "top_k_experts", None) or 0)
 
 
 def _idle(model: PreTrainedModel, text: Any) -> int:

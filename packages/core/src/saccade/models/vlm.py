@@ -27,7 +27,7 @@ from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
-from saccade.models.masks import AttentionMask, MaskRule
+from saccade.models.masks import AttentionMask
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.recurrent import carry_states, recurrent_layers
 from saccade.models.routing import ROUTING, Routing, enable_routing
@@ -46,6 +46,14 @@ class Embedded:
     is_image: Bool[Tensor, "rows tokens"]
     deepstack: tuple[Float[Tensor, "image_tokens hidden"], ...]
     """Features of the image tokens in the chunk, in row-major order, for the first layers."""
+    layer_inputs: Float[Tensor, "rows tokens layers width"] | None = None
+    """What each layer is given of the tokens themselves, where a family has that."""
+
+
+def plain_heads(text: Any) -> tuple[int, int]:
+    """Heads of the keys of a language model whose layers are alike, and the numbers of a head."""
+    width = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
+    return int(text.num_key_value_heads), width
 
 
 def unspoken_tokens(tokenizer: PreTrainedTokenizerFast, family: Family) -> dict[str, int]:
@@ -128,15 +136,17 @@ class VisionLanguageModel:
         self.eos_id = self.chat.eos_id
         self.end_ids = self.chat.end_ids
         text = config.text_config
-        self.mask_rule = MaskRule.of(text, both_ways=self.family.attends_both_ways)
+        self.mask_rule = self.family.mask_rule(text)
         """None where each token sees all before it."""
         self.layer_count = int(text.num_hidden_layers)
         self.recurrent_layers = recurrent_layers(text)
         self.attention_layers = tuple(sorted({*range(self.layer_count)} - {*self.recurrent_layers}))
-        """Those that have keys and values."""
+        """Those that attend to keys and values."""
         self.hidden_size = int(text.hidden_size)
-        self.kv_heads = int(text.num_key_value_heads)
-        self.head_dim = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
+        self.key_heads = self.family.key_heads(hf) or (plain_heads(text),) * len(self.attention_layers)
+        """Of each layer whose keys and values are kept: heads, and the numbers of a head."""
+        self.logit_cap = self.family.logit_cap(text)
+        """None where logits are what the head gives."""
         self.vocab_size = int(text.vocab_size)
         self.longest_sequence = int(getattr(text, "max_position_embeddings", 0) or 0)
         """Tokens that its positions are made for; 0 where its configuration does not say."""
@@ -220,7 +230,8 @@ class VisionLanguageModel:
             inputs = inputs.masked_scatter(is_image[..., None], tokens)
         depth = len(features[0].deepstack) if features else 0
         deepstack = tuple(torch.cat([feature.deepstack[layer] for feature in features]) for layer in range(depth))
-        return Embedded(inputs=inputs, is_image=is_image, deepstack=deepstack)
+        of_layers = self.family.layer_inputs(self.hf, ids, is_image)
+        return Embedded(inputs=inputs, is_image=is_image, deepstack=deepstack, layer_inputs=of_layers)
 
     def hidden(
         self,
@@ -245,6 +256,8 @@ class VisionLanguageModel:
         extra: dict[str, object] = {}
         if embedded.deepstack:
             extra = {"visual_pos_masks": embedded.is_image, "deepstack_visual_embeds": list(embedded.deepstack)}
+        if embedded.layer_inputs is not None:
+            extra["per_layer_inputs"] = embedded.layer_inputs
         if prefix is not None:
             extra["prefix"] = prefix
         if watch is not None:
@@ -274,7 +287,12 @@ class VisionLanguageModel:
         self, hidden: Float[Tensor, "*rows hidden"], temperature: float
     ) -> Float[Tensor, "*rows vocabulary"]:
         """Logits that engine and learner score by; see ``at_temperature``."""
-        return self.at_temperature(self.hf.lm_head(hidden), temperature)
+        return self.at_temperature(self.head_logits(hidden), temperature)
+
+    def head_logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
+        """What the head makes of last hidden states, as transformers' own class gives it."""
+        logits: Tensor = self.hf.lm_head(hidden)
+        return logits if self.logit_cap is None else torch.tanh(logits / self.logit_cap) * self.logit_cap
 
     def at_temperature(
         self, logits: Float[Tensor, "*rows vocabulary"], temperature: float

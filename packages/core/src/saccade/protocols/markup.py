@@ -9,23 +9,24 @@ from saccade.turn_ends import FENCE, closes_fence
 from saccade.types import Json, Malformed, ToolCall
 
 MAX_TURN_CHARS = 1 << 18
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THOUGHT = re.compile(r"<think>.*?</think>|<\|channel>.*?<channel\|>", re.DOTALL)
 _THINK = re.compile(r"<(/?)think>")
 
 _ROLE_TOKEN = (
     r"<\|(?:im_start|im_end|endoftext|vision_start|vision_end|vision_pad|image_pad|video_pad)\|>"
-    r"|<(?:start_of_turn|end_of_turn)>"
+    r"|<(?:start_of_turn|end_of_turn|\|turn|turn\|)>"
 )
 # Whatever a family's tokenizer may take for a token of its own: "<|…|>" of any name, the images of InternVL, the turns
-# and images of Gemma and Idefics3.
+# and images of Gemma and Idefics3, and the pairs "<|…>" and "<…|>" of Gemma 4.
 _OF_FAMILIES = (
     r"/?(?:img|IMG_CONTEXT)>"
     r"|(?:(?:start|end)_of_(?:turn|image)|image_soft_token|bos|eos|end_of_utterance|fake_token_around_image)>"
+    r"|\w{1,32}\|>"
 )
 _POSING = re.compile(
     rf"<(?=/?(?:think|description|code|tool_call|answer|tool_response|interpreter)>|\||{_OF_FAMILIES})"
 )
-_ROLE_OPENED = re.compile(rf"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad|\w+\|>)|{_OF_FAMILIES})")
+_ROLE_OPENED = re.compile(rf"<(?=\|(?:im_|endoftext|vision_|image_pad|video_pad|\w+\|?>)|{_OF_FAMILIES})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

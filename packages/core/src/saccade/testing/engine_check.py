@@ -179,7 +179,7 @@ async def _scores(engine: Engine, model: VisionLanguageModel, pictures: Sequence
     with torch.no_grad():
         embedded = model.embed(torch.tensor([ids], device=model.device), model.encode_images(pictures[:1]))
         hidden = model.hidden(embedded, model.positions(ids, pictures[:1])[:, None].to(model.device))[0]
-        logprobs = model.hf.lm_head(hidden).float().log_softmax(dim=-1)
+        logprobs = model.head_logits(hidden).float().log_softmax(dim=-1)
     expected = [float(logprobs[place - 1, ids[place]]) for place in range(len(shown), len(ids))]
     return max(abs(ours - theirs) for ours, theirs in zip(expected, scores, strict=True))
 

@@ -335,7 +335,7 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
         # Norms keep their input in fp32, what it becomes and their result; attention queries, repeated keys and
         # values, and its result twice; the MLP its four products, each expert what it is given and gives.
         of_norms = layer.norms * (4 + 2 * width) * h + (2 * (4 + width) * (q + k) // 2 if layer.has_norms else 0)
-        whole = of_norms + width * (5 * q + 4 * m + 2 * layer.copies * h)
+        whole = of_norms + width * (5 * q + 4 * m + 2 * layer.copies * h + 8 * layer.extra)
         if lora and width == 4:
             # Frozen norms keep their input alone; it and every other input of a product is an adapter's too.
             whole -= 4 * (layer.norms * h + q) + (4 * (q + k) if layer.has_norms else 0)
@@ -347,7 +347,7 @@ def _kept_layers(layer: LayerShape, tokens: int, width: int, *, is_native: bool,
         return tokens * layer.count * whole
     # The kernels write gradients of the MLP over what it had kept.
     backward = width * (3 * h + m if is_native else 3 * h + 2 * q + 2 * k + 3 * m)
-    return tokens * (layer.count * width * h + whole + backward)
+    return tokens * (layer.count * width * (h + 3 * layer.extra) + whole + backward)
 
 
 def _max_pixels(shape: ModelShape, model: LoadSettings) -> int:

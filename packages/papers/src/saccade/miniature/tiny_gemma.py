@@ -1,7 +1,8 @@
 """A tiny Gemma 3: transformers' own classes, and a tokenizer of its kind, which is not byte-level."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -22,7 +23,7 @@ WINDOW = 32
 """Tokens that a sliding layer sees: two pictures of the default size."""
 
 _NAMED = {"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image_token": "<image_soft_token>"}
-_FIRST = ("<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>", *_NAMED.values())
+_FIRST = ("<pad>", "<eos>", "<bos>", "<unk>", "<mask>")
 _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _NUMBER_WEIGHT = 60
 
@@ -57,11 +58,30 @@ _TEMPLATE = """\
 """
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GemmaLayout:
+    """Special tokens and turns of a generation."""
+
+    named: Mapping[str, str]
+    """By the names that the tokenizer has for them."""
+    beside: tuple[str, ...]
+    """Those without a name."""
+    template: str
+
+
+GEMMA3_LAYOUT = GemmaLayout(named=_NAMED, beside=("<start_of_turn>", "<end_of_turn>"), template=_TEMPLATE)
+
+
 def gemma_tokenizer(
-    texts: Iterable[str], *, numbers: Sequence[int], phrases: Sequence[str], vocab_size: int
+    texts: Iterable[str],
+    *,
+    numbers: Sequence[int],
+    phrases: Sequence[str],
+    vocab_size: int,
+    layout: GemmaLayout = GEMMA3_LAYOUT,
 ) -> PreTrainedTokenizerFast:
     """BPE that falls back to bytes and writes spaces as U+2581; otherwise as ``build_tokenizer``."""
-    kept = (*_FIRST, *_BYTES)
+    kept = (*_FIRST, *layout.beside, *layout.named.values(), *_BYTES)
     trained = Tokenizer(models.BPE())
     trained.normalizer = normalizers.Replace(" ", "▁")
     digits = r"\d+" if numbers else r"\d"
@@ -77,14 +97,14 @@ def gemma_tokenizer(
     tokenizer: PreTrainedTokenizerFast = GemmaTokenizer(
         vocab=model["vocab"],
         merges=[tuple(pair) for pair in model["merges"]],
-        extra_special_tokens=dict(_NAMED),
+        extra_special_tokens=dict(layout.named),
         clean_up_tokenization_spaces=False,
         model_max_length=32_768,
     )
-    turns = ("<start_of_turn>", "<end_of_turn>")
-    tokenizer.add_tokens([AddedToken(token, special=True, normalized=False) for token in turns], special_tokens=True)
+    beside = [AddedToken(token, special=True, normalized=False) for token in layout.beside]
+    tokenizer.add_tokens(beside, special_tokens=True)
     tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in (*TAGS, *phrases)])
-    tokenizer.chat_template = _TEMPLATE
+    tokenizer.chat_template = layout.template
     return tokenizer
 
 

@@ -41,7 +41,8 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from transformers.models.smolvlm.image_processing_pil_smolvlm import SmolVLMImageProcessorPil
 
 from saccade.media import MediaStore
-from saccade.miniature.tiny_gemma import gemma3, gemma_images, gemma_tokenizer
+from saccade.miniature.tiny_gemma import GEMMA3_LAYOUT, gemma3, gemma_images, gemma_tokenizer
+from saccade.miniature.tiny_gemma4 import GEMMA4_LAYOUT, gemma4, gemma4_images
 from saccade.miniature.tiny_glm import GLM4V_LAYOUT, GLM_LAYOUT, glm, glm_patches
 from saccade.miniature.tiny_llava import fitted_tiles, llava_onevision
 from saccade.models import LoadSettings, VisionLanguageModel, load_model
@@ -272,6 +273,8 @@ TinyFamily = Literal[
     "qwen2_vl",
     "internvl3_5",
     "gemma3",
+    "gemma4",
+    "gemma4_large",
     "qwen3_vl_moe",
     "qwen3_5",
 ]
@@ -301,8 +304,9 @@ def tiny_model(
     seed: int = 0,
 ) -> VisionLanguageModel:
     """A randomly initialised model with a tokenizer trained on ``texts``; the same seed gives the same weights."""
-    if family == "gemma3":
-        tokenizer = gemma_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size)
+    if family.startswith("gemma"):
+        of_gemma = GEMMA3_LAYOUT if family == "gemma3" else GEMMA4_LAYOUT
+        tokenizer = gemma_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=of_gemma)
     else:
         layout = _LAYOUTS.get(family, QWEN_LAYOUT)
         tokenizer = build_tokenizer(texts, numbers=numbers, phrases=phrases, vocab_size=vocab_size, layout=layout)
@@ -358,6 +362,9 @@ def _build(family: TinyFamily, size: TinySize, tokenizer: PreTrainedTokenizerFas
         return glm(size, tokenizer, _text_config(size, tokenizer), model_type=family)
     if family == "gemma3":
         return gemma3(_text_config(size, tokenizer), _square_tower(size), tokenizer)
+    if family in ("gemma4", "gemma4_large"):
+        large = family == "gemma4_large"
+        return gemma4(_text_config(size, tokenizer), _square_tower(size), tokenizer, is_large=large)
     qwen: Callable[[TinySize, PreTrainedTokenizerFast], PreTrainedModel] = {
         "qwen2_vl": qwen2_vl,
         "qwen2_5_vl": qwen2_5_vl,
@@ -377,6 +384,8 @@ def _image_processor(family: TinyFamily, size: TinySize) -> ImageProcessor:
         return fitted_tiles(size, resample=_BOX_FILTER)
     if family == "gemma3":
         return gemma_images(size.view_px, _BOX_FILTER)
+    if family in ("gemma4", "gemma4_large"):
+        return gemma4_images(size.patch_px, _BOX_FILTER)
     return _tiles(size) if family.startswith("internvl") else _patches(size)
 
 

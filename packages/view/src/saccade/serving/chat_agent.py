@@ -36,6 +36,10 @@ USUAL_TOKENS = (
     "<end_of_turn>",
     "<start_of_image>",
     "<image_soft_token>",
+    "<|turn>",
+    "<turn|>",
+    "<|image>",
+    "<image|>",
 )
 """Tokens of the families that are served most; a foreign model's own are not known here."""
 

@@ -24,6 +24,7 @@ FAMILIES: Mapping[str, str] = {
     "llava_onevision": "llava_onevision.LLAVA_ONEVISION",
     "qwen2_vl": "qwen.QWEN2_VL",
     "gemma3": "gemma.GEMMA3",
+    "gemma4": "gemma4.GEMMA4",
 }
 """Module and name of Saccade's own by their ``model_type``; only the one that is asked for is imported."""
 OFFERED = "saccade.model_families"

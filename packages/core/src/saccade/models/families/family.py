@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from saccade.errors import UserError
 from saccade.geometry import CoordinateConvention
 from saccade.media.resize import TokenGrid, ViewRule
 from saccade.models.chat import ImageLayout
-from saccade.models.masks import SLIDING
+from saccade.models.masks import SLIDING, MaskRule
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
@@ -93,12 +93,35 @@ class Family(ABC):
         """What of this model Saccade cannot run yet; "" where it can."""
         text = config.text_config
         kinds = set(getattr(text, "layer_types", None) or ()) - _KNOWN_LAYERS - self.recurrent_kinds
-        kinds |= {what for name, what in _UNKNOWN.items() if getattr(text, name, None) not in (None, 0, 1)}
+        settings = {name: what for name, what in _UNKNOWN.items() if not self.runs(name)}
+        kinds |= {what for name, what in settings.items() if getattr(text, name, None) not in (None, 0, 1)}
         window, longest = (getattr(text, name, None) or inf for name in ("sliding_window", "max_position_embeddings"))
         if not getattr(text, "layer_types", None) and window < longest:
             # Mistral's, whose model takes one mask for all layers.
             kinds.add("sliding windows without layer_types")
         return ", ".join(sorted(kinds))
+
+    def runs(self, setting: str) -> bool:
+        """Whether the family says below what a language model with this setting of ``_UNKNOWN`` has of its own."""
+        return False
+
+    def logit_cap(self, text: Any) -> float | None:
+        """c where logits z are c tanh(z / c)."""
+        return None
+
+    def mask_rule(self, text: Any) -> MaskRule | None:
+        """How its layers look, by the configuration of the language model; None where each token sees all before it."""
+        return MaskRule.of(text, both_ways=self.attends_both_ways)
+
+    def key_heads(self, hf: PreTrainedModel) -> tuple[tuple[int, int], ...] | None:
+        """Heads of the keys of each layer that has its own, and the numbers of a head; None where all are alike."""
+        return None
+
+    def layer_inputs(
+        self, hf: PreTrainedModel, ids: Int[Tensor, "rows tokens"], is_image: Bool[Tensor, "rows tokens"]
+    ) -> Float[Tensor, "rows tokens layers width"] | None:
+        """What each layer is given of the tokens themselves; None where a model has no such inputs."""
+        return None
 
     def bound_views(self, image_processor: ImageProcessor, *, min_pixels: int | None, max_pixels: int | None) -> None:
         """Sets the image processor so that views have an area within these bounds; None leaves a bound as it is."""
@@ -183,6 +206,10 @@ class Family(ABC):
         """The modules that turn pixels into image tokens: what stands beside the language model."""
         outer, _, name = self.language.rpartition(".")
         return tuple(module for own, module in hf.get_submodule(outer).named_children() if own != name)
+
+    def unused_modules(self, hf: PreTrainedModel) -> tuple[nn.Module, ...]:
+        """Modules that nothing is shown to: they are saved as they were."""
+        return ()
 
     def vision_weights(self, hf: PreTrainedModel) -> list[nn.Parameter]:
         """Their weights, and those that stand beside the language model in no module."""

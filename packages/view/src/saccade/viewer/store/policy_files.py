@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from saccade.geometry import CoordinateConvention
-from saccade.media.resize import ResizeRule, TileRule, ViewRule
+from saccade.media.resize import FilledRule, ResizeRule, TileRule, ViewRule
 from saccade.plain_files import plain_text
 from saccade.types import Json
 
@@ -84,6 +84,10 @@ def _view_rule(config: Mapping[str, Json], pictures: Mapping[str, Json]) -> View
                 max_tiles=min(_positive(pictures.get("max_patches", 1)), 64),
                 convention=_CONVENTION,
             )
+        if "max_soft_tokens" in pictures:
+            side = _positive(pictures["patch_size"]) * _positive(pictures["pooling_kernel_size"])
+            area = _positive(pictures["max_soft_tokens"]) * side**2
+            return FilledRule(factor=side, min_pixels=area, max_pixels=area, convention=_CONVENTION)
         return ResizeRule(
             factor=_positive(pictures["patch_size"]) * _positive(pictures["merge_size"]),
             min_pixels=_positive(size.get("shortest_edge", pictures.get("min_pixels"))),
