@@ -10,7 +10,6 @@ from saccade.config.engine import EngineChoice, split_engine
 from saccade.engines.engine import Engine, EngineContext, abilities_of
 from saccade.errors import UserError
 from saccade.models.vlm import VisionLanguageModel
-from saccade.protocols.native_video import video_rules
 from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage
 from saccade.train.rollouts import PolicyRollouts
 
@@ -70,6 +69,8 @@ def _check_videos(plan: Plan, engine: Engine, model: VisionLanguageModel) -> Non
     """UserError for videos by tokens that the model has not, or whose positions along time the engine has not."""
     if not any(one.rollout.native_video for one in sampled_episodes(plan)):
         return
+    from saccade.protocols.native_video import video_rules
+
     _, video = video_rules(model.view)
     if video.is_whole and abilities_of(engine).counts_positions:
         raise UserError(
