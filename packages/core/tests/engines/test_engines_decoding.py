@@ -37,10 +37,11 @@ def small():
 
 def slots_for(model, rows, *, paged=False, merges=False):
     """Forwards on an empty slot for each row, and the slots."""
+    (kv_heads, head_dim), *_ = model.key_heads
     cache = SlotCache(
         layer_count=model.layer_count,
-        kv_heads=model.kv_heads,
-        head_dim=model.head_dim,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
         dtype=model.dtype,
         device=model.device,
         paged=paged,
