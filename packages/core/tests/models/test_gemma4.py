@@ -259,6 +259,11 @@ def published(path: Path) -> None:
     (path / "preprocessor_config.json").unlink()
 
 
+def test_a_loaded_checkpoint_is_saved_with_the_same_configuration(small: Path, tmp_path: Path) -> None:
+    load_model(small, MediaStore(), LoadSettings(device="cpu", dtype="float32")).save(tmp_path)
+    assert (tmp_path / "config.json").read_text() == (small / "config.json").read_text()
+
+
 def test_a_gemma_in_the_published_layout_opens_and_is_saved_for_good(small: Path, tmp_path: Path) -> None:
     media, place = MediaStore(), tmp_path / "published"
     place.mkdir()

@@ -169,6 +169,8 @@ def _hearing() -> Gemma4AudioConfig:
         subsampling_conv_channels=[4, 2],
         output_proj_dims=16,
         conv_kernel_size=3,
+        # transformers names it of the parts that a model is made of, and of this one when it is loaded.
+        dtype="float32",
     )
 
 
