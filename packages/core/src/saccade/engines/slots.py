@@ -151,8 +151,6 @@ class SlotCache:
         of a head, where layers differ.
         """
         self.slots: list[Slot] = []
-        self.moves = True
-        """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
         self.experts: Experts | None = None
         """Experts whose choices are kept beside keys and values; None keeps none."""
         self.has_states = attention_layers is not None
@@ -165,20 +163,22 @@ class SlotCache:
         self._rows: RowMemory | None = None
         self.pages: PageMemory | None = None
         """Where keys and values are, if they are not in rows."""
-        if device.type != "cpu" if paged is None else paged:
-            from saccade.engines import pages
-
-            self.pages = pages.PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
-            self.moves = False
-        else:
-            self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
+        is_paged = device.type != "cpu" if paged is None else paged
         if heads is not None:
             from saccade.engines.split_memory import SplitPages, SplitRows
 
-            if self.pages is not None:
+            if is_paged:
                 self.pages = SplitPages(heads, dtype, device, first_pages)
             else:
                 self._rows = SplitRows(heads, dtype, expected_rows, longest)
+        elif is_paged:
+            from saccade.engines import pages
+
+            self.pages = pages.PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+        else:
+            self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
+        self.moves = not is_paged
+        """Whether slots that are forwarded together have to lie together in memory, as torch sees rows."""
 
     @property
     def is_paged(self) -> bool:
