@@ -29,7 +29,7 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
     """At torch's two precisions: rounded factors are multiplied by tiles, where the processor has them."""
     found = kernels_or_skip()
     if request.param == "medium" and not found.has_tiles:
-        pytest.skip("no AMX here")
+        pytest.skip("neither AMX nor bf16 in AVX-512 here")
     torch.set_float32_matmul_precision(request.param)
     yield found
     torch.set_float32_matmul_precision("highest")
@@ -45,7 +45,7 @@ def exact_product(left: Tensor, right: Tensor) -> Tensor:
 
 
 def assert_close(ours: Tensor, exact: Tensor) -> None:
-    torch.testing.assert_close(ours.double(), exact, atol=1e-4, rtol=0)
+    torch.testing.assert_close(ours.double(), exact, atol=2e-4, rtol=0)
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)

@@ -1,4 +1,4 @@
-"""Weights in bf16 and in tiles, for decode steps on a CPU with AMX: products, a language model, and when it is used."""
+"""Weights in bf16 and in tiles, for decode steps: products, a language model, and when it is used."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ from saccade.native.rounded import RoundedLayers, RoundedWeight
 def kernels() -> Kernels:
     found = kernels_or_skip()
     if not found.has_tiles:
-        pytest.skip("no AMX here")
+        pytest.skip("neither AMX nor bf16 in AVX-512 here")
     return found
 
 

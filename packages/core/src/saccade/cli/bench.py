@@ -44,7 +44,7 @@ def bench() -> None:
     type=click.Choice(["highest", "medium"]),
     default="highest",
     show_default=True,
-    help="Of fp32 products in all frameworks: medium rounds their factors to bf16 on CPUs with AMX.",
+    help="Of fp32 products in all frameworks: medium rounds their factors to bf16 on CPUs with AMX or avx512_bf16.",
 )
 @click.option("--size", type=click.Choice(["tiny", "3b"]), help="Size of a random model, by default tiny.")
 @click.option("--model", type=PATH, help="A checkpoint instead of a random model.")

@@ -123,7 +123,8 @@ class LoadSettings:
     """``auto`` is float32 on a CPU, and on a GPU bfloat16 for a checkpoint in half precision."""
     matmul_precision: MatmulPrecision = "highest"
     """Precision of float32 matrix products, by torch's names. ``medium`` rounds their factors to bfloat16 on CPUs with
-    AMX, which multiply them about four times as fast; ``high`` is TF32 on a GPU. Elsewhere nothing changes."""
+    AMX, which multiply them about four times as fast, and for native kernels on those with AVX-512's bf16 (``lscpu``:
+    ``avx512_bf16``), twice as fast; ``high`` is TF32 on a GPU. Elsewhere nothing changes."""
     min_pixels: int | None = None
     """Smallest area of a view; None keeps what the checkpoint's image processor says."""
     max_pixels: int | Literal["checkpoint"] | None = None

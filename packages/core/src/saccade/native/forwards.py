@@ -26,7 +26,6 @@ from saccade.native.block_mask import pack_mask
 from saccade.native.decoding import SMALL, TokenStep, step_groups
 from saccade.native.kernels import VECTOR, Kernels, native_kernels
 from saccade.native.layers import Heads, KernelOperations, LayerRun, QueryTokens, run_layer
-from saccade.native.products import rounds_factors
 
 if TYPE_CHECKING:
     from saccade.native.rounded import RoundedLayers
@@ -274,8 +273,7 @@ def say_that_torch_does_it(layer: str) -> None:
 def samples_rounded(size: int, precision: str) -> bool:
     """Whether decode steps of a language model with so many weights read copies in bf16, at torch's ``precision``."""
     kernels = native_kernels()
-    is_known = kernels is not None and kernels.has_tiles and size > SMALL
-    return is_known and rounds_factors(precision)
+    return kernels is not None and kernels.has_tiles and size > SMALL and precision == "medium"
 
 
 def sampler() -> Sampler | None:

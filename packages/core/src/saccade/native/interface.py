@@ -89,7 +89,7 @@ ARGUMENTS: Mapping[str, tuple[object, ...]] = {
 """Types of each kernel's arguments, before the first and the last item that it works on."""
 _FOR_TILES = ("multiply_rounded", "lay_tiles", "multiply_tiles")
 TILE_ARGUMENTS: Mapping[str, tuple[object, ...]] = dict.fromkeys(_FOR_TILES, (_P,))
-"""The same of the kernels for AMX."""
+"""The same of the kernels for factors in bf16."""
 
 
 def attention_of(

@@ -50,8 +50,10 @@ class Products:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
-        self.has_tiles = bool(c_int64.in_dll(library, "HAS_TILES").value) and torch.cpu._init_amx()
-        """Whether products may be of tiles: the kernels were compiled for a CPU with AMX, and the system grants it."""
+        has_tiles, needs_amx = (bool(c_int64.in_dll(library, name).value) for name in ("HAS_TILES", "NEEDS_AMX"))
+        self.has_tiles = has_tiles and (not needs_amx or torch.cpu._init_amx())
+        """Whether products may be of tiles: the kernels were compiled for a CPU with bf16 dot products (AVX-512) or
+        AMX, which the system must grant."""
         for name, arguments in {**ARGUMENTS, **(TILE_ARGUMENTS if self.has_tiles else {})}.items():
             kernel = getattr(library, name)
             kernel.argtypes, kernel.restype = (*arguments, c_int64, c_int64), None
@@ -77,10 +79,10 @@ class Products:
             raise ValueError(
                 f"the right side has strides {right.stride()}; neither its rows nor its columns are contiguous"
             )
-        rounds = rounds_factors(torch.get_float32_matmul_precision())
-        if min(rows, depth) >= MANY_ROWS and rounds and self.has_tiles and 1 in left.stride():
+        is_medium = torch.get_float32_matmul_precision() == "medium"
+        if min(rows, depth) >= MANY_ROWS and is_medium and self.has_tiles and 1 in left.stride():
             return self._tiled_product(left, right, bias, added, out, more)
-        if min(rows, depth) < MANY_ROWS or rounds:
+        if min(rows, depth) < MANY_ROWS or (is_medium and torch.cpu._is_amx_tile_supported()):
             _by_torch(left, right, bias, added, out)
         else:
             product = Product(
@@ -152,11 +154,6 @@ class Products:
         running = [_pool().submit(function, *arguments, start, stop) for start, stop in pairwise(cuts)]
         for one in running:
             one.result()
-
-
-def rounds_factors(precision: str) -> bool:
-    """Whether torch multiplies in bfloat16 at this precision, several times as fast (``LoadSettings``)."""
-    return precision == "medium" and torch.cpu._is_amx_tile_supported()
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-// Products of a few rows with a weight in bf16 by AMX, for decoding: what takes time is to read the weight, once, in its order.
+// Products of a few rows with a weight in bf16, for decoding: what takes time is to read the weight, once, in its order.
 
 #include "tiles.h"
 
@@ -15,9 +15,9 @@ struct RoundedProduct {
     int64_t rows, columns, depth;         // depth is a multiple of DEEP.
 };
 
-#if HAS_AMX
-extern const int64_t HAS_TILES;
-const int64_t HAS_TILES = 1;
+#if HAS_DOTS
+extern const int64_t HAS_TILES, NEEDS_AMX;
+const int64_t HAS_TILES = 1, NEEDS_AMX = HAS_AMX;
 }
 
 namespace {
@@ -40,36 +40,10 @@ std::vector<uint16_t> paired(const RoundedProduct &p) {
     return tiles;
 }
 
-// M tiles of columns with N tiles of rows, which lie `apart`; sums are (M, N, columns, rows).
-template <int M, int N> void summed(float *sums, const uint16_t *weight, const uint16_t *left, long steps, long apart) {
-    _tile_zero(0);
-    if constexpr (N > 1) _tile_zero(1);
-    if constexpr (M > 1) _tile_zero(2);
-    if constexpr (M > 1 && N > 1) _tile_zero(3);
-    for (long k = 0; k < steps; k++) {
-        _tile_stream_loadd(4, weight + k * NUMBERS, 64);
-        _tile_loadd(6, left + k * NUMBERS, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        if constexpr (M > 1) {
-            _tile_stream_loadd(5, weight + (steps + k) * NUMBERS, 64);
-            _tile_dpbf16ps(2, 5, 6);
-        }
-        if constexpr (N > 1) {
-            _tile_loadd(7, left + apart + k * NUMBERS, 64);
-            _tile_dpbf16ps(1, 4, 7);
-        }
-        if constexpr (M > 1 && N > 1) _tile_dpbf16ps(3, 5, 7);
-    }
-    _tile_stored(0, sums, 64);
-    if constexpr (N > 1) _tile_stored(1, sums + TILE * TILE, 64);
-    if constexpr (M > 1) _tile_stored(2, sums + 2 * TILE * TILE, 64);
-    if constexpr (M > 1 && N > 1) _tile_stored(3, sums + 3 * TILE * TILE, 64);
-}
-
 // The sums of one tile, to their places.
 void placed(const RoundedProduct &p, const float *sums, long first_row, long first_column) {
     Lanes square[W];
-    for (int i = 0; i < W; i++) square[i] = load(sums + i * TILE);
+    for (int i = 0; i < W; i++) square[i] = load(sums + i * AT_ONCE * TILE);
     transpose_square<W / 2>(square);
     const long count = std::min<long>(TILE, p.columns - first_column);
     for (long i = 0; i < std::min<long>(TILE, p.rows - first_row); i++) {
@@ -87,8 +61,7 @@ extern "C" {
 // Items are blocks of AT_ONCE tiles of columns.
 void multiply_rounded(const RoundedProduct *product, int64_t begin, int64_t end) {
     const RoundedProduct &p = *product;
-    const TileShapes shapes;
-    _tile_loadconfig(&shapes);
+    const TileRegisters registers;
     const std::vector<uint16_t> left = paired(p);
     const long steps = p.depth / DEEP, apart = steps * NUMBERS;
     alignas(64) float sums[AT_ONCE * AT_ONCE * TILE * TILE];
@@ -96,19 +69,16 @@ void multiply_rounded(const RoundedProduct *product, int64_t begin, int64_t end)
          column += AT_ONCE * TILE)
         for (long row = 0; row < p.rows; row += AT_ONCE * TILE) {
             const bool is_wide = column + TILE < p.columns, is_high = row + TILE < p.rows;
-            const uint16_t *weight = p.weight + column / TILE * apart, *rows = left.data() + row / TILE * apart;
-            if (is_wide && is_high) summed<2, 2>(sums, weight, rows, steps, apart);
-            else if (is_wide) summed<2, 1>(sums, weight, rows, steps, apart);
-            else if (is_high) summed<1, 2>(sums, weight, rows, steps, apart);
-            else summed<1, 1>(sums, weight, rows, steps, apart);
+            const Sides of{p.weight + column / TILE * apart, apart, left.data() + row / TILE * apart, apart, steps};
+            const auto met = is_wide ? (is_high ? meet<2, 2, true> : meet<2, 1, true>) : is_high ? meet<1, 2, true> : meet<1, 1, true>;
+            met({sums, AT_ONCE * TILE}, {}, of);
             for (long i = 0; i <= is_wide; i++)
                 for (long j = 0; j <= is_high; j++)
-                    placed(p, sums + (2 * i + j) * TILE * TILE, row + j * TILE, column + i * TILE);
+                    placed(p, sums + (i * AT_ONCE * TILE + j) * TILE, row + j * TILE, column + i * TILE);
         }
-    _tile_release();
 }
 #else
-extern const int64_t HAS_TILES;
-const int64_t HAS_TILES = 0;
+extern const int64_t HAS_TILES, NEEDS_AMX;
+const int64_t HAS_TILES = 0, NEEDS_AMX = 0;
 #endif
 }

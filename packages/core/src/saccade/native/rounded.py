@@ -1,4 +1,4 @@
-"""A language model with its weights in bf16, adapters merged, for decode steps and short prompts on a CPU with AMX.
+"""A language model with its weights in bf16, adapters merged, for decode steps and short prompts.
 
 It is for models whose fp32 products are rounded anyway (``LoadSettings.matmul_precision``): factors are rounded as
 torch rounds them, sums are in fp32, and half as many bytes are read for each step.

@@ -1,4 +1,4 @@
-// Products of many rows with both factors in bf16 by AMX, for packs and prompts: each factor is rounded and laid in tiles once.
+// Products of many rows with both factors in bf16, for packs and prompts: each factor is rounded and laid in tiles once.
 
 #include "tiles.h"
 
@@ -28,7 +28,7 @@ struct TiledProduct {
 };
 }
 
-#if HAS_AMX
+#if HAS_DOTS
 namespace {
 
 constexpr long PAIR = 2 * TILE;  // Rows and columns that meet in registers.
@@ -49,45 +49,6 @@ struct Block {
         : factors(of), start((&of == p.factors ? step : step - steps_of(p.factors[0])) * DEEP), deep(of.depth - start) {}
 };
 
-struct Sums {
-    float *at;
-    long row; // Stride.
-};
-
-// M tiles of rows with N of columns, added to what is `before`, where there is any; tiles of a side lie `apart`.
-template <int M, int N>
-void meet(Sums out, Sums before, const uint16_t *left, long left_apart, const uint16_t *right, long right_apart, long steps) {
-    if (before.at) {
-        _tile_loadd(0, before.at, before.row * 4);
-        if constexpr (N > 1) _tile_loadd(1, before.at + TILE, before.row * 4);
-        if constexpr (M > 1) _tile_loadd(2, before.at + TILE * before.row, before.row * 4);
-        if constexpr (M > 1 && N > 1) _tile_loadd(3, before.at + TILE * before.row + TILE, before.row * 4);
-    } else {
-        _tile_zero(0);
-        if constexpr (N > 1) _tile_zero(1);
-        if constexpr (M > 1) _tile_zero(2);
-        if constexpr (M > 1 && N > 1) _tile_zero(3);
-    }
-    for (long k = 0; k < steps; k++) {
-        _tile_loadd(4, left + k * NUMBERS, 64);
-        _tile_loadd(6, right + k * NUMBERS, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        if constexpr (N > 1) {
-            _tile_loadd(7, right + right_apart + k * NUMBERS, 64);
-            _tile_dpbf16ps(1, 4, 7);
-        }
-        if constexpr (M > 1) {
-            _tile_loadd(5, left + left_apart + k * NUMBERS, 64);
-            _tile_dpbf16ps(2, 5, 6);
-        }
-        if constexpr (M > 1 && N > 1) _tile_dpbf16ps(3, 5, 7);
-    }
-    _tile_stored(0, out.at, out.row * 4);
-    if constexpr (N > 1) _tile_stored(1, out.at + TILE, out.row * 4);
-    if constexpr (M > 1) _tile_stored(2, out.at + TILE * out.row, out.row * 4);
-    if constexpr (M > 1 && N > 1) _tile_stored(3, out.at + TILE * out.row + TILE, out.row * 4);
-}
-
 void copy(Sums to, Sums from, long rows, long columns) {
     for (long i = 0; i < rows; i++) std::copy(from.at + i * from.row, from.at + i * from.row + columns, to.at + i * to.row);
 }
@@ -106,7 +67,7 @@ void meet_at(const TiledProduct &p, long row, long column, long wide, long step,
         if (before.at) copy(to, before, high, wide), before = to;
     }
     const auto met = high > TILE ? (wide > TILE ? meet<2, 2> : meet<2, 1>) : (wide > TILE ? meet<1, 2> : meet<1, 1>);
-    met(to, before, left, apart, right, steps * NUMBERS, steps);
+    met(to, before, {left, apart, right, steps * NUMBERS, steps});
     if (is_edge) copy(out, to, high, wide);
 }
 
@@ -129,13 +90,7 @@ void lay_low(const TiledProduct &p, const std::vector<uint16_t> &between, long b
     uint16_t *tiles = p.tiles + block * steps_of(p) * NUMBERS;
     alignas(64) float sums[TILE * TILE];
     for (long column = 0; column < rank; column += TILE) {
-        _tile_zero(0);
-        for (long k = 0; k < own; k++) {
-            _tile_loadd(4, tiles + k * NUMBERS, 64);
-            _tile_loadd(6, &between[(column / TILE * own + k) * NUMBERS], 64);
-            _tile_dpbf16ps(0, 4, 6);
-        }
-        _tile_stored(0, sums, TILE * 4);
+        meet<1, 1>({sums, TILE}, {}, {tiles, 0, &between[column / TILE * own * NUMBERS], 0, own});
         copy({low + column, row}, {sums, TILE}, count, std::min<long>(TILE, rank - column));
     }
     for (long start = 0; start < rank; start += DEEP) {
@@ -159,14 +114,13 @@ void add_bias(const TiledProduct &p, long begin, long end) {
 #endif
 
 extern "C" {
-#if HAS_AMX
+#if HAS_DOTS
 
 // Items are blocks of TILE rows of the left side.
 void lay_tiles(const TiledProduct *product, int64_t begin, int64_t end) {
     const TiledProduct &p = *product;
     const Factors &of = p.factors[0];
-    const TileShapes shapes;
-    _tile_loadconfig(&shapes);
+    const TileRegisters registers;
     const bool has_low = p.factors[1].depth && begin < end;
     const std::vector<uint16_t> between = has_low ? between_tiles(p) : std::vector<uint16_t>();
     for (long block = begin; block < end; block++) {
@@ -179,14 +133,12 @@ void lay_tiles(const TiledProduct *product, int64_t begin, int64_t end) {
         }
         if (has_low) lay_low(p, between, block);
     }
-    _tile_release();
 }
 
 // Items are blocks of PAIR columns.
 void multiply_tiles(const TiledProduct *product, int64_t begin, int64_t end) {
     const TiledProduct &p = *product;
-    const TileShapes shapes;
-    _tile_loadconfig(&shapes);
+    const TileRegisters registers;
     const long steps = steps_of(p), last = std::min<long>(p.columns, end * PAIR);
     // Not zeroed: what is read has been laid before.
     const std::unique_ptr<Lanes[]> kept(new Lanes[PANEL / TILE * std::min(STEPS, steps) * NUMBERS / (2 * W)]);
@@ -209,7 +161,6 @@ void multiply_tiles(const TiledProduct *product, int64_t begin, int64_t end) {
         }
         if (p.bias) add_bias(p, first, stop);
     }
-    _tile_release();
 }
 #endif
 }
