@@ -1,12 +1,9 @@
 """Matrix products by the native kernels, which are spread over threads."""
 
 import ctypes
-import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from ctypes import byref, c_int64
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from jaxtyping import BFloat16, Float
@@ -21,6 +18,7 @@ from saccade.native.interface import (
     TiledProduct,
     address,
 )
+from saccade.native.threads import spread
 
 _PRODUCT_ROWS = 48
 """Rows of an item of ``multiply``, as in the source."""
@@ -150,15 +148,7 @@ class Products:
         if threads <= 1:
             function(*arguments, 0, items)
             return
-        cuts = [items * part // threads for part in range(threads + 1)]
-        running = [_pool().submit(function, *arguments, start, stop) for start, stop in pairwise(cuts)]
-        for one in running:
-            one.result()
-
-
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(thread_name_prefix="saccade-native")
+        spread(function, arguments, items=items, threads=threads)
 
 
 def _by_torch(
