@@ -7,7 +7,7 @@ import torch
 from native_samples import kernels_or_skip, numbers
 from torch import Tensor
 
-from saccade.native.kernels import Kernels
+from saccade.native.kernels import Kernels, matrix_product
 from saccade.native.products import MANY_ROWS, LowRankProduct
 
 SHAPES = [
@@ -112,3 +112,11 @@ def test_products_are_the_same_to_the_bit_on_any_number_of_threads(kernels: Kern
 def test_a_right_side_without_neighbours_is_refused(kernels: Kernels) -> None:
     with pytest.raises(ValueError, match="neither its rows nor its columns"):
         kernels.product(numbers(70, 80), numbers(160, 80)[::2, ::2])
+
+
+def test_a_product_for_the_head_is_rounded_as_all_others_are(kernels: Kernels) -> None:
+    left, right = numbers(110, 800), numbers(800, 900, seed=1)
+    for other in (right, right.t().contiguous().t()):
+        ours, exact = matrix_product(left, other), exact_product(left, other)
+        assert_close(ours, exact)
+    assert matrix_product(left.bfloat16(), right.bfloat16()).dtype == torch.bfloat16

@@ -88,13 +88,16 @@ def test_nothing_is_written_to_memory_that_an_interrupted_product_has_freed() ->
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    def multiply_for(seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        while True:
+            kernels.product(left, right)
+
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for turn in range(40):
             with pytest.raises(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 0.002 + 0.0007 * turn)
-                while True:
-                    kernels.product(left, right)
+                multiply_for(0.002 + 0.0007 * turn)
             fresh = torch.zeros(400, 1000)
             time.sleep(0.01)
             assert not fresh.any()

@@ -14,7 +14,7 @@ from saccade.learner.forwards import packed_states
 from saccade.learner.sequences import Pack, TrainingSequence, pack
 from saccade.models.routing import LearnerRouting, RouterFigures
 from saccade.models.vlm import VisionLanguageModel
-from saccade.native import FeatureCache, encode_images
+from saccade.native import FeatureCache, encode_images, matrix_product
 
 
 def logits_at_once(*, on_gpu: bool) -> int:
@@ -179,7 +179,7 @@ class _Logits:
         forbidden: Int[Tensor, "forbidden"],
     ) -> Float[Tensor, "tokens vocabulary"]:
         """Logits in fp32."""
-        z = (states.to(self.precision) @ weight.to(self.precision).T).float()
+        z = matrix_product(states.to(self.precision), weight.to(self.precision).T).float()
         if self.temperature != 1.0:
             z /= self.temperature
         return z.index_fill_(-1, forbidden, _NEVER)
@@ -197,7 +197,7 @@ class _Logits:
             to_z /= self.temperature
         to_z = to_z.to(self.precision)
         if to_states is not None:
-            to_states.copy_(to_z @ weight.to(self.precision))
+            to_states.copy_(matrix_product(to_z, weight.to(self.precision)))
         if to_weight is None:
             return
         if self.precision == torch.float32:

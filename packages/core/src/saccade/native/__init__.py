@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from saccade.native.forwards import sampler as sampler
     from saccade.native.forwards import samples_rounded as samples_rounded
     from saccade.native.kernels import Kernels as Kernels
+    from saccade.native.kernels import matrix_product as matrix_product
     from saccade.native.late_interaction import native_page_scores as native_page_scores
     from saccade.native.products import MANY_ROWS as MANY_ROWS
     from saccade.native.vision import FeatureCache as FeatureCache

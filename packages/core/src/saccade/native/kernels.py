@@ -180,6 +180,16 @@ def native_kernels() -> Kernels | None:
     return None if library is None else _kernels_of(library)
 
 
+def matrix_product(left: Float[Tensor, "rows depth"], right: Float[Tensor, "depth columns"]) -> Tensor:
+    """left @ right, without a gradient; by kernels where torch is asked to round fp32 factors and cannot."""
+    is_fp32 = left.device.type == "cpu" and left.dtype == right.dtype == torch.float32
+    if is_fp32 and torch.get_float32_matmul_precision() == "medium" and not torch.cpu._is_amx_tile_supported():
+        kernels = native_kernels()
+        if kernels is not None and kernels.has_tiles:
+            return kernels.product(left, right)
+    return left @ right
+
+
 @functools.cache
 def _kernels_of(library: ctypes.CDLL) -> Kernels:
     return Kernels(library)

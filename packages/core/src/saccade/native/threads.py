@@ -1,7 +1,8 @@
 """Items of a kernel spread over threads, such that nobody works on them once the call has ended, however it ends.
 
-An interrupt (Ctrl-C, SIGTERM) ends a call at any place, and what its caller then frees must not be written to. Executors
-and events of the standard library lose a lock when they are interrupted; queues and locks that are written in C do not.
+An interrupt (Ctrl-C, SIGTERM) ends a call at any place, and what its caller then frees must not be written to.
+Executors and events of the standard library lose a lock when they are interrupted; queues and locks that are written in
+C do not.
 """
 
 import functools
@@ -13,7 +14,10 @@ from threading import Lock, Thread
 
 
 def spread(function: Callable[..., object], arguments: tuple[object, ...], *, items: int, threads: int) -> None:
-    """Calls ``function(*arguments, begin, end)`` for parts of the items, one for each thread, the caller's among them."""
+    """Calls ``function(*arguments, begin, end)`` for parts of the items, one for each thread.
+
+    The caller's thread is one of them. Raises what any of the calls raises, when none of them runs any more.
+    """
     cuts = [items * part // threads for part in range(threads + 1)]
     parts = [_Part(functools.partial(function, *arguments, begin, end)) for begin, end in pairwise(cuts[1:])]
     try:
