@@ -44,6 +44,10 @@ def rewarded(*rewards: float) -> Group:
     return group(*(trajectory(reward) for reward in rewards))
 
 
+def doubles(*values: float) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
 def policy_tokens(
     logprobs: Tensor | Sequence[float],
     *,

@@ -1,13 +1,16 @@
 """Advantages beside those that TRL's trainers work out in a real step of a tiny language model."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from algorithm_samples import group, trajectory
 
 from saccade.algorithms.advantages import group_relative, leave_one_out
+from saccade.algorithms.gdpo import by_term
 from saccade.models.tokenizer import build_tokenizer
-from saccade.types import Group
+from saccade.types import Group, Score, Term
 
 pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
 pytest.importorskip("datasets", reason='TRL reads its prompts from a data set; pip install -e ".[datasets]"')
@@ -38,7 +41,13 @@ def rewards_in_order(completions: list[str], **_: object) -> list[float | None]:
     return flat
 
 
-def trl_advantages(trainer_class: type, config_class: type, directory: Path, **settings: object) -> list[list[float]]:
+def trl_advantages(
+    trainer_class: type,
+    config_class: type,
+    directory: Path,
+    reward_funcs: Sequence[Callable[..., list[float | None]]] = (rewards_in_order,),
+    **settings: object,
+) -> list[list[float]]:
     """Of a step in which TRL samples two tokens per completion and is given our rewards."""
     tokenizer = build_tokenizer(["a b c d e"] * 3)
     size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
@@ -68,7 +77,7 @@ def trl_advantages(trainer_class: type, config_class: type, directory: Path, **s
     prompts = [{"prompt": name} for name in "abc" for _ in REWARDS[0]]
     trainer = trainer_class(
         model=model,
-        reward_funcs=rewards_in_order,
+        reward_funcs=list(reward_funcs),
         args=arguments,
         train_dataset=Dataset.from_list(prompts),
         processing_class=tokenizer,
@@ -105,3 +114,37 @@ def test_group_relative_equals_trl_s_but_for_the_floor_of_the_std(tmp_path: Path
 def test_leave_one_out_equals_trl_s(tmp_path: Path) -> None:
     expected = trl_advantages(RLOOTrainer, RLOOConfig, tmp_path, normalize_advantages=False)
     assert_close(first_turns(leave_one_out(groups())), expected)
+
+
+FORMATS = ((1.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 0.0, None))
+"""A second term of each trajectory's reward."""
+
+
+def formats_in_order(completions: list[str], **_: object) -> list[float | None]:
+    return [reward for of_group in FORMATS for reward in of_group]
+
+
+def test_gdpo_equals_trl_s_but_for_the_floors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saccade.algorithms.advantages.STD_FLOOR", TRL_STD_FLOOR)
+    weights = [1.0, 0.3]
+    expected = trl_advantages(
+        GRPOTrainer,
+        GRPOConfig,
+        tmp_path,
+        (rewards_in_order, formats_in_order),
+        multi_objective_aggregation="normalize_then_sum",
+        reward_weights=weights,
+    )
+    two_terms = [
+        replace(
+            one,
+            trajectories=tuple(
+                replace(each, score=Score(terms=(Term("accuracy", right, 1.0), Term("format", form, 0.3))))
+                if right is not None and form is not None
+                else each
+                for each, right, form in zip(one.trajectories, rewards, formats)
+            ),
+        )
+        for one, rewards, formats in zip(groups(), REWARDS, FORMATS)
+    ]
+    assert_close(first_turns(by_term(two_terms)), expected)

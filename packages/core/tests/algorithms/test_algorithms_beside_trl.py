@@ -1,5 +1,6 @@
 """Losses beside TRL's own code, run in the same process on the same numbers (pip install -e ".[trl]")."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +12,19 @@ from algorithm_samples import policy_tokens
 from torch import Tensor
 
 from saccade.algorithms.algorithm import Aggregation, Algorithm
+from saccade.algorithms.cispo import cispo
 from saccade.algorithms.dapo import dapo
+from saccade.algorithms.gmpo import gmpo
+from saccade.algorithms.luspo import luspo
 from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, rloo
+from saccade.algorithms.sapo import GateTemperatures, sapo
+from saccade.algorithms.vespo import GammaWeights, vespo
 
 pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
 
 from accelerate import Accelerator
+from trl import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 from trl.trainer.rloo_trainer import RLOOTrainer
 from trl.trainer.utils import entropy_from_logits, selective_log_softmax
@@ -92,7 +99,17 @@ def ours(algorithm: Algorithm, rollout: Rollout) -> tuple[float, Tensor]:
 
 def trl_settings(**changed: object) -> SimpleNamespace:
     """What ``GRPOTrainer._compute_loss`` reads of its trainer, for one micro-batch that is the whole batch."""
-    arguments = {"delta": None, "use_bias_correction_kl": False, "steps_per_generation": 1}
+    arguments = {
+        "delta": None,
+        "use_bias_correction_kl": False,
+        "steps_per_generation": 1,
+        "sapo_temperature_pos": 1.0,
+        "sapo_temperature_neg": 1.05,
+        "vespo_k_pos": 2.0,
+        "vespo_lambda_pos": 3.0,
+        "vespo_k_neg": 3.0,
+        "vespo_lambda_neg": 2.0,
+    }
     given = {
         "loss_type": "dapo",
         "importance_sampling_level": "token",
@@ -116,6 +133,7 @@ def trl_settings(**changed: object) -> SimpleNamespace:
         use_adaptive_entropy=False,
         _entropy_bonus_enabled=given["entropy_coef"] != 0.0,
         _metrics=defaultdict(lambda: defaultdict(list)),
+        get_gamma_weights=GRPOTrainer.get_gamma_weights,
         **given,
     )
 
@@ -171,6 +189,20 @@ SEQUENCES = Aggregation(over="sequences")
             gspo(),
             {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon_low": 3e-4, "epsilon_high": 4e-4},
         ),
+        (cispo(clip_high=0.1), {"loss_type": "cispo", "epsilon_high": 1.1}),
+        (
+            # Temperatures that single precision has, in which TRL holds them.
+            sapo(temperatures=GateTemperatures(negative=1.0625)),
+            {"loss_type": "sapo", "sapo_temperature_neg": 1.0625},
+        ),
+        (
+            sapo(temperatures=GateTemperatures(positive=2.0, negative=0.5)),
+            {"loss_type": "sapo", "sapo_temperature_pos": 2.0, "sapo_temperature_neg": 0.5},
+        ),
+        (
+            luspo(clip_low=0.02, clip_high=0.03),
+            {"loss_type": "luspo", "importance_sampling_level": "sequence", "epsilon_low": 0.02, "epsilon_high": 0.03},
+        ),
         (grpo(options=PolicyOptions(kl_weight=0.1)), {"beta": 0.1}),
         (grpo(aggregation=SEQUENCES, options=PolicyOptions(kl_weight=0.1)), {"beta": 0.1, "loss_type": "grpo"}),
         (grpo(options=PolicyOptions(dual_clip=1.25)), {"delta": 1.25}),
@@ -183,6 +215,35 @@ SEQUENCES = Aggregation(over="sequences")
 )
 def test_loss_and_gradient_equal_trl_s(algorithm: Algorithm, changed: dict[str, object], rollout: Rollout) -> None:
     assert_equal(ours(algorithm, rollout), theirs(GRPOTrainer._compute_loss, trl_settings(**changed), rollout))
+
+
+def test_numbers_that_papers_give_are_trl_s() -> None:
+    fields = {field.name: field.default for field in dataclasses.fields(GRPOConfig)}
+    gate, weights = GateTemperatures(), GammaWeights()
+    assert (gate.positive, gate.negative) == (fields["sapo_temperature_pos"], fields["sapo_temperature_neg"])
+    assert (weights.k_positive, weights.k_negative) == (fields["vespo_k_pos"], fields["vespo_k_neg"])
+    assert (weights.lambda_positive, weights.lambda_negative) == (
+        fields["vespo_lambda_pos"],
+        fields["vespo_lambda_neg"],
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.4, 0.4), (0.1, 0.2)])
+@pytest.mark.filterwarnings("ignore:You are importing from 'trl.experimental'")
+def test_gmpo_equals_trl_s(low: float, high: float, rollout: Rollout) -> None:
+    from trl.experimental.gmpo import GMPOTrainer
+
+    algorithm, settings = gmpo(clip_low=low, clip_high=high), trl_settings(epsilon_low=low, epsilon_high=high)
+    assert_equal(ours(algorithm, rollout), theirs(GMPOTrainer._compute_loss, settings, rollout))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.2])
+def test_vespo_equals_trl_s_where_the_sampler_is_the_old_policy(scale: float, rollout: Rollout) -> None:
+    now = selective_log_softmax(rollout.logits, rollout.chosen)
+    near = now + scale * (rollout.old - now)
+    moved = Rollout(**{**vars(rollout), "old": near, "sampled": near})
+    expected = theirs(GRPOTrainer._compute_loss, trl_settings(loss_type="vespo"), moved)
+    assert_equal(ours(vespo(), moved), expected)
 
 
 @pytest.mark.parametrize("level", ["token", "sequence"])

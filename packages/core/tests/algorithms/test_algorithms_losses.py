@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from algorithm_samples import group, policy_tokens, rewarded, trajectory
+from algorithm_samples import doubles, group, policy_tokens, rewarded, trajectory
 
 from saccade.algorithms.advantages import group_relative
 from saccade.algorithms.algorithm import PolicyTokens
@@ -19,10 +19,6 @@ from saccade.algorithms.losses import (
 )
 from saccade.algorithms.options import KLEstimator, PolicyOptions
 from saccade.types import Term
-
-
-def doubles(*values: float) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def test_negative_log_likelihood_uses_the_shares_of_the_whole_batch() -> None:

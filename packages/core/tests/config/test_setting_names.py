@@ -14,8 +14,8 @@ from saccade.config.settings import apply_overrides, setting_keys
 from saccade.errors import UserError
 from saccade.recipes.paper_values import PAPER_VALUES
 from saccade.recipes.questions import TINY, QuestionsSettings
+from saccade.train.algorithm_settings import AlgorithmName, AlgorithmSettings
 from saccade.train.recipe_loading import SettingDoc, load_recipe, setting_docs, settings_of, shipped_recipes
-from saccade.train.stage_settings import AlgorithmName, AlgorithmSettings
 
 KNOWN = list(setting_keys(QuestionsSettings))
 
@@ -143,8 +143,7 @@ def test_settings_of_an_absent_group_show_what_applies_once_it_is_there(capsys: 
 def test_the_clip_range_of_each_algorithm_is_the_documented_one(name: AlgorithmName) -> None:
     said = field_docs(AlgorithmSettings)
     for one, value in zip(("clip_low", "clip_high"), AlgorithmSettings(name=name).clips, strict=True):
-        listed = dict(re.findall(r"([\d.e-]+) for ([a-z ]+)", said[one]))
-        own = {words: float(number) for number, words in listed.items()}
+        own = {words: float(number) for number, words in re.findall(r"([\d.e-]+) for ([a-z ]+)", said[one])}
         assert own.get(name, own["all others"]) == value
 
 

@@ -30,9 +30,10 @@ from saccade.runs.records import read_records
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.scripted import ScriptedEngine
 from saccade.testing.tasks import tiny_example
+from saccade.train.algorithm_settings import AlgorithmSettings, chosen_algorithm
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen_algorithm
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Answer, BoxMention, Example, Score, Task, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)

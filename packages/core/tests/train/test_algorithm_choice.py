@@ -1,16 +1,30 @@
 """The algorithm by name: what is set but would have no effect, or could not work, is refused in words."""
 
+from dataclasses import replace
+from typing import get_args
+
 import pytest
 
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.sapo import GateTemperatures
 from saccade.config.settings import check_settings
 from saccade.errors import UserError
-from saccade.train.stage_settings import AlgorithmSettings, chosen_algorithm
+from saccade.train.algorithm_settings import (
+    ADVANTAGES,
+    AdvantageName,
+    AlgorithmName,
+    AlgorithmSettings,
+    chosen_algorithm,
+)
 
 REFUSED = {
     "max_refills=3 belongs to name=dapo": AlgorithmSettings(max_refills=3),
     "critic.gae_lambda=0.5 belongs to name=ppo": AlgorithmSettings(critic=Critic(gae_lambda=0.5)),
+    "clip_high=0.3 has no effect with name=sapo": AlgorithmSettings(name="sapo", clip_high=0.3),
+    "sapo.positive=2.0 belongs to name=sapo": AlgorithmSettings(sapo=GateTemperatures(positive=2.0)),
+    "advantages=gdpo has no effect with name=ppo": AlgorithmSettings(name="ppo", advantages="gdpo"),
+    "scale_by_std=false has no effect with advantages=maxrl": AlgorithmSettings(advantages="maxrl", scale_by_std=False),
     "options.importance_cap=5.0 changes nothing": AlgorithmSettings(
         options=PolicyOptions(importance="none", importance_cap=5.0)
     ),
@@ -33,3 +47,15 @@ def test_an_overlong_penalty_over_more_tokens_than_an_episode_has_names_the_sett
     settings = AlgorithmSettings(name="dapo", overlong_tokens=200)
     with pytest.raises(UserError, match=r"overlong_tokens=200 is more than the 144 tokens that an episode may have"):
         chosen_algorithm(settings, action_tokens=144)
+
+
+@pytest.mark.parametrize("name", get_args(AlgorithmName))
+def test_every_name_is_an_algorithm_and_takes_other_advantages(name: AlgorithmName) -> None:
+    settings = AlgorithmSettings(name=name)
+    check_settings(settings)
+    algorithm = chosen_algorithm(settings, action_tokens=64)
+    assert algorithm.name == name
+    for advantages in [one for one in get_args(AdvantageName) if name != "ppo"]:
+        chosen = chosen_algorithm(replace(settings, advantages=advantages), action_tokens=64)
+        assert (chosen.advantages is ADVANTAGES.get(advantages)) == (advantages != "default")
+        assert chosen.aggregation == algorithm.aggregation

@@ -21,10 +21,11 @@ from saccade.tasks.curriculum import NOT_ALL_CORRECT, ByPassRate, InOrder, Mixtu
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
+from saccade.train.algorithm_settings import chosen_algorithm
 from saccade.train.loops import mean_of_updates
 from saccade.train.plan import EpisodeSpec, Plan, RLStage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import RLSettings, chosen_algorithm
+from saccade.train.stage_settings import RLSettings
 from saccade.types import Score, Task, Term, Trajectory
 
 ROLLOUT = RolloutSettings(max_turn_tokens=10, max_tokens=400)

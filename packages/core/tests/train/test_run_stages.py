@@ -31,10 +31,11 @@ from saccade.tasks.curriculum import Question
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
+from saccade.train.algorithm_settings import AlgorithmSettings, chosen_algorithm
 from saccade.train.loops import RLLoop, StepOutcome
 from saccade.train.plan import Demonstration, EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage, Stream
 from saccade.train.run import run_plan
-from saccade.train.stage_settings import AlgorithmSettings, RLSettings, SFTSettings, chosen_algorithm
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Group, Json, Score, Task, Term, Trajectory
 
 SIZE = TinySize(hidden=32, heads=2, kv_heads=1, mlp=64, vision_hidden=32, vision_mlp=48)

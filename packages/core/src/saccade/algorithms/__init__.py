@@ -2,7 +2,9 @@
 
 Start in ``algorithm.py``, which says what the trainer needs, then ``policy_gradient.py``: all algorithms are one
 function with other advantages and clips. ``losses.py`` has the formulas, ``corrections.py`` those for tokens that
-another policy sampled, ``dapo.py`` the filters of groups.
+another policy sampled, ``dapo.py`` the filters of groups. Each later algorithm is a file of its own: losses
+(``cispo.py``, ``sapo.py``, ``gmpo.py``, ``luspo.py``, ``vespo.py``) and advantages (``gdpo.py``, ``maxrl.py``,
+``reinforce_plus_plus.py``).
 """
 
 from saccade.algorithms.advantages import PerToken, group_relative, leave_one_out

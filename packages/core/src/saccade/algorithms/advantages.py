@@ -1,8 +1,9 @@
 """Advantages: all scored groups of a batch in, one number per turn out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from saccade.types import Group, Term, Trajectory
 
@@ -16,7 +17,13 @@ class PerToken(tuple[float, ...]):
 GroupAdvantages = Sequence[Sequence[Sequence[float]]]
 """Indexed by group, trajectory, turn; or, where a trajectory's numbers are ``PerToken``, by action token."""
 
-_STD_FLOOR = 1e-6
+ByPlace = Mapping[int, float]
+"""Numbers of a group's trajectories, by their places in it; none for those that are not compared."""
+
+Key = TypeVar("Key")
+
+STD_FLOOR = 1e-6
+"""Added to a standard deviation before it divides."""
 
 
 def group_relative(groups: Sequence[Group], *, scale_by_std: bool = True) -> list[list[list[float]]]:
@@ -25,23 +32,7 @@ def group_relative(groups: Sequence[Group], *, scale_by_std: bool = True) -> lis
     The standard deviation is the unbiased one. A group of one and a group of equal rewards have zero advantage. A
     ``failed`` trajectory has none of its own (zeros) and does not enter its group's mean.
     """
-    return [_of_group(group, scale_by_std) for group in groups]
-
-
-def _of_group(group: Group, scale_by_std: bool) -> list[list[float]]:
-    rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
-    mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
-    # Exact equality, not a small spread: rounding noise must never be divided up into large advantages.
-    is_constant = all(reward == rewards[0] for reward in rewards)
-    scale = 0.0 if is_constant else 1.0
-    if scale_by_std and not is_constant:
-        variance = math.fsum((reward - mean) ** 2 for reward in rewards) / (len(rewards) - 1)
-        scale = 1.0 / (math.sqrt(variance) + _STD_FLOOR)
-    return [
-        [0.0 if trajectory.status == "failed" else (reward_of(trajectory) - mean) * scale]
-        * max(1, len(trajectory.turns))
-        for trajectory in group.trajectories
-    ]
+    return for_every_turn(groups, [standardised(rewards_of(group), by_std=scale_by_std) for group in groups])
 
 
 def leave_one_out(groups: Sequence[Group]) -> list[list[list[float]]]:
@@ -50,27 +41,43 @@ def leave_one_out(groups: Sequence[Group]) -> list[list[list[float]]]:
     It equals n / (n - 1) times the distance to the mean of all n. A group of one and a group of equal rewards have
     zero advantage; a ``failed`` trajectory has zeros and is no sibling of others.
     """
-    return [_left_out(group) for group in groups]
+    return for_every_turn(groups, [_left_out(rewards_of(group)) for group in groups])
 
 
-def _left_out(group: Group) -> list[list[float]]:
-    rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
-    total, siblings = math.fsum(rewards), len(rewards) - 1
-    teaches = len(set(rewards)) > 1
+def _left_out(rewards: ByPlace) -> ByPlace:
+    total, siblings = math.fsum(rewards.values()), len(rewards) - 1
+    if len(set(rewards.values())) < 2:
+        return {}
+    return {place: reward - (total - reward) / siblings for place, reward in rewards.items()}
 
-    def advantage(trajectory: Trajectory) -> float:
-        if trajectory.status == "failed" or not teaches:
-            return 0.0
-        reward = reward_of(trajectory)
-        return reward - (total - reward) / siblings
 
-    return [[advantage(trajectory)] * max(1, len(trajectory.turns)) for trajectory in group.trajectories]
+def rewards_of(group: Group) -> ByPlace:
+    """Rewards of the trajectories that are compared: a ``failed`` one is not."""
+    return {place: reward_of(one) for place, one in enumerate(group.trajectories) if one.status != "failed"}
+
+
+def standardised(values: Mapping[Key, float], *, by_std: bool = True) -> Mapping[Key, float]:
+    """(value - mean) / std, or the distance to the mean alone; none where all are equal."""
+    # Exact equality, not a small spread: rounding noise must never be divided up into large advantages.
+    if len(set(values.values())) < 2:
+        return {}
+    mean = math.fsum(values.values()) / len(values)
+    variance = math.fsum((value - mean) ** 2 for value in values.values()) / (len(values) - 1)
+    scale = 1.0 / (math.sqrt(variance) + STD_FLOOR) if by_std else 1.0
+    return {place: (value - mean) * scale for place, value in values.items()}
+
+
+def for_every_turn(groups: Sequence[Group], values: Sequence[ByPlace]) -> list[list[list[float]]]:
+    """For each group's trajectories their value, at each of their turns; zeros where there is none."""
+    return [
+        [[of_group.get(place, 0.0)] * max(1, len(one.turns)) for place, one in enumerate(group.trajectories)]
+        for group, of_group in zip(groups, values, strict=True)
+    ]
 
 
 def is_constant(group: Group) -> bool:
     """Whether the group teaches nothing: all its scored rewards are exactly equal, or fewer than two are scored."""
-    rewards = [reward_of(trajectory) for trajectory in group.trajectories if trajectory.status != "failed"]
-    return len(set(rewards)) < 2
+    return len(set(rewards_of(group).values())) < 2
 
 
 def reward_of(trajectory: Trajectory) -> float:

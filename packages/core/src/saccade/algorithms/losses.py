@@ -1,8 +1,9 @@
 """Losses of one micro-batch with ratios, options and penalties; the KL to a reference as a loss, or in the reward."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import fsum
 from typing import Literal
 
@@ -87,6 +88,10 @@ def negative_log_likelihood(tokens: PolicyTokens) -> Loss:
     return Loss(value=-(tokens.weights * tokens.logprobs).sum(), sums={metric.NLL: -tokens.logprobs.detach().sum()})
 
 
+Surrogate = Callable[[PolicyTokens], tuple[Float[Tensor, "tokens"], Mapping[str, Float[Tensor, ""]]]]
+"""The loss of each token, differentiable, without corrections and penalties; and sums about it to report."""
+
+
 def clipped_surrogate(
     tokens: PolicyTokens,
     *,
@@ -95,14 +100,32 @@ def clipped_surrogate(
     ratio: Ratio = "token",
     options: PolicyOptions = PolicyOptions(),
 ) -> Loss:
-    """PPO's clipped surrogate -min(r A, clip(r, 1 - low, 1 + high) A) (arXiv 1707.06347, equation 7).
+    """``policy_loss`` of PPO's clipped surrogate, or of what ``options`` put in its place."""
+    surrogate = clip(clip_low=clip_low, clip_high=clip_high, ratio=ratio, options=options)
+    return policy_loss(tokens, surrogate=surrogate, options=options)
 
-    r is the ratio between the policy and the one of the batch's beginning. With a dual clip c the loss of a token
-    with A < 0 is at most -c A (arXiv 1912.09729). The importance correction weighs this part alone, and
-    ``importance="dppo"`` puts DPPO's masked loss in its place; KL and entropy bonus are added after it, each a mean
-    with the same weights. ``auto`` corrects nothing here: an algorithm has a loss of its own for stale batches.
+
+def clip(*, clip_low: float, clip_high: float, ratio: Ratio, options: PolicyOptions) -> Surrogate:
+    """PPO's clip with the dual clip of the options, or DPPO's mask in its place where they say so."""
+    if options.importance == "dppo":
+        return partial(_masked, limit=options.dppo_limit)
+    return partial(_clipped, clip_low=clip_low, clip_high=clip_high, ratio=ratio, dual_clip=options.dual_clip)
+
+
+def policy_loss(tokens: PolicyTokens, *, surrogate: Surrogate, options: PolicyOptions) -> Loss:
+    """A surrogate with the options around it.
+
+    The importance correction weighs the surrogate alone; KL and entropy bonus are added after it, each a mean with the
+    same weights. ``importance="auto"`` corrects nothing here: an algorithm has a loss of its own for stale batches.
     """
-    losses, sums = _surrogate(tokens, clip_low, clip_high, ratio, options)
+    losses, found = surrogate(tokens)
+    sums = dict(found)
+    if options.needs_weights:
+        weights, is_cut = importance_weights(tokens, options)
+        losses = losses * weights
+        sums[metric.IMPORTANCE_WEIGHT] = weights.sum()
+        sums[metric.IMPORTANCE_SQUARE] = weights.square().sum()
+        sums[metric.IMPORTANCE_CUT] = count_of(is_cut)
     sums |= drift_sums(tokens)
     sums["policy_loss"] = losses.detach().sum()
     if tokens.reference_logprobs is not None:
@@ -117,32 +140,31 @@ def clipped_surrogate(
     return Loss(value=(tokens.weights * losses).sum(), sums=sums)
 
 
-def _surrogate(
-    tokens: PolicyTokens, clip_low: float, clip_high: float, ratio: Ratio, options: PolicyOptions
-) -> tuple[Float[Tensor, "tokens"], dict[str, Float[Tensor, ""]]]:
-    """The loss of each token without penalties, and sums about it."""
+def _masked(tokens: PolicyTokens, *, limit: float) -> tuple[Float[Tensor, "tokens"], Mapping[str, Float[Tensor, ""]]]:
+    """DPPO's masked loss (``divergence_masked``)."""
+    losses, left_out = divergence_masked(tokens.logprobs, tokens.sampled_logprobs, tokens.advantages, limit=limit)
+    return losses, {metric.IMPORTANCE_CUT: count_of(left_out)}
+
+
+def _clipped(
+    tokens: PolicyTokens, *, clip_low: float, clip_high: float, ratio: Ratio, dual_clip: float
+) -> tuple[Float[Tensor, "tokens"], Mapping[str, Float[Tensor, ""]]]:
+    """PPO's -min(r A, clip(r, 1 - low, 1 + high) A) (arXiv 1707.06347, equation 7).
+
+    r is the ratio between the policy and the one of the batch's beginning. With a dual clip c the loss of a token
+    with A < 0 is at most -c A (arXiv 1912.09729).
+    """
     advantages = tokens.advantages
-    if options.importance == "dppo":
-        losses, left_out = divergence_masked(
-            tokens.logprobs, tokens.sampled_logprobs, advantages, limit=options.dppo_limit
-        )
-        return losses, {metric.IMPORTANCE_CUT: _count(left_out)}
     ratios = log_ratio(tokens, ratio).exp()
     clipped = ratios.clamp(1.0 - clip_low, 1.0 + clip_high)
     losses = -torch.minimum(ratios * advantages, clipped * advantages)
-    told = {metric.CLIP_FRACTION: _count(clipped * advantages < ratios * advantages)}
-    if options.dual_clip:
-        bound = -options.dual_clip * advantages
+    sums = {metric.CLIP_FRACTION: count_of(clipped * advantages < ratios * advantages)}
+    if dual_clip:
+        bound = -dual_clip * advantages
         is_bound = (advantages < 0) & (losses > bound)
         losses = torch.where(is_bound, bound, losses)
-        told["dual_clip_fraction"] = _count(is_bound)
-    if options.needs_weights:
-        weights, is_cut = importance_weights(tokens, options)
-        losses = losses * weights
-        told[metric.IMPORTANCE_WEIGHT] = weights.sum()
-        told[metric.IMPORTANCE_SQUARE] = weights.square().sum()
-        told[metric.IMPORTANCE_CUT] = _count(is_cut)
-    return losses, told
+        sums["dual_clip_fraction"] = count_of(is_bound)
+    return losses, sums
 
 
 def importance_weights(
@@ -173,14 +195,15 @@ def actor_critic(tokens: PolicyTokens, *, policy: PolicyLoss, value_clip: float,
     sums = {
         **result.sums,
         "value_loss": losses.detach().sum(),
-        "value_clip_fraction": _count(clipped_errors > errors),
+        "value_clip_fraction": count_of(clipped_errors > errors),
         "value": tokens.values.detach().sum(),
         "return": tokens.returns.sum(),
     }
     return Loss(value=result.value + value_weight * (tokens.weights * losses).sum(), sums=sums)
 
 
-def _count(is_so: Bool[Tensor, "tokens"]) -> Float[Tensor, ""]:
+def count_of(is_so: Bool[Tensor, "tokens"]) -> Float[Tensor, ""]:
+    """The number of such tokens, as a sum to report."""
     return is_so.sum().to(torch.float32)
 
 

@@ -9,7 +9,7 @@ from saccade.algorithms.advantages import GroupAdvantages, group_relative, leave
 from saccade.algorithms.algorithm import Aggregation, Algorithm, PolicyLoss
 from saccade.algorithms.corrections import is_in_band
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.losses import Ratio, actor_critic, clipped_surrogate
+from saccade.algorithms.losses import Ratio, Surrogate, actor_critic, clip, policy_loss
 from saccade.algorithms.options import PolicyOptions
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
@@ -19,31 +19,34 @@ def policy_gradient(
     name: str,
     advantages: Callable[[Sequence[Group]], GroupAdvantages],
     *,
-    clip_low: float,
-    clip_high: float,
     aggregation: Aggregation,
     options: PolicyOptions,
+    clip_low: float = 0.2,
+    clip_high: float = 0.2,
     ratio: Ratio = "token",
+    surrogate: Surrogate | None = None,
     keep_group: Callable[[Group], bool] | None = None,
     max_refills: int = 0,
     shape_reward: Callable[[Trajectory], float] | None = None,
     critic: Critic | None = None,
 ) -> Algorithm:
-    """An algorithm around the clipped surrogate. UserError for an invalid clip range or options."""
+    """An algorithm around the clipped surrogate, or around ``surrogate``, which knows no clip.
+
+    UserError for an invalid clip range or options.
+    """
     options.check()
-    if not 0 <= clip_low <= 1:
-        raise UserError(f"clip_low={clip_low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
-    if not 0 <= clip_high < math.inf:
-        raise UserError(f"clip_high={clip_high} must be a finite number of 0 or more: ratios are clipped at 1 + it")
+    check_clips(clip_low, clip_high)
     if options.importance == "dppo" and ratio != "token":
         raise UserError(f"importance=dppo compares the probabilities of tokens; {name} has one ratio for a sequence")
+    if surrogate is not None and (options.importance == "dppo" or options.dual_clip):
+        wrong = f"dual_clip={options.dual_clip}" if options.dual_clip else "importance=dppo"
+        raise UserError(f"{wrong} changes PPO's clip, which {name} does not have")
     if critic is not None:
         critic.check()
 
     def loss_with(options: PolicyOptions) -> PolicyLoss:
-        policy: PolicyLoss = partial(
-            clipped_surrogate, clip_low=clip_low, clip_high=clip_high, ratio=ratio, options=options
-        )
+        own = surrogate or clip(clip_low=clip_low, clip_high=clip_high, ratio=ratio, options=options)
+        policy: PolicyLoss = partial(policy_loss, surrogate=own, options=options)
         if critic is None:
             return policy
         return partial(actor_critic, policy=policy, value_clip=critic.value_clip, value_weight=critic.value_weight)
@@ -67,6 +70,14 @@ def policy_gradient(
         masks_truncated=options.masks_truncated,
         critic=critic,
     )
+
+
+def check_clips(low: float, high: float) -> None:
+    """Raises UserError for a clip range that no ratio can mean."""
+    if not 0 <= low <= 1:
+        raise UserError(f"clip_low={low} must lie between 0 and 1: ratios are clipped at 1 - clip_low")
+    if not 0 <= high < math.inf:
+        raise UserError(f"clip_high={high} must be a finite number of 0 or more: ratios are clipped at 1 + it")
 
 
 def grpo(

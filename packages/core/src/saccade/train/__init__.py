@@ -13,6 +13,7 @@ from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
     from saccade.rollout import EpisodeSpec as EpisodeSpec
+    from saccade.train.algorithm_settings import AlgorithmSettings as AlgorithmSettings
     from saccade.train.artefacts import Derive as Derive
     from saccade.train.artefacts import DeriveContext as DeriveContext
     from saccade.train.artefacts import Derived as Derived
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from saccade.train.plan import Stream as Stream
     from saccade.train.recipe_loading import load_recipe as load_recipe
     from saccade.train.run import run_plan as run_plan
-    from saccade.train.stage_settings import AlgorithmSettings as AlgorithmSettings
     from saccade.train.stage_settings import ImitationSettings as ImitationSettings
     from saccade.train.stage_settings import RLSettings as RLSettings
     from saccade.train.stage_settings import SFTSettings as SFTSettings

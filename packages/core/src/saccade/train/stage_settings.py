@@ -1,99 +1,16 @@
-"""Settings of training stages: the algorithm by name, batch sizes and the learning rate, checked before any work.
+"""Settings of training stages: batch sizes, the learning rate and the algorithm, checked before any work.
 
 In code, an ``Algorithm`` value may be passed instead of ``AlgorithmSettings``.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from saccade.algorithms.algorithm import Aggregation, Algorithm
-from saccade.algorithms.critic import Critic
-from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
-from saccade.algorithms.options import PolicyOptions
-from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.codec.bounds import Bounds, Count, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
-
-AlgorithmName = Literal["grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo"]
-
-CLIPS: dict[AlgorithmName, tuple[float, float]] = {"dapo": (0.2, 0.28), "gspo": (3e-4, 4e-4)}
-"""Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AlgorithmSettings:
-    """The algorithm of an RL stage and its settings."""
-
-    name: AlgorithmName = "grpo"
-    clip_low: float | None = None
-    """Ratios are clipped at 1 - this; None uses the algorithm's own range: 3e-4 for gspo, 0.2 for all others."""
-    clip_high: float | None = None
-    """And at 1 + this; None: 4e-4 for gspo, 0.28 for dapo, 0.2 for all others."""
-    scale_by_std: bool = True
-    """Whether grpo and gspo divide advantages by their group's standard deviation."""
-    max_refills: Count = 9
-    """For dapo: extra rounds of questions that replace groups with equal rewards."""
-    overlong_tokens: Count = 0
-    """For dapo: action tokens before the limit over which the soft overlong penalty grows; 0 for no penalty."""
-    critic: Critic = Critic()
-    """Critic of ppo."""
-    options: PolicyOptions = PolicyOptions()
-
-    def check(self) -> None:
-        """Raises UserError for what the algorithm would refuse or silently not use."""
-        check_bounds(self)
-        if self.overlong_tokens and self.name != "dapo":
-            raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
-        if self.max_refills != AlgorithmSettings.max_refills and self.name != "dapo":
-            raise UserError(f"max_refills={self.max_refills} belongs to name=dapo; {self.name} replaces no groups")
-        if (own := self._changed_of_critic()) and self.name != "ppo":
-            raise UserError(f"critic.{own} belongs to name=ppo; {self.name} has no critic")
-        if not self.scale_by_std and self.name not in ("grpo", "gspo"):
-            raise UserError(f"scale_by_std=false belongs to name=grpo and gspo; {self.name} never scales, or always")
-        chosen_algorithm(self, action_tokens=max(1, self.overlong_tokens))
-
-    def _changed_of_critic(self) -> str:
-        default, own = asdict(Critic()), asdict(self.critic)
-        return next((f"{name}={value}" for name, value in own.items() if value != default[name]), "")
-
-    @property
-    def clips(self) -> tuple[float, float]:
-        low, high = CLIPS.get(self.name, (0.2, 0.2))
-        return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
-
-
-def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
-    """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
-    low, high = settings.clips
-    options = settings.options
-    match settings.name:
-        case "grpo":
-            return grpo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
-        case "dr_grpo":
-            return dr_grpo(length=action_tokens, clip_low=low, clip_high=high, options=options)
-        case "rloo":
-            return rloo(clip_low=low, clip_high=high, options=options)
-        case "gspo":
-            return gspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
-        case "ppo":
-            return ppo(clip_low=low, clip_high=high, critic=settings.critic, aggregation=Aggregation(), options=options)
-        case "dapo":
-            cache = settings.overlong_tokens
-            if cache > action_tokens:
-                raise UserError(
-                    f"algorithm.overlong_tokens={cache} is more than the {action_tokens} tokens that an episode may "
-                    "have, over the last of which the penalty grows; use less (a fifth is usual)"
-                )
-            return dapo(
-                clip_low=low,
-                clip_high=high,
-                keep_group=teaches,
-                max_refills=settings.max_refills,
-                overlong=SoftOverlong(max_tokens=action_tokens, cache_tokens=cache) if cache else None,
-                options=options,
-            )
+from saccade.train.algorithm_settings import AlgorithmSettings
 
 
 @dataclass(frozen=True, kw_only=True)

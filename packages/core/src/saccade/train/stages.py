@@ -12,8 +12,9 @@ from saccade.media.resize import ViewRule
 from saccade.rewards.reward import AnyReward
 from saccade.rollout.episodes import EpisodeSpec
 from saccade.tasks.curriculum import TaskSampler
+from saccade.train.algorithm_settings import chosen_algorithm
 from saccade.train.artefacts import Derive
-from saccade.train.stage_settings import RLSettings, SFTSettings, chosen_algorithm
+from saccade.train.stage_settings import RLSettings, SFTSettings
 from saccade.types import Attempt, Example, Json, SpokenConversation, Task
 
 if TYPE_CHECKING:

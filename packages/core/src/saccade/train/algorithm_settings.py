@@ -1,0 +1,156 @@
+"""Settings of a stage's algorithm, by name, checked before any work."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Literal
+
+from saccade.algorithms.advantages import GroupAdvantages
+from saccade.algorithms.algorithm import Aggregation, Algorithm
+from saccade.algorithms.cispo import cispo
+from saccade.algorithms.critic import Critic
+from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
+from saccade.algorithms.gdpo import by_term
+from saccade.algorithms.gmpo import gmpo
+from saccade.algorithms.luspo import luspo
+from saccade.algorithms.maxrl import by_mean
+from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
+from saccade.algorithms.reinforce_plus_plus import over_batch
+from saccade.algorithms.sapo import GateTemperatures, sapo
+from saccade.algorithms.vespo import GammaWeights, vespo
+from saccade.codec.bounds import Count, check_bounds
+from saccade.errors import UserError
+from saccade.types import Group
+
+AlgorithmName = Literal["grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo", "cispo", "sapo", "gmpo", "luspo", "vespo"]
+AdvantageName = Literal["default", "gdpo", "maxrl", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]
+
+CLIPS: dict[AlgorithmName, tuple[float, float]] = {
+    "dapo": (0.2, 0.28),
+    "gspo": (3e-4, 4e-4),
+    "luspo": (3e-4, 4e-4),
+    "cispo": (1.0, 4.0),
+    "gmpo": (0.4, 0.4),
+}
+"""Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
+
+ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = {
+    "gdpo": by_term,
+    "maxrl": by_mean,
+    "reinforce_plus_plus": partial(over_batch, has_baseline=False),
+    "reinforce_plus_plus_baseline": partial(over_batch, has_baseline=True),
+}
+"""Advantages that may take the place of an algorithm's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmSettings:
+    """The algorithm of an RL stage and its settings."""
+
+    name: AlgorithmName = "grpo"
+    clip_low: float | None = None
+    """Ratios are clipped at 1 - this, those of gmpo at exp(-this); None uses the algorithm's own range: 3e-4 for gspo,
+    3e-4 for luspo, 1 for cispo, 0.4 for gmpo, 0.2 for all others."""
+    clip_high: float | None = None
+    """And at 1 + this, those of gmpo at exp(this); None: 4e-4 for gspo, 4e-4 for luspo, 0.28 for dapo, 4 for cispo, 0.4
+    for gmpo, 0.2 for all others. Algorithms sapo and vespo have no clip."""
+    advantages: AdvantageName = "default"
+    """Advantages in the place of the algorithm's own. gdpo compares each term of the reward by itself, maxrl divides by
+    the group's mean reward, reinforce_plus_plus standardises over the batch, with _baseline after each group's mean was
+    taken away."""
+    scale_by_std: bool = True
+    """Whether grpo, gspo and luspo divide advantages by their group's standard deviation."""
+    max_refills: Count = 9
+    """For dapo: extra rounds of questions that replace groups with equal rewards."""
+    overlong_tokens: Count = 0
+    """For dapo: action tokens before the limit over which the soft overlong penalty grows; 0 for no penalty."""
+    critic: Critic = Critic()
+    """Critic of ppo."""
+    sapo: GateTemperatures = GateTemperatures()
+    """Gate of sapo."""
+    vespo: GammaWeights = GammaWeights()
+    """Weights of vespo's sequences."""
+    options: PolicyOptions = PolicyOptions()
+
+    def check(self) -> None:
+        """Raises UserError for what the algorithm would refuse or silently not use."""
+        check_bounds(self)
+        if self.overlong_tokens and self.name != "dapo":
+            raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
+        if self.max_refills != AlgorithmSettings.max_refills and self.name != "dapo":
+            raise UserError(f"max_refills={self.max_refills} belongs to name=dapo; {self.name} replaces no groups")
+        for name, owner in (("critic", "ppo"), ("sapo", "sapo"), ("vespo", "vespo")):
+            if (own := _changed(getattr(self, name))) and self.name != owner:
+                raise UserError(f"{name}.{own} belongs to name={owner}; {self.name} has none")
+        if not self.scale_by_std and self.name not in ("grpo", "gspo", "luspo"):
+            raise UserError(
+                f"scale_by_std=false belongs to name=grpo, gspo and luspo; {self.name} never scales, or always"
+            )
+        if self.advantages != "default" and self.name == "ppo":
+            raise UserError(f"advantages={self.advantages} has no effect with name=ppo, whose critic gives them")
+        if self.advantages != "default" and not self.scale_by_std:
+            raise UserError(f"scale_by_std=false has no effect with advantages={self.advantages}")
+        for name in ("clip_low", "clip_high"):
+            if getattr(self, name) is not None and self.name in ("sapo", "vespo"):
+                raise UserError(f"{name}={getattr(self, name)} has no effect with name={self.name}, which has no clip")
+        chosen_algorithm(self, action_tokens=max(1, self.overlong_tokens))
+
+    @property
+    def clips(self) -> tuple[float, float]:
+        low, high = CLIPS.get(self.name, (0.2, 0.2))
+        return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
+
+
+def _changed(part: Critic | GateTemperatures | GammaWeights) -> str:
+    """The first setting that is not the default, as it is written."""
+    default, own = asdict(type(part)()), asdict(part)
+    return next((f"{name}={value}" for name, value in own.items() if value != default[name]), "")
+
+
+def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
+    """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
+    algorithm = _by_name(settings, action_tokens)
+    advantages = ADVANTAGES.get(settings.advantages)
+    return algorithm if advantages is None else replace(algorithm, advantages=advantages)
+
+
+def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
+    low, high = settings.clips
+    options = settings.options
+    match settings.name:
+        case "grpo":
+            return grpo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
+        case "dr_grpo":
+            return dr_grpo(length=action_tokens, clip_low=low, clip_high=high, options=options)
+        case "rloo":
+            return rloo(clip_low=low, clip_high=high, options=options)
+        case "gspo":
+            return gspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
+        case "ppo":
+            return ppo(clip_low=low, clip_high=high, critic=settings.critic, aggregation=Aggregation(), options=options)
+        case "cispo":
+            return cispo(clip_low=low, clip_high=high, options=options)
+        case "sapo":
+            return sapo(temperatures=settings.sapo, options=options)
+        case "gmpo":
+            return gmpo(clip_low=low, clip_high=high, options=options)
+        case "luspo":
+            return luspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
+        case "vespo":
+            return vespo(weights=settings.vespo, options=options)
+        case "dapo":
+            cache = settings.overlong_tokens
+            if cache > action_tokens:
+                raise UserError(
+                    f"algorithm.overlong_tokens={cache} is more than the {action_tokens} tokens that an episode may "
+                    "have, over the last of which the penalty grows; use less (a fifth is usual)"
+                )
+            return dapo(
+                clip_low=low,
+                clip_high=high,
+                keep_group=teaches,
+                max_refills=settings.max_refills,
+                overlong=SoftOverlong(max_tokens=action_tokens, cache_tokens=cache) if cache else None,
+                options=options,
+            )
