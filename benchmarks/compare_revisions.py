@@ -1,6 +1,6 @@
 """The step of two revisions of Saccade beside one another: is B slower than A?
 
-    python benchmarks/compare_revisions.py A B [--workload multi] [--isa avx2] [--pairs 3]
+    python benchmarks/compare_revisions.py A B [--workload multi] [--isa avx2] [--model DIR] [--pairs 3]
 
 Each revision is checked out into a folder of its own and builds its own kernels; both take turns. A run counts by its
 least CPU time of a step, on one thread. ``--isa avx2`` builds kernels for AVX2 alone, and has torch work
@@ -43,12 +43,13 @@ def environment(source: Path, folder: Path, isa: str) -> dict[str, str]:
     return os.environ | settings
 
 
-def command_s(source: Path, folder: Path, isa: str, workload: str, steps: int) -> float:
+def command_s(source: Path, folder: Path, given: argparse.Namespace) -> float:
     """Least CPU time of a step, in seconds."""
     out = folder / "figures.json"
-    command = [sys.executable, "-m", "saccade", "bench", "rl", "--framework", "saccade", "--workload", workload]
-    command += ["--steps", str(steps), "--json", str(out)]
-    subprocess.run(command, env=environment(source, folder, isa), cwd=folder, check=True, capture_output=True)
+    command = [sys.executable, "-m", "saccade", "bench", "rl", "--framework", "saccade", "--workload", given.workload]
+    command += ["--steps", str(given.steps), "--json", str(out)]
+    command += [] if given.model is None else ["--model", str(given.model.resolve())]
+    subprocess.run(command, env=environment(source, folder, given.isa), cwd=folder, check=True, capture_output=True)
     return float(json.loads(out.read_text())["frameworks"]["saccade"]["cpu_s_min"])
 
 
@@ -72,6 +73,7 @@ def main() -> None:
     parser.add_argument("revisions", nargs=2, metavar="REVISION", help="A and B: commits, tags or branches")
     parser.add_argument("--workload", choices=["single", "multi"], default="single")
     parser.add_argument("--isa", choices=["native", "avx2"], default="native")
+    parser.add_argument("--model", type=Path, help="a checkpoint in the place of a random Qwen2.5-VL")
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5)
     given = parser.parse_args()
@@ -86,7 +88,7 @@ def main() -> None:
             for pair in range(given.pairs):
                 # The one that goes first takes turns, too.
                 order = sources if pair % 2 == 0 else sources[::-1]
-                taken = {one: command_s(one, Path(directory), given.isa, given.workload, given.steps) for one in order}
+                taken = {one: command_s(one, Path(directory), given) for one in order}
                 first, second = (taken[source] for source in sources)
                 ratios.append(second / first)
                 print(f"A {first:.3f} s, B {second:.3f} s: B / A {ratios[-1]:.3f}", flush=True)
