@@ -122,8 +122,8 @@ def test_what_changes_ppo_s_clip_is_refused_without_one(make: object, options: P
 @pytest.mark.parametrize(
     ("message", "make"),
     [
-        ("sapo.positive=0", lambda: sapo(temperatures=GateTemperatures(positive=0))),
-        ("vespo.k_negative=-1", lambda: vespo(weights=GammaWeights(k_negative=-1))),
+        ("positive=0", lambda: sapo(temperatures=GateTemperatures(positive=0))),
+        ("k_negative=-1", lambda: vespo(weights=GammaWeights(k_negative=-1))),
         ("clip_low=2", lambda: gmpo(clip_low=2)),
         ("clip_high=inf", lambda: cispo(clip_high=float("inf"))),
     ],

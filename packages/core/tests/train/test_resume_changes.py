@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.models.checkpoint import EngineSettings
+from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.tagged import direct_protocol
 from saccade.rewards.reward import OutcomeReward
@@ -47,6 +48,9 @@ EPISODES = EpisodeSpec(
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     rl: RLSettings = RLSettings(steps=2, tasks_per_step=2, group_size=2, checkpoint_every=1)
+    model: LoadSettings = LoadSettings()
+    rollout: RolloutSettings = RolloutSettings()
+    reading: Literal["strict", "lenient"] = "strict"
 
 
 def token_reward(task: Task, trajectory: Trajectory) -> Score:
@@ -98,6 +102,21 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_strict_reading_and_no_othe
         assert len(rules([Change(key="recipe.reading", before=ABSENT, after=now)])) == 1
     with pytest.raises(UserError, match="-> lenient"):
         rules([Change(key="recipe.reading", before=ABSENT, after="lenient")])
+
+
+def test_a_run_of_an_earlier_version_goes_on_with_any_setting_that_is_new_and_at_its_default() -> None:
+    rules = ResumeRules(plan=plan(), accepted=(), reached=lambda: None)
+    gate = {"positive": 1.0, "negative": 1.05}
+    for key, after in (("advantages", "default"), ("sapo", gate), ("sapo.negative", 1.05)):
+        assert len(rules([Change(key=f"recipe.rl.algorithm.{key}", before=ABSENT, after=after)])) == 1
+    for key, after in (
+        ("rl.algorithm.advantages", "gdpo"),
+        ("rl.algorithm.sapo", {**gate, "positive": 2.0}),
+        ("rl.algorithm.sapo.positive", 2.0),
+        ("rl.unheard_of", 1),
+    ):
+        with pytest.raises(UserError, match="started with other settings"):
+            rules([Change(key=f"recipe.{key}", before=ABSENT, after=after)])
 
 
 def test_another_recipe_is_told_by_a_few_of_its_changes() -> None:

@@ -29,7 +29,7 @@ class GateTemperatures:
     def check(self) -> None:
         for name in ("positive", "negative"):
             if not 0 < (value := getattr(self, name)) < math.inf:
-                raise UserError(f"sapo.{name}={value} must be a finite number above 0 (1 is usual)")
+                raise UserError(f"{name}={value} must be a finite number above 0 (1 is usual)")
 
 
 def sapo(*, temperatures: GateTemperatures = GateTemperatures(), options: PolicyOptions = PolicyOptions()) -> Algorithm:

@@ -32,7 +32,7 @@ class GammaWeights:
     def check(self) -> None:
         for name in self.__slots__:
             if not 0 < (value := getattr(self, name)) < math.inf:
-                raise UserError(f"vespo.{name}={value} must be a finite number above 0")
+                raise UserError(f"{name}={value} must be a finite number above 0")
 
 
 def vespo(*, weights: GammaWeights = GammaWeights(), options: PolicyOptions = PolicyOptions()) -> Algorithm:

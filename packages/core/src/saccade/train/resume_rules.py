@@ -3,18 +3,15 @@
 import logging
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from saccade.algorithms.options import PolicyOptions
 from saccade.config.settings import ABSENT, Change, to_json
 from saccade.config.sources import RecipeSource
 from saccade.errors import UserError
-from saccade.models.checkpoint import EngineSettings
-from saccade.rollout.episodes import RolloutSettings
 from saccade.runs.position import Position
 from saccade.train.plan import Plan, RLStage
-from saccade.train.stage_settings import RLSettings
 from saccade.types import Json
 
 ACCEPT_ALL = "all"
@@ -33,16 +30,6 @@ ROUNDING_ONLY = (
 _RECIPE_PREFIX = "recipe."
 _SOURCE_KEY = "inputs.recipe_sha256"
 _NEW_KEYS = ("inputs.recipe", "inputs.env_sha256", "inputs.family_", "inputs.few_shot_sha256", "stages")
-_CORRECTIONS = ("icepop_low", "icepop_high", "dppo_limit", "sequence_rejection")
-_NEW_ROLLOUT = ("corrects_cut_turns", "drops_old_thoughts", "native_video", "few_shot", "few_shot_file")
-_NEW_GROUPS: Mapping[str, Json] = {
-    "engine": to_json(EngineSettings()),
-    "in_flight": RLSettings.in_flight,
-    **{name: getattr(RolloutSettings(), name) for name in _NEW_ROLLOUT},
-    "reading": "strict",
-    **{name: getattr(PolicyOptions(), name) for name in _CORRECTIONS},
-}
-"""Settings that runs of earlier versions had without a name for them."""
 _FLEET = "fleet"
 """The group that a run of one process does not have."""
 _MOST_LISTED = 12
@@ -108,7 +95,8 @@ class ResumeRules:
         if change.key.startswith(_NEW_KEYS) and change.before == ABSENT:
             # A run that an earlier version started did not record these.
             return None
-        if change.before == ABSENT and change.after in (None, _NEW_GROUPS.get(name)):
+        if change.before == ABSENT and change.after in (None, self._default_of(change)):
+            # A setting that the version of then did not have. At its default everything is as it was.
             return None
         if (name, change.before, change.after) == ("importance", "none", "auto") and not self._is_ever_stale:
             # What earlier versions called "none" is what "auto" does with the batches of the present policy.
@@ -116,6 +104,17 @@ class ResumeRules:
         if name == "steps":
             return self._objection_to_steps(change)
         return ""
+
+    def _default_of(self, change: Change) -> Json:
+        """What a setting of the recipe is where neither recipe nor user sets it; ``ABSENT`` for anything else."""
+        prefix, *path, name = change.key.split(".")
+        group: Any = self.plan.settings if prefix == _RECIPE_PREFIX.rstrip(".") else None
+        for part in path:
+            group = getattr(group, part, None)
+        default = {field.name: field.default for field in fields(group)} if is_dataclass(group) else {}
+        if default.get(name, MISSING) is MISSING:
+            return ABSENT
+        return to_json(replace(group, **{name: default[name]}))[name]
 
     @property
     def _is_ever_stale(self) -> bool:
