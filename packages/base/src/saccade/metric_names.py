@@ -61,6 +61,7 @@ IMPORTANCE_CUT = "importance_cut"
 EFFECTIVE_SAMPLES = "effective_samples"
 """Effective sample size of the importance weights, as a share of the tokens: (sum w)^2 / (n sum w^2)."""
 REJECTED_SEQUENCES = "rejected_sequences"
+PICTURE_DEPENDENCE = "picture_dependence"
 CLIP_FRACTION = "clip_fraction"
 
 ROUTER_ENTROPY = "router/entropy"

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.critic import Critic
+from saccade.algorithms.options import PerceptionOptions
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 
@@ -35,6 +36,9 @@ class PolicyTokens:
     """Entropy of the next-token distribution, in nats; differentiable where the caller asked for it."""
     reference_logprobs: Float[Tensor, "tokens"] | None = None
     """Log-probabilities under the reference policy, where the algorithm needs one."""
+    masked_logprobs: Float[Tensor, "tokens"] | None = None
+    """Log-probabilities of the learner when the batch arrived, with the pictures masked, where the algorithm needs
+    them (``saccade.algorithms.perception``)."""
     values: Float[Tensor, "tokens"] | None = None
     """Values of the critic that is trained, where there is one; differentiable."""
     old_values: Float[Tensor, "tokens"] | None = None
@@ -119,6 +123,8 @@ class Algorithm:
     masks_truncated: bool = False
     """Whether trajectories that a limit ended are left out of the loss; they stay in their group's mean."""
     critic: Critic | None = None
+    perception: PerceptionOptions | None = None
+    """What is made of tokens that depend on the picture; the learner works out ``masked_logprobs`` for it."""
     turn_rewards: Callable[[Trajectory], Sequence[float]] | None = None
     """For the critic: what each turn earned, adding up to the score; None puts the whole score at the end."""
 
@@ -154,4 +160,5 @@ class Algorithm:
         They stay in the counts that give tokens their weights: leaving them out there would change the mean. A loss
         of your own that teaches such tokens without a reference, an entropy gradient or a critic must set one.
         """
-        return self.needs_reference or self.needs_entropy_gradient or self.critic is not None
+        needs = (self.needs_reference, self.needs_entropy_gradient, self.critic is not None)
+        return any(needs) or (self.perception is not None and self.perception.masked_kl_weight > 0)

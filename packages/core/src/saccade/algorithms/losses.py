@@ -24,6 +24,7 @@ from saccade.algorithms.corrections import (
     truncated_weights,
 )
 from saccade.algorithms.options import KLEstimator, PolicyOptions
+from saccade.algorithms.perception import dependence
 from saccade.types import Group
 
 ROUNDING = 1e-5
@@ -115,8 +116,9 @@ def clip(*, clip_low: float, clip_high: float, ratio: Ratio, options: PolicyOpti
 def policy_loss(tokens: PolicyTokens, *, surrogate: Surrogate, options: PolicyOptions) -> Loss:
     """A surrogate with the options around it.
 
-    The importance correction weighs the surrogate alone; KL and entropy bonus are added after it, each a mean with the
-    same weights. ``importance="auto"`` corrects nothing here: an algorithm has a loss of its own for stale batches.
+    The importance correction weighs the surrogate alone; KL, PAPO's KL to the masked picture (taken away) and entropy
+    bonus are added after it, each a mean with the same weights. ``importance="auto"`` corrects nothing here: an
+    algorithm has a loss of its own for stale batches.
     """
     losses, found = surrogate(tokens)
     sums = dict(found)
@@ -135,6 +137,12 @@ def policy_loss(tokens: PolicyTokens, *, surrogate: Surrogate, options: PolicyOp
         losses = losses + options.kl_weight * penalty if options.kl_weight else losses
     elif options.kl_weight:
         raise ValueError(f"kl_weight={options.kl_weight} needs reference_logprobs; the algorithm must ask for them")
+    if tokens.masked_logprobs is not None:
+        seen = dependence(tokens.logprobs, tokens.masked_logprobs)
+        sums[metric.PICTURE_DEPENDENCE] = seen.detach().sum()
+        losses = losses - options.perception.masked_kl_weight * seen if options.perception.masked_kl_weight else losses
+    elif options.perception.masked_kl_weight:
+        raise ValueError("perception.masked_kl_weight needs masked_logprobs; the algorithm must ask for them")
     if options.entropy_weight:
         losses = losses - options.entropy_weight * tokens.entropy
     return Loss(value=(tokens.weights * losses).sum(), sums=sums)

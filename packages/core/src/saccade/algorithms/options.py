@@ -16,6 +16,50 @@ instead of ratios. ``auto``: ``token`` for batches that an older policy sampled,
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PerceptionOptions:
+    """What an algorithm makes of tokens that depend on the picture; the default is nothing."""
+
+    masked_kl_weight: float = 0.0
+    """PAPO (arXiv 2507.06448): weight of the KL between the picture and the masked one, which is maximised (0.01 to
+    0.02 there). Its double entropy is ``options.entropy_weight`` below 0 (-0.03)."""
+    token_share: float = 1.0
+    """VPPO (arXiv 2510.09285): share of each trajectory's tokens, the most dependent ones, that the policy gradient
+    reaches (0.4 there)."""
+    least_scale: float = 1.0
+    """VPPO: what the advantage of the least dependent trajectory of a batch is multiplied by (0.9 there); the mean is
+    1."""
+    black_share: float = 0.6
+    """Share of the pictures' patches that are black in the masked ones."""
+    patch_px: int = 14
+    """Side of such a patch."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean."""
+        if not 0 <= self.masked_kl_weight < math.inf:
+            raise UserError(
+                f"masked_kl_weight={self.masked_kl_weight} must be a finite number of 0 or more (0.01 is usual)"
+            )
+        for name in ("token_share", "least_scale", "black_share"):
+            if not 0 < (value := getattr(self, name)) <= 1:
+                raise UserError(f"{name}={value} must be above 0, and 1 at most")
+        if self.patch_px < 1:
+            raise UserError(f"patch_px={self.patch_px} must be 1 or more")
+        for name in ("black_share", "patch_px"):
+            if not self.is_used and (value := getattr(self, name)) != getattr(type(self)(), name):
+                raise UserError(
+                    f"{name}={value} masks pictures for masked_kl_weight, token_share or least_scale; set one"
+                )
+
+    @property
+    def shapes_advantages(self) -> bool:
+        return self.token_share < 1 or self.least_scale < 1
+
+    @property
+    def is_used(self) -> bool:
+        return self.masked_kl_weight > 0 or self.shapes_advantages
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyOptions:
     """Options of any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.
 
@@ -46,9 +90,11 @@ class PolicyOptions:
     (1.01 or less is usual), 0 for none."""
     masks_truncated: bool = False
     """Leaves trajectories that a limit ended out of the loss."""
+    perception: PerceptionOptions = PerceptionOptions()
 
     def check(self) -> None:
         """Raises UserError for values that no run can mean."""
+        self.perception.check()
         for name in ("kl_weight", "kl_in_reward"):
             value = getattr(self, name)
             if not 0 <= value < math.inf:

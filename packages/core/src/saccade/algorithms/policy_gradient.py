@@ -68,6 +68,7 @@ def policy_gradient(
         max_refills=max_refills,
         shape_reward=shape_reward,
         masks_truncated=options.masks_truncated,
+        perception=options.perception if options.perception.is_used else None,
         critic=critic,
     )
 

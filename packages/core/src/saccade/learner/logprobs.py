@@ -335,7 +335,7 @@ def _given_numbers(sequences: Sequence[TrainingSequence], device: torch.device) 
         "weights": torch.tensor([one.token_weight for one in sequences]).repeat_interleave(counts).to(device),
         "sequence": torch.arange(len(sequences)).repeat_interleave(counts).to(device),
     }
-    for name in ("reference_logprobs", "old_values", "returns"):
+    for name in ("reference_logprobs", "masked_logprobs", "old_values", "returns"):
         if all(getattr(one, name) is not None for one in sequences):
             given[name] = joined([getattr(one, name) for one in sequences])
     return given

@@ -43,6 +43,8 @@ class TrainingSequence:
     old_logprobs: tuple[float, ...] | None = None
     """Log-probabilities of the learner when the batch arrived; None stands for the sampled ones."""
     reference_logprobs: tuple[float, ...] | None = None
+    masked_logprobs: tuple[float, ...] | None = None
+    """Log-probabilities of the learner when the batch arrived, with the pictures masked."""
     old_values: tuple[float, ...] | None = None
     returns: tuple[float, ...] | None = None
     place: int | None = field(default=None, compare=False)

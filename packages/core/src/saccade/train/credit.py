@@ -3,13 +3,15 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Literal
 
 from saccade.algorithms.advantages import GroupAdvantages, PerToken
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
+from saccade.algorithms.options import PerceptionOptions
+from saccade.algorithms.perception import shaped
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences
 from saccade.runs.signals import by_turn
@@ -19,7 +21,7 @@ _Numbers = tuple[float, ...]
 LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]]
 """log p of the action tokens of each sequence under some policy."""
 
-_Learned = Literal["reference_logprobs", "old_logprobs", "old_values", "returns", "advantages"]
+_Learned = Literal["reference_logprobs", "masked_logprobs", "old_logprobs", "old_values", "returns", "advantages"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +96,19 @@ class _CreditTable:
         ]
         self.learn(name, [one.advantages for sequences in given for one in sequences])
 
+    def shape(self, perception: PerceptionOptions) -> None:
+        """VPPO's advantages in the place of those that the sequences have; what is left out has no part in them."""
+        rows = [row for row in self.learned if not row.is_left_out]
+        found = shaped(
+            [row.numbers(lambda one: one.advantages) for row in rows],
+            [row.numbers(lambda one: one.old_logprobs or one.sampled_logprobs) for row in rows],
+            [row.numbers(lambda one: one.masked_logprobs) for row in rows],
+            perception,
+        )
+        for row, numbers in zip(rows, found, strict=True):
+            left = iter(numbers)
+            row.sequences = [replace(one, advantages=tuple(islice(left, one.action_count))) for one in row.sequences]
+
     def nested(
         self, of: Callable[[TrainingSequence], _Numbers | None], *, trained: bool = False
     ) -> list[list[_Numbers]]:
@@ -109,10 +124,12 @@ def compute_advantages(
     *,
     temperature: float,
     recomputes_old: bool,
+    masked: LogProbabilities | None = None,
 ) -> CreditedBatch:
     """The batch with its advantages.
 
-    ``reference`` is the policy that a KL ties the learner to, where the algorithm wants one. Trajectories that the
+    ``reference`` is the policy that a KL ties the learner to, and ``masked`` the learner with masked pictures, where
+    the algorithm wants them. Trajectories that the
     machine failed are left out, and truncated ones where the algorithm masks them. With
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
     an importance correction needs the two apart.
@@ -120,6 +137,8 @@ def compute_advantages(
     table = _CreditTable.of(groups)
     if reference is not None:
         table.learn("reference_logprobs", reference(table.sequences))
+    if masked is not None:
+        table.learn("masked_logprobs", masked(table.sequences))
     if recomputes_old:
         table.learn("old_logprobs", learner.logprobs(table.sequences, temperature=temperature))
     rejected = 0
@@ -140,6 +159,8 @@ def compute_advantages(
         advantages, returns = algorithm.critic.targets(groups, values, kl_rewards, algorithm.turn_rewards)
         table.spread("returns", [[PerToken(of_row) for of_row in of_group] for of_group in returns])
     table.spread("advantages", advantages)
+    if algorithm.perception is not None and algorithm.perception.shapes_advantages:
+        table.shape(algorithm.perception)
     return CreditedBatch(
         sequences=[[one for row in rows if not row.is_left_out for one in row.sequences] for rows in table.rows],
         attempts=[

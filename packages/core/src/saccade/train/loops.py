@@ -19,11 +19,12 @@ from saccade.learner.sequences import TrainingSequence, training_sequences, weig
 from saccade.models.chat_conversations import ConversationWriter
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
-from saccade.seeding import generator_for
+from saccade.seeding import generator_for, seed_for
 from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import BATCHES, Batch, Collector
 from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
+from saccade.train.masked_view import MaskedView
 from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampled
 from saccade.train.plan import Demonstration, RLStage, SFTStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
@@ -145,6 +146,7 @@ class RLLoop(Iterator[StepOutcome]):
             self._reference,
             temperature=settings.temperature,
             recomputes_old=algorithm.compares_with_sampler(is_stale=is_old),
+            masked=self._masked_view(),
         )
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
@@ -175,6 +177,18 @@ class RLLoop(Iterator[StepOutcome]):
             tasks=tuple({attempt.task.id: attempt.task for attempt in played}.values()),
             attempts=played,
             ahead=tuple(self.ahead()),
+        )
+
+    def _masked_view(self) -> MaskedView | None:
+        """The learner with masked pictures, where the algorithm compares with it; each step masks others."""
+        if self._algorithm.perception is None:
+            return None
+        return MaskedView(
+            learner=self._learner,
+            media=self._model.media,
+            perception=self._algorithm.perception,
+            temperature=self._stage.settings.temperature,
+            seed=seed_for(self._seed, self._stage.name, "masked pictures", self._step),
         )
 
     def _hand_over(self) -> None:
