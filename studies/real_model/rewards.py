@@ -4,7 +4,7 @@ For each seed a first run imitates the shown solutions and reinforces; the other
 Results are appended to results.jsonl in --out; what is there is not run again, and an interrupted run goes on where it
 was.
 
-python -m studies.real_model.rewards --start seeing05 --data pixels --seeds 0 1 --threads 2 --out runs/rewards
+python -m studies.real_model.rewards --start coder05 --data pixels --seeds 0 1 --threads 2 --out runs/rewards
 """
 
 import functools
@@ -27,10 +27,10 @@ from studies.seed_runs import (
     write_results,
 )
 
-BASE = "outcome"
+BASE = "adaptive, turns"
 VARIANTS: Variants = {
-    BASE: ("reward=outcome", "turn_credit=false"),
-    "adaptive, turns": ("reward=adaptive", "turn_credit=true"),
+    BASE: ("reward=adaptive", "turn_credit=true"),
+    "outcome": ("reward=outcome", "turn_credit=false"),
     "adaptive": ("reward=adaptive", "turn_credit=false"),
     "deepeyes": ("reward=deepeyes", "turn_credit=false"),
 }
