@@ -133,6 +133,11 @@ def gemma4(
     )
     # transformers begins with ones, by which patches would have no place.
     torch.nn.init.normal_(model.model.vision_tower.patch_embedder.position_embedding_table, std=0.1)
+    # Nor does anything but these scale the scores of attention, which ones make so sharp that rounding grows threefold
+    # from layer to layer.
+    for name, module in model.named_modules():
+        if name.endswith("q_norm"):
+            torch.nn.init.constant_(module.weight, module.weight.numel() ** -0.5)
     return model
 
 
