@@ -24,6 +24,12 @@ REFUSED = {
     "clip_high=0.3 has no effect with name=sapo": AlgorithmSettings(name="sapo", clip_high=0.3),
     "sapo.positive=2.0 belongs to name=sapo": AlgorithmSettings(sapo=GateTemperatures(positive=2.0)),
     "advantages=gdpo has no effect with name=ppo": AlgorithmSettings(name="ppo", advantages="gdpo"),
+    "options.kl_in_reward=0.1 adds a penalty to the reward, and advantages=gdpo": AlgorithmSettings(
+        advantages="gdpo", options=PolicyOptions(kl_in_reward=0.1)
+    ),
+    "overlong_tokens=8 adds a penalty to the reward, and advantages=maxrl": AlgorithmSettings(
+        name="dapo", advantages="maxrl", overlong_tokens=8
+    ),
     "scale_by_std=false has no effect with advantages=maxrl": AlgorithmSettings(advantages="maxrl", scale_by_std=False),
     "options.importance_cap=5.0 changes nothing": AlgorithmSettings(
         options=PolicyOptions(importance="none", importance_cap=5.0)

@@ -89,6 +89,15 @@ class AlgorithmSettings:
             )
         if self.advantages != "default" and self.name == "ppo":
             raise UserError(f"advantages={self.advantages} has no effect with name=ppo, whose critic gives them")
+        for setting, value in (
+            ("options.kl_in_reward", self.options.kl_in_reward),
+            ("overlong_tokens", self.overlong_tokens),
+        ):
+            if value and self.advantages in ("gdpo", "maxrl"):
+                why = "compares it as one of equals" if self.advantages == "gdpo" else "takes no reward below 0"
+                raise UserError(
+                    f"{setting}={value} adds a penalty to the reward, and advantages={self.advantages} {why}"
+                )
         if self.advantages != "default" and not self.scale_by_std:
             raise UserError(f"scale_by_std=false has no effect with advantages={self.advantages}")
         for name in ("clip_low", "clip_high"):
