@@ -1,7 +1,7 @@
 """Rules of the house that no other tool checks."""
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -104,6 +104,13 @@ def _says(node: ast.Call, name: str, value: bool) -> bool:
     return any(
         one.arg == name and isinstance(one.value, ast.Constant) and one.value.value is value for one in node.keywords
     )
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """pytest imports a test file by its name alone where its folder is no package, and refuses the second."""
+    names = Counter(path.name for path in files_of_tests() if path.name.startswith("test_"))
+    assert len(names) > 100
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_what_make_check_leaves_out_is_there() -> None:

@@ -10,7 +10,7 @@ import argparse
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,7 +200,7 @@ def photo(rng: random.Random) -> Scene:
     return Scene(picture=photo_part(rng, name, 128), things=(), photo=name, side=128)
 
 
-def asked_about(seed: int, kinds: tuple[str, ...]) -> tuple[str, Scene, Asked]:
+def asked_about(seed: int, kinds: Sequence[str]) -> tuple[str, Scene, Asked]:
     """A kind of ``kinds``, a picture and a question of this kind, all by the seed."""
     rng = random.Random(f"question {seed}")
     kind = rng.choice(kinds)
@@ -212,7 +212,7 @@ def asked_about(seed: int, kinds: tuple[str, ...]) -> tuple[str, Scene, Asked]:
     raise ValueError(f"no picture of 100 allows the question {kind!r}")
 
 
-def write_rows(out: Path, name: str, seeds: range, kinds: tuple[str, ...], *, solved: bool = False) -> None:
+def write_rows(out: Path, name: str, seeds: range, kinds: Sequence[str], *, solved: bool = False) -> None:
     """Write ``NAME.jsonl`` with a question for each seed, all different, and their pictures."""
     (out / "images").mkdir(parents=True, exist_ok=True)
     counts: Counter[str] = Counter()
@@ -239,11 +239,12 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=1000)
     parser.add_argument("--held-out", type=int, default=128)
     parser.add_argument("--examples", type=int, default=96)
-    options = parser.parse_args()
     every = (*ON_SCENES, *ON_PHOTOS)
-    practised = tuple(kind for kind in every if kind not in NEVER)
+    parser.add_argument("--kinds", nargs="+", choices=every, help="Kinds to ask, in training and held out alike.")
+    options = parser.parse_args()
+    practised = options.kinds or tuple(kind for kind in every if kind not in NEVER)
     write_rows(options.out, "train", range(10**6, 10**6 + options.train), practised)
-    write_rows(options.out, "held_out", range(2 * 10**6, 2 * 10**6 + options.held_out), every)
+    write_rows(options.out, "held_out", range(2 * 10**6, 2 * 10**6 + options.held_out), options.kinds or every)
     write_rows(options.out, "examples", range(3 * 10**6, 3 * 10**6 + options.examples), SHOWN, solved=True)
 
 

@@ -49,19 +49,24 @@ def main() -> None:
 
 def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str], *, model: Path, data: Path) -> Row:
     """One run as a row of the results."""
-    directory = directory_of(variant, seed, out)
-    start, shown = model, [f"sft_data={data / 'examples.jsonl'}"]
+    shown = [f"sft_data={data / 'examples.jsonl'}"]
     if variant != BASE:
-        start, shown = imitation_of(directory_of(BASE, seed, out)), []
+        model, shown = imitation_of(directory_of(BASE, seed, out)), []
+    return reinforced(directory_of(variant, seed, out), seed, threads, [*settings, *shown], start=model, data=data)
+
+
+def reinforced(directory: Path, seed: int, threads: int, settings: Sequence[str], *, start: Path, data: Path) -> Row:
+    """What a run of ``codedance.yaml`` from a checkpoint measured, and its curve."""
     options = ["--config", str(CONFIG), "--data", str(data / "train.jsonl")]
     options += ["--held-out", str(data / "held_out.jsonl")]
-    report = train("codedance", seed, directory, [*settings, *shown], threads=threads, start=start, options=options)
+    report = train("codedance", seed, directory, settings, threads=threads, start=start, options=options)
     metrics = [metric for metric in read(directory / "metrics.jsonl") if metric["stage"] == "rl"]
     keys = ("step", "reward/accuracy", "entropy", "rollout/turns", "rollout/action_tokens", "calls/mean")
     keys += ("calls/success_rate", "time/step_cpu_s")
     return {
         "wall_s": report["wall_s"],
         "stages": report["stages"],
+        "comparisons": report["comparisons"],
         "curve": [{key: metric.get(key) for key in keys} for metric in metrics],
     }
 
