@@ -26,6 +26,11 @@ numbers, neither."""
 WORK = "work"
 """The key of ``ToolResult.data`` under which a tool says so."""
 
+SEEN = "seen"
+"""The key of ``ToolResult.data`` under which a tool says what of the question's pictures its result depends on: a list
+of ``{"image": index from 0, "box": [x1, y1, x2, y2]}`` in pixels of that picture's original, or of ``{"image": index,
+"cells": rows}``, strings of 0 and 1 that divide the picture into a regular grid."""
+
 Finish = Literal["stop", "eos", "length"]
 """Why the engine stopped: a stop string, the end-of-turn token, the token limit."""
 
