@@ -76,7 +76,11 @@ def evaluation(
         checkpoint=path,
         asking=asking if asking and asking.ways else None,
         wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox),
-        maker=Toolmaker(isolation=settings.isolation, permission=Permission(allowed=frozenset(allowed))),
+        maker=Toolmaker(
+            isolation=settings.isolation,
+            evidence_runs=settings.evidence_runs,
+            permission=Permission(allowed=frozenset(allowed)),
+        ),
         style=settings.style,
         reading=settings.reading,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.chat import ChatServerSettings, connect
+from saccade.codec.bounds import Count
 from saccade.config import apply_overrides
 from saccade.evaluation import CropSettings
 from saccade.evaluation.pixel_rule import PixelRule
@@ -39,6 +40,9 @@ class EvaluationSettings:
     """How a second look cuts out its views."""
     isolation: Literal["full", "restricted", "none"] | None = None
     """Isolation of the sandbox for code; by default ``full``, also where a record asks for a weaker one."""
+    evidence_runs: Count = 0
+    """Times that code is run again on changed pictures after each call, to say what of them its output depends on;
+    40 give a rough picture, 200 a sharp one, at a tenth of a second each."""
     style: Style | None = None
     """Style of instructions, if no record gives it: ``brief`` for tiny models, which is their default."""
     reading: Reading | None = None

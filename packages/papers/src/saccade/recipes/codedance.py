@@ -26,16 +26,16 @@ from saccade.types import StreamExample
 def method(settings: CodeDanceSettings, material: Material, sessions: Sessions) -> Sequence[Stage]:
     """Imitation where there are examples, then reinforcement; evaluations with more turns stand around them."""
 
-    def episodes(turns: int, *, checks_work: bool = False) -> EpisodeSpec:
+    def episodes(turns: int, *, checks_work: bool = False, evidence_runs: int = 0) -> EpisodeSpec:
         return EpisodeSpec(
             protocol=with_reading(code_protocol(style=material.style, max_turns=turns), settings.reading),
-            tools=(python_tool(sessions, checks_work=checks_work),),
+            tools=(python_tool(sessions, checks_work=checks_work, evidence_runs=evidence_runs),),
             rollout=settings.rollout,
             max_turns=turns,
         )
 
     def evaluation(name: str, tasks: str) -> Evaluate:
-        played = episodes(settings.evaluation_turns)
+        played = episodes(settings.evaluation_turns, evidence_runs=settings.evidence_runs)
         return Evaluate(name=name, tasks=material.held_out[tasks], episodes=played, reward=settings.outcome)
 
     shown = {"main": episodes(settings.training_turns)}

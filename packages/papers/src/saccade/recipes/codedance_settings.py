@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from saccade.algorithms import Algorithm, with_turn_credit
+from saccade.codec.bounds import Count
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
@@ -81,6 +82,9 @@ class CodeDanceSettings:
     paid_calls: Literal["working", "successful"] = "working"
     """``working``: code that shows nothing of a picture and computes nothing counts neither way; to tell, code is run
     again on other pictures. ``successful``: every run without an error counts, as in the paper."""
+    evidence_runs: Count = 0
+    """In evaluations: times that code is run again on changed pictures after each call, to say what of them its output
+    depends on; 40 give a rough picture."""
     turn_credit: bool = True
     """Whether turns whose code fails are penalised individually (the paper's equation 2)."""
     turns: TurnCredit = TurnCredit()

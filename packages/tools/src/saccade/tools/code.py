@@ -14,11 +14,12 @@ from saccade.protocols.code import MAX_CODE_CHARS
 from saccade.protocols.code_words import PYTHON_TOOL, input_file
 from saccade.sandbox.libraries import installed_libraries
 from saccade.sandbox.results import RunResult
+from saccade.tools.code_evidence import needed_cells, seen_json
 from saccade.tools.code_results import does_nothing, nothing_done, picture_shown, tool_result
 from saccade.tools.code_work import Shown, WorkChecks
 from saccade.tools.schema import Parameter
 from saccade.tools.tool import Episode, OpenTool, Tool
-from saccade.types import WORK, Json, ToolResult, ToolSpec, Work
+from saccade.types import SEEN, WORK, Json, ToolResult, ToolSpec, Work
 
 MAX_INPUT_IMAGES = 64
 """Images of a question that are given to the code; a long video's later frames are left out."""
@@ -61,6 +62,7 @@ def python_tool(
     max_images: int = 4,
     max_output_chars: int = 4096,
     checks_work: bool = False,
+    evidence_runs: int = 0,
 ) -> "PythonTool":
     """A tool ``execute_python_code`` with the argument ``code``; each episode has a session of its own.
 
@@ -76,11 +78,14 @@ def python_tool(
     With ``checks_work`` the data of a run that succeeded also say by ``WORK`` what it did: see
     ``saccade.tools.code_work``. For that the session's runs are made again in two or three sessions more, unless the
     run showed nothing new; a run whose session took longer than ``timeout_s`` altogether is not checked and ``idle``.
+
+    With ``evidence_runs`` they say by ``SEEN`` which cells of the pictures the output depends on: see
+    ``saccade.tools.code_evidence``. So many sessions are begun for it at most, 40 or more for a rough picture.
     """
-    if not timeout_s > 0 or min_side_px < 1 or max_images < 0 or max_output_chars < 1:
+    if not timeout_s > 0 or min_side_px < 1 or max_images < 0 or max_output_chars < 1 or evidence_runs < 0:
         raise UserError(
             f"timeout_s={timeout_s}, min_side_px={min_side_px} and max_output_chars={max_output_chars} must be "
-            f"positive, max_images={max_images} not negative"
+            f"positive, max_images={max_images} and evidence_runs={evidence_runs} not negative"
         )
     return PythonTool(
         sandbox=sandbox,
@@ -90,6 +95,7 @@ def python_tool(
         max_images=max_images,
         max_output_chars=max_output_chars,
         checks_work=checks_work,
+        evidence_runs=evidence_runs,
     )
 
 
@@ -104,6 +110,7 @@ class PythonTool:
     max_images: int
     max_output_chars: int
     checks_work: bool
+    evidence_runs: int
 
     def __deepcopy__(self, memo: dict[int, object]) -> "PythonTool":
         """A sandbox is shared, never copied."""
@@ -149,7 +156,7 @@ class PythonTool:
             spec=self.spec,
             parameters=(Parameter(name="code", kind="text", max_chars=MAX_CODE_CHARS),),
             function=python.run,
-            deadline_s=(self.timeout_s + MAX_WAIT_S) * (1 + MAX_CHECKS * self.checks_work),
+            deadline_s=(self.timeout_s + MAX_WAIT_S) * (1 + MAX_CHECKS * self.checks_work + self.evidence_runs),
         )
         return OpenTool(tool=tool, close=python.close)
 
@@ -183,6 +190,8 @@ class _EpisodePython:
         self._checks: WorkChecks | None = None
         self._ran_s = 0.0
         """Time of the runs that succeeded."""
+        self._codes: list[str] = []
+        """Those runs, where it is looked for what they depend on."""
 
     def run(self, code: str) -> ToolResult:
         """The result of the run; MachineError when the sandbox fails."""
@@ -192,8 +201,11 @@ class _EpisodePython:
         try:
             result = session.run(code, timeout_s=self._tool.timeout_s)
             given = self._tool.shown(result, self._episode.media)
+            self._ran_s += result.elapsed_s * result.ok
             if self._tool.checks_work and result.ok:
-                given = replace(given, data={**given.data, WORK: self._work(code, result, given)})
+                given = replace(given, data={**given.data, WORK: self._work(code, given)})
+            if self._tool.evidence_runs and result.ok:
+                given = replace(given, data=given.data | self._seen(code, given))
         except BaseException:
             self._lose(session)
             raise
@@ -236,16 +248,22 @@ class _EpisodePython:
         if session is not None:
             session.close()
 
-    def _work(self, code: str, result: RunResult, given: ToolResult) -> Work:
+    def _work(self, code: str, given: ToolResult) -> Work:
         if self._checks is None:
             inputs = self._inputs()
             as_shown = [picture_shown(picture, min_side_px=self._tool.min_side_px) for picture in inputs.values()]
             seen = {image.hash for image in self._episode.images} | {image_hash(picture) for picture in as_shown}
             self._checks = WorkChecks(self._again, pictures=inputs, seen=seen, seed=self._episode.seed)
-        ran_s = self._ran_s + result.elapsed_s
-        work = self._checks.work(code, _as_shown(given), is_checked=ran_s <= self._tool.timeout_s)
-        self._ran_s = ran_s
-        return work
+        return self._checks.work(code, _as_shown(given), is_checked=self._ran_s <= self._tool.timeout_s)
+
+    def _seen(self, code: str, given: ToolResult) -> dict[str, Json]:
+        """What the output depends on, by ``SEEN``: of chance on nothing, unknown where runs take too long."""
+        self._codes.append(code)
+        if self._ran_s > self._tool.timeout_s:
+            return {}
+        shown, seed, runs = _as_shown(given), self._episode.seed, self._tool.evidence_runs
+        grids = needed_cells(self._again, self._codes, self._inputs(), shown, seed=seed, runs=runs)
+        return {SEEN: [] if grids is None else seen_json(grids)}
 
     def _again(self, codes: Sequence[str], pictures: Mapping[str, Image.Image], seed: int) -> Shown | None:
         """The runs in a session of their own."""

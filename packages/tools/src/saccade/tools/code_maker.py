@@ -26,7 +26,7 @@ class PythonMaker(ToolMaker):
     def make(self, name: str, origin: Fields, bench: ToolBench, allowed: frozenset[str] | None = None) -> PythonTool:
         given = origin.fields("python")
         if not given.values:
-            return python_tool(_sandbox(bench))
+            return python_tool(_sandbox(bench), evidence_runs=bench.evidence_runs)
         _warn_of_weaker(given.option("isolation", get_args(Isolation)), bench)
         return python_tool(
             _sandbox(bench),
@@ -35,13 +35,14 @@ class PythonMaker(ToolMaker):
             min_side_px=given.whole("min_side_px"),
             max_images=given.whole("max_images"),
             max_output_chars=given.whole("max_output_chars"),
+            evidence_runs=bench.evidence_runs,
         )
 
     def reaches(self, origin: Fields) -> Iterator[Reach]:
         return iter(())
 
     def wished(self, wish: str, bench: ToolBench) -> Sequence[PythonTool]:
-        return (python_tool(_sandbox(bench)),) if wish == PYTHON_TOOL else ()
+        return (python_tool(_sandbox(bench), evidence_runs=bench.evidence_runs),) if wish == PYTHON_TOOL else ()
 
 
 def _sandbox(bench: ToolBench) -> Sandbox:

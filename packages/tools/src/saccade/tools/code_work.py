@@ -35,7 +35,7 @@ from saccade.types import Work
 SUMMANDS = 3
 """Different numbers from which on a calculation is worth a run."""
 
-_BLANK = (93, 160, 41)
+BLANK = (93, 160, 41)
 _MOST = 1 << 20
 """No code of a character is larger."""
 _NUMBER = re.compile(r"(?<![\w.])(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?(?!\w)", re.ASCII)
@@ -121,7 +121,7 @@ def computes(codes: Sequence[str], text: str) -> bool:
 
 
 def _blank(picture: Image.Image) -> Image.Image:
-    return Image.new("RGB", picture.size, _BLANK)
+    return Image.new("RGB", picture.size, BLANK)
 
 
 def _literal_numbers(code: str) -> list[float]:
