@@ -31,6 +31,10 @@ SEEN = "seen"
 of ``{"image": index from 0, "box": [x1, y1, x2, y2]}`` in pixels of that picture's original, or of ``{"image": index,
 "cells": rows}``, strings of 0 and 1 that divide the picture into a regular grid."""
 
+GAIN = "gain"
+"""The key of ``ToolResult.data`` under which stands how much a call's result raised the probability of the right
+answer, from -1 to 1 (``saccade.rollout.call_gains``). Programs put it there after the episode; no model sees it."""
+
 Finish = Literal["stop", "eos", "length"]
 """Why the engine stopped: a stop string, the end-of-turn token, the token limit."""
 

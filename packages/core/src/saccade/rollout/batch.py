@@ -90,6 +90,9 @@ async def _play_batch(
 
     async def play(index: int, player: Player) -> Trajectory:
         trajectory = await player.play()
+        probe = streams[player.request.stream].probe
+        if probe is not None and trajectory.status != "failed":
+            trajectory = await probe.probed(player.request.task, trajectory, engine=engine, chat=chat)
         playing.done.add(index)
         on_finished(index, trajectory)
         return trajectory

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from saccade.envs.calls import ToolLatencies
 from saccade.envs.environment import Environment, EnvironmentContext, EnvironmentFactory, MakeEnvironment
@@ -14,6 +15,9 @@ from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
 from saccade.tools.tool import EpisodeTool, Tool
 from saccade.types import Task
+
+if TYPE_CHECKING:
+    from saccade.rollout.call_gains import CallProbe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +63,9 @@ class RolloutSettings:
     top_p: float = 1.0
     top_k: int = 0
     """0 keeps all tokens."""
+    probes_calls: bool = False
+    """Whether the engine is asked how much the result of each call raised the probability of the right answer, as soon
+    as a trajectory ends: two forwards of its text for each call (``saccade.rollout.call_gains``)."""
     tool_threads: int = 16
     """Environments that may run at the same time."""
     machine_retries: int = 2
@@ -93,6 +100,8 @@ class PlayedAs:
     settings: RolloutSettings
     records_experts: bool = False
     """Whether trajectories keep the experts of their tokens."""
+    probe: "CallProbe | None" = None
+    """How the gains of calls are measured; None where they are not."""
 
 
 TAGGED = tagged_protocol()
@@ -171,7 +180,16 @@ class EpisodeSpec:
     def played_as(self, media: MediaStore, view: ViewRule, *, temperature: float | None = None) -> PlayedAs:
         """Its environments and limits for a model with this view; None samples at the ``rollout``'s temperature."""
         settings = self.rollout if temperature is None else replace(self.rollout, temperature=temperature)
-        return PlayedAs(make_env=partial(self.environment, media, view), settings=settings)
+        return PlayedAs(
+            make_env=partial(self.environment, media, view), settings=settings, probe=self._call_probe(media)
+        )
+
+    def _call_probe(self, media: MediaStore) -> "CallProbe | None":
+        if not self.rollout.probes_calls:
+            return None
+        from saccade.rollout.call_gains import CallProbe
+
+        return CallProbe(protocol=self._asked_protocol(media), media=media)
 
     def with_tools(self, *tools: Tool | EpisodeTool) -> "EpisodeSpec":
         """The same with further tools; one of the same name is replaced in its place."""

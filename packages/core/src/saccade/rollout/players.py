@@ -5,7 +5,7 @@ Both play the same episodes: protocol, tools, sandbox and turns are those of the
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 from saccade.codec.forms import Form
@@ -121,7 +121,7 @@ class TokenPlayer:
                 requests,
                 engine=self.engine,
                 chat=self.chat,
-                streams={request.stream: PlayedAs(make_env=make_env, settings=how.settings) for request in requests},
+                streams={request.stream: replace(how, make_env=make_env) for request in requests},
                 on_placed=finish,
             )
         )

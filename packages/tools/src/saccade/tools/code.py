@@ -205,7 +205,7 @@ class _EpisodePython:
             if self._tool.checks_work and result.ok:
                 given = replace(given, data={**given.data, WORK: self._work(code, given)})
             if self._tool.evidence_runs and result.ok:
-                given = replace(given, data=given.data | self._seen(code, given))
+                given = replace(given, data={**given.data, **self._seen(code, given)})
         except BaseException:
             self._lose(session)
             raise
