@@ -33,6 +33,7 @@ def check_stages(stages: Sequence[Stage]) -> None:
         if isinstance(stage, RLStage):
             _check_streams(stage)
             _check_groups(stage)
+            _check_evidence(stage)
             if stage.evaluation is not None:
                 _check_passes(stage.evaluation)
 
@@ -44,6 +45,16 @@ def _check_groups(stage: RLStage) -> None:
         raise UserError(
             f"stage {stage.name}: group_size={size} leaves nothing to compare inside a group; use 2 or more (8 is "
             "usual), or an algorithm with a critic (ppo)"
+        )
+
+
+def _check_evidence(stage: RLStage) -> None:
+    credit = stage.settings.evidence
+    silent = [one.name for one in stage.streams if not one.episodes.rollout.probes_calls]
+    if credit.weight and credit.form == "difference" and silent:
+        raise UserError(
+            f"stage {stage.name}: rl.evidence.form=difference reads how much each call raised the probability of the "
+            f"right answer, and the stream {silent[0]} does not ask for it; set rollout.probes_calls=true"
         )
 
 

@@ -11,6 +11,7 @@ from saccade.codec.bounds import Bounds, Count, NotNegative, Positive, check_bou
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
 from saccade.train.algorithm_settings import AlgorithmSettings
+from saccade.train.evidence_credit import EvidenceCredit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,8 @@ class RLSettings:
     final_rate: NotNegative = 0.0
     """Where the decay ends, as a share of the peak."""
     algorithm: AlgorithmSettings = AlgorithmSettings()
+    evidence: EvidenceCredit = EvidenceCredit()
+    """What calls are paid for what they returned, beside the reward."""
     inner_epochs: Positive = 1
     """Passes over a batch of trajectories."""
     minibatches: Positive = 1

@@ -150,7 +150,8 @@ class RLStage:
     def applied_algorithm(self) -> Algorithm:
         """The algorithm that the stage learns by."""
         base = self.algorithm or chosen_algorithm(self.settings.algorithm, action_tokens=self.max_action_tokens)
-        return base if self.adapt_algorithm is None else self.adapt_algorithm(base)
+        adapted = base if self.adapt_algorithm is None else self.adapt_algorithm(base)
+        return self.settings.evidence.added_to(adapted)
 
 
 Stage = SFTStage | RLStage | Evaluate | Derive

@@ -1,0 +1,55 @@
+"""What the calls of a trajectory are worth as evidence, turn by turn, beside the outcome.
+
+``found``: the share of the evidence that faithful calls returned (``saccade.rewards.evidence``), where the question
+names its regions or pages. Values add up to no more than the share that all calls together returned, so that a region
+that is looked at twice is worth what it is worth once; a trajectory that returned half of the picture or more is worth
+nothing. Between 0 and 1.
+
+``difference``: how much the result of each call raised the probability of the right answer (``GAIN``), negative where
+it lowered it; the differential reward of TACO (arXiv 2606.30251), in probabilities. A call whose output depends on no
+picture (``SEEN`` is empty, or ``WORK`` says idle) is worth no more than 0: code may print a guess. Between -1 and 1.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from saccade.rewards.evidence import evidence_of
+from saccade.types import GAIN, SEEN, WORK, Json, Task, Trajectory
+
+EvidenceForm = Literal["found", "difference"]
+
+
+def call_values(task: Task, trajectory: Trajectory, form: EvidenceForm) -> list[float]:
+    """For each turn the value of its call; 0.0 where there is none."""
+    values = _found(task, trajectory) if form == "found" else _differences(trajectory)
+    return [values.get(turn, 0.0) for turn in range(len(trajectory.turns))]
+
+
+def _found(task: Task, trajectory: Trajectory) -> Mapping[int, float]:
+    found = evidence_of(task, trajectory)
+    if found is None or found.fit is None or not found.is_faithful:
+        return {}
+    values: dict[int, float] = {}
+    left = found.fit.recall
+    for call in found.calls:
+        if call.is_faithful and call.fit is not None:
+            values[call.turn] = min(call.fit.recall, left)
+            left -= values[call.turn]
+    return values
+
+
+def _differences(trajectory: Trajectory) -> Mapping[int, float]:
+    values: dict[int, float] = {}
+    total = 0.0
+    for place, turn in enumerate(trajectory.turns):
+        gain = None if turn.result is None else turn.result.data.get(GAIN)
+        if turn.result is None or not isinstance(gain, int | float):
+            continue
+        value = min(0.0, float(gain)) if _is_blind(turn.result.data) else float(gain)
+        values[place] = max(-1.0, min(1.0, total + value)) - total
+        total += values[place]
+    return values
+
+
+def _is_blind(data: Mapping[str, Json]) -> bool:
+    return data.get(SEEN) == [] or data.get(WORK) == "idle"
