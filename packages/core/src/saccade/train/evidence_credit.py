@@ -9,7 +9,6 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.turn_credit import add_turn_signal, turn_signal
 from saccade.codec.bounds import NotNegative, check_bounds
 from saccade.errors import UserError
-from saccade.rewards.call_values import EvidenceForm, call_values
 from saccade.types import Group, Term, Trajectory
 
 
@@ -19,7 +18,7 @@ class EvidenceCredit:
 
     weight: NotNegative = 0.0
     """0 pays nothing. An outcome of 1 with 0.5 here is a start."""
-    form: EvidenceForm = "found"
+    form: Literal["found", "difference"] = "found"
     """``found`` for questions that name their regions or pages, ``difference`` for any with a right answer in words;
     it needs ``rollout.probes_calls``."""
     to: Literal["trajectory", "turns"] = "trajectory"
@@ -55,7 +54,7 @@ class EvidenceCredit:
 
         def advantages(groups: Sequence[Group]) -> GroupAdvantages:
             values = {
-                id(one): call_values(group.task, one, self.form) or [0.0]
+                id(one): self._values(group, one) or [0.0]
                 for group in groups
                 for one in group.trajectories
             }
@@ -68,7 +67,13 @@ class EvidenceCredit:
         score = trajectory.score
         if score is None:
             return trajectory
-        value = sum(call_values(group.task, trajectory, self.form))
+        value = sum(self._values(group, trajectory))
         paid = self.weight if self.to == "trajectory" else 0.0
         term = Term("evidence", value, paid, added_by=f"rl.evidence ({self.form})")
         return replace(trajectory, score=replace(score, terms=(*score.terms, term)))
+
+    def _values(self, group: Group, trajectory: Trajectory) -> list[float]:
+        # Most runs pay for none, and what they are worth takes many modules.
+        from saccade.rewards.call_values import call_values
+
+        return call_values(group.task, trajectory, self.form)

@@ -50,7 +50,9 @@ def _check_groups(stage: RLStage) -> None:
 
 def _check_evidence(stage: RLStage) -> None:
     credit = stage.settings.evidence
-    silent = [one.name for one in stage.streams if not one.episodes.rollout.probes_calls]
+    silent = [
+        one.name for one in stage.streams if one.episodes.tools and not one.episodes.rollout.probes_calls
+    ]
     if credit.weight and credit.form == "difference" and silent:
         raise UserError(
             f"stage {stage.name}: rl.evidence.form=difference reads how much each call raised the probability of the "
