@@ -1,6 +1,6 @@
 """Outcome alone beside credit for evidence, on a model that could look in the right place and does not.
 
-The runs are those of ``look_closer``: a short imitation of a careless expert leaves the habit of cropping the middle and
+The runs are those of ``look_closer``: imitation of a careless expert leaves the habit of cropping the middle and
 guessing. For each seed the first variant imitates; the others start from there. Named before the first run: accuracy
 and the share of faithful trajectories among 300 held-out questions after 12 steps of 8 questions by 8 trajectories,
 where the outcome alone has not yet found out.
