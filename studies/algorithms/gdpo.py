@@ -22,7 +22,8 @@ VARIANTS: Variants = {**BASES, **{f"{paper}, gdpo": ("rl.algorithm.advantages=gd
 
 def main() -> None:
     arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=Path("runs/gdpo"))
-    asked, rows = arguments.variants, []
+    asked: list[str] = arguments.variants
+    rows: list[Row] = []
     for paper in PAPERS:
         arguments.variants = [one for one in asked if one.startswith(f"{paper},")]
         if arguments.variants:

@@ -40,7 +40,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
         f"{PERCEPTION}.token_share=0.4",
         f"{PERCEPTION}.least_scale=0.9",
         f"{ENTROPY}=-0.06",
-    ),  # fmt: skip
+    ),
 }
 """Settings of each, below ``rl.algorithm``; those of PAPO and VPPO are docs/choose.md's."""
 
