@@ -13,6 +13,7 @@ from saccade.protocols.tagged import tagged_protocol
 from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.tasks import tiny_example
+from saccade.tools.images import IMAGE_TOOLS
 from saccade.train.evidence_credit import EvidenceCredit
 from saccade.train.stage_checks import check_stages
 from saccade.train.stage_settings import RLSettings
@@ -22,7 +23,7 @@ from saccade.types import GAIN, Answer, Group, Json, Score, Task, Term, ToolCall
 TASK = tiny_example(MediaStore(), 0).task
 """Its square is at 16 to 48 of 256 pixels both ways."""
 AIMED, ELSEWHERE = [0.0, 0.0, 64.0, 64.0], [128.0, 128.0, 192.0, 192.0]
-EPISODES = EpisodeSpec(protocol=tagged_protocol(), rollout=RolloutSettings())
+EPISODES = EpisodeSpec(protocol=tagged_protocol(), tools=IMAGE_TOOLS, rollout=RolloutSettings())
 
 
 def trajectory(sample: int, box: list[float], gain: float = 0.0, reward: float | None = 0.0) -> Trajectory:

@@ -8,20 +8,36 @@ nothing. Between 0 and 1.
 ``difference``: how much the result of each call raised the probability of the right answer (``GAIN``), negative where
 it lowered it; the differential reward of TACO (arXiv 2606.30251), in probabilities. A call whose output depends on no
 picture (``SEEN`` is empty, or ``WORK`` says idle) is worth no more than 0: code may print a guess. Between -1 and 1.
+
+``judged``: the share of the calls that returned pictures on which a judge says that they show what the question needs
+(``saccade.rewards.judges.evidence_judge``), the judged form of TAPO (CodeV, arXiv 2511.19661); useless calls lower it,
+and repeated ones do not raise it. What returned more than half of a picture is worth nothing. Between 0 and 1.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
+from saccade.rewards.areas import PictureAreas
 from saccade.rewards.evidence import evidence_of
+from saccade.rewards.judges.evidence_judge import SHOWS
+from saccade.rewards.places import SeenParts
+from saccade.rewards.seen import seen_by_turn
 from saccade.types import GAIN, SEEN, WORK, Json, Task, Trajectory
 
-EvidenceForm = Literal["found", "difference"]
+EvidenceForm = Literal["found", "difference", "judged"]
+MOST = 0.5
+"""Share of the question's pictures beyond which a call returned no part of them."""
 
 
 def call_values(task: Task, trajectory: Trajectory, form: EvidenceForm) -> list[float]:
     """For each turn the value of its call; 0.0 where there is none."""
-    values = _found(task, trajectory) if form == "found" else _differences(trajectory)
+    match form:
+        case "found":
+            values = _found(task, trajectory)
+        case "difference":
+            values = _differences(trajectory)
+        case "judged":
+            values = _judged(task, trajectory)
     return [values.get(turn, 0.0) for turn in range(len(trajectory.turns))]
 
 
@@ -49,6 +65,26 @@ def _differences(trajectory: Trajectory) -> Mapping[int, float]:
         values[place] = max(-1.0, min(1.0, total + value)) - total
         total += values[place]
     return values
+
+
+def _judged(task: Task, trajectory: Trajectory) -> Mapping[int, float]:
+    shows = {} if trajectory.score is None else trajectory.score.evidence.get(SHOWS)
+    if not isinstance(shows, Mapping):
+        return {}
+    found = [(place, seen) for place, seen in enumerate(seen_by_turn(task, trajectory)) if seen is not None]
+    return {
+        place: 1.0 / len(shows) for place, seen in found if shows.get(str(place)) is True and not _is_most(task, seen)
+    }
+
+
+def _is_most(task: Task, seen: SeenParts) -> bool:
+    """Whether a call returned more than ``MOST`` of one of the pictures; not where nothing is known of it."""
+    for index, image in enumerate(task.images):
+        boxes = [patch.box for patch in seen.patches if patch.image_index == index]
+        areas = PictureAreas(image, (), boxes)
+        if areas.area(areas.inside(boxes)) > MOST * areas.whole_px:
+            return True
+    return False
 
 
 def _is_blind(data: Mapping[str, Json]) -> bool:

@@ -18,9 +18,9 @@ class EvidenceCredit:
 
     weight: NotNegative = 0.0
     """0 pays nothing. An outcome of 1 with 0.5 here is a start."""
-    form: Literal["found", "difference"] = "found"
-    """``found`` for questions that name their regions or pages, ``difference`` for any with a right answer in words;
-    it needs ``rollout.probes_calls``."""
+    form: Literal["found", "difference", "judged"] = "found"
+    """``found`` for questions that name their regions or pages, ``difference`` for any with a right answer in words,
+    which needs ``rollout.probes_calls``, ``judged`` for any, which needs a judge that sees (``evidence_judge``)."""
     to: Literal["trajectory", "turns"] = "trajectory"
     """``trajectory`` adds the sum as a term ``evidence`` to the score; ``turns`` gives each turn its own value,
     standardised over the batch, on top of the algorithm's advantages."""
@@ -53,11 +53,7 @@ class EvidenceCredit:
             )
 
         def advantages(groups: Sequence[Group]) -> GroupAdvantages:
-            values = {
-                id(one): self._values(group, one) or [0.0]
-                for group in groups
-                for one in group.trajectories
-            }
+            values = {id(one): self._values(group, one) or [0.0] for group in groups for one in group.trajectories}
             signal = turn_signal(groups, lambda one: values[id(one)])
             return add_turn_signal(algorithm.advantages(groups), signal, weight=self.weight)
 

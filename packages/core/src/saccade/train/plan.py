@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from saccade.chat.resources import Resources
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,20 @@ class Plan:
         """The plan with this reward in its RL stages; evaluations keep theirs."""
         stages = (replace(one, reward=reward) if isinstance(one, RLStage) else one for one in self.stages)
         return replace(self, stages=tuple(stages))
+
+    def with_evidence_judge(self, judge: "EvidenceJudge", *models: AbstractContextManager[object]) -> "Plan":
+        """The plan with verdicts on what calls returned, in RL stages that pay for them (``rl.evidence.form=judged``).
+
+        ``models`` are open while it runs.
+        """
+        from saccade.rewards.judges.evidence_judge import JudgedEvidence
+
+        def judged(stage: Stage) -> Stage:
+            if not isinstance(stage, RLStage) or stage.settings.evidence.form != "judged":
+                return stage
+            return replace(stage, reward=JudgedEvidence(reward=stage.reward, judge=judge))
+
+        return replace(self, stages=tuple(map(judged, self.stages)), resources=(*self.resources, *models))
 
     def with_algorithm(self, algorithm: Callable[[RLStage], Algorithm]) -> "Plan":
         """The plan with an algorithm of your own in its RL stages.

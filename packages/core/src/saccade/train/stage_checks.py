@@ -50,14 +50,24 @@ def _check_groups(stage: RLStage) -> None:
 
 def _check_evidence(stage: RLStage) -> None:
     credit = stage.settings.evidence
-    silent = [
-        one.name for one in stage.streams if one.episodes.tools and not one.episodes.rollout.probes_calls
-    ]
+    silent = [one.name for one in stage.streams if one.episodes.tools and not one.episodes.rollout.probes_calls]
     if credit.weight and credit.form == "difference" and silent:
         raise UserError(
             f"stage {stage.name}: rl.evidence.form=difference reads how much each call raised the probability of the "
             f"right answer, and the stream {silent[0]} does not ask for it; set rollout.probes_calls=true"
         )
+    if credit.weight and credit.form == "judged" and not _has_evidence_judge(stage):
+        raise UserError(
+            f"stage {stage.name}: rl.evidence.form=judged has no judge; set evidence_judge.kind=server with its "
+            "base_url and model where the recipe has that, or give the plan one by plan.with_evidence_judge"
+        )
+
+
+def _has_evidence_judge(stage: RLStage) -> bool:
+    # Few stages have one, and judges are many modules.
+    from saccade.rewards.judges.evidence_judge import JudgedEvidence
+
+    return isinstance(stage.reward, JudgedEvidence)
 
 
 def _check_streams(stage: RLStage) -> None:

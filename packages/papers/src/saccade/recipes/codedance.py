@@ -15,6 +15,7 @@ from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.protocols import code_protocol, with_reading
 from saccade.recipes.codedance_settings import CodeDanceSettings
+from saccade.rewards.judges.settings import evidence_judge
 from saccade.sandbox import Sandbox
 from saccade.seeding import seed_for
 from saccade.tasks import Epochs, Shuffled
@@ -82,4 +83,6 @@ def codedance(context: RecipeContext) -> Plan:
         examples=(lambda index, _: shown(index)) if curated else None,
         resources=(sandbox,),
     )
-    return material.plan(settings, method(settings, material, sandbox))
+    plan = material.plan(settings, method(settings, material, sandbox))
+    seeing = evidence_judge(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))
+    return plan if seeing is None else plan.with_evidence_judge(*seeing)
