@@ -63,6 +63,10 @@ EFFECTIVE_SAMPLES = "effective_samples"
 REJECTED_SEQUENCES = "rejected_sequences"
 PICTURE_DEPENDENCE = "picture_dependence"
 CLIP_FRACTION = "clip_fraction"
+TEACHER_KL = "teacher_kl"
+TEACHER_DIVERGENCE = "teacher_divergence"
+"""Policy against teacher in nats per token: log p(policy) - log p(teacher) of what was sampled, which is in expectation
+KL(policy || teacher); and the divergence of whole distributions that is learned from."""
 
 ROUTER_ENTROPY = "router/entropy"
 """Of a mixture of experts: the routers' distribution over experts, in nats, mean over tokens and layers."""

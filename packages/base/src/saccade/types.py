@@ -452,6 +452,7 @@ class Signals:
     entropy: tuple[float, ...] | None = None
     """Of the policy's distribution, in nats."""
     reference_logprobs: tuple[float, ...] | None = None
+    teacher_logprobs: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.options import PerceptionOptions
+from saccade.algorithms.options import DistillOptions, PerceptionOptions
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 
@@ -39,6 +39,11 @@ class PolicyTokens:
     masked_logprobs: Float[Tensor, "tokens"] | None = None
     """Log-probabilities of the learner when the batch arrived, with the pictures masked, where the algorithm needs
     them (``saccade.algorithms.perception``)."""
+    teacher_logprobs: Float[Tensor, "tokens"] | None = None
+    """Log-probabilities under the teacher, where the algorithm learns from those of sampled tokens."""
+    divergence: Float[Tensor, "tokens"] | None = None
+    """How far the policy's distribution is from the teacher's, where the algorithm compares whole ones;
+    differentiable."""
     values: Float[Tensor, "tokens"] | None = None
     """Values of the critic that is trained, where there is one; differentiable."""
     old_values: Float[Tensor, "tokens"] | None = None
@@ -125,6 +130,8 @@ class Algorithm:
     critic: Critic | None = None
     perception: PerceptionOptions | None = None
     """What is made of tokens that depend on the picture; the learner works out ``masked_logprobs`` for it."""
+    distill: DistillOptions | None = None
+    """How it learns from a teacher (``saccade.algorithms.distillation``); the stage says from which."""
     turn_rewards: Callable[[Trajectory], Sequence[float]] | None = None
     """For the critic: what each turn earned, adding up to the score; None puts the whole score at the end."""
 
@@ -160,5 +167,5 @@ class Algorithm:
         They stay in the counts that give tokens their weights: leaving them out there would change the mean. A loss
         of your own that teaches such tokens without a reference, an entropy gradient or a critic must set one.
         """
-        needs = (self.needs_reference, self.needs_entropy_gradient, self.critic is not None)
+        needs = (self.needs_reference, self.needs_entropy_gradient, self.critic is not None, self.distill is not None)
         return any(needs) or (self.perception is not None and self.perception.masked_kl_weight > 0)

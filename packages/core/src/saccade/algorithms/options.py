@@ -59,6 +59,58 @@ class PerceptionOptions:
         return self.masked_kl_weight > 0 or self.shapes_advantages
 
 
+DistillLoss = Literal["sampled", "reverse_kl", "forward_kl", "jsd"]
+"""``sampled``: each token that was sampled is an action whose reward is log p(teacher) - log p(policy). The others
+compare the two distributions over the whole vocabulary at each such token (``saccade.algorithms.distillation``)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistillOptions:
+    """How an algorithm learns from a teacher's probabilities of the policy's own tokens; the default is not at all."""
+
+    weight: float = 0.0
+    """Weight of the teacher; 0 is none. Beside it ``reward_weight`` weighs the reward."""
+    reward_weight: float = 1.0
+    """What advantages of the reward are multiplied by; 0 learns from the teacher alone."""
+    loss: DistillLoss = "sampled"
+    """How the policy is compared with the teacher."""
+    beta: float = 0.5
+    """For jsd: 0 comes near the forward KL, 1 near the reverse one (GKD, arXiv 2306.13649, equation 1)."""
+    top_k: int = 0
+    """For a server and every loss but sampled: its most likely tokens that are compared, all others as one; 0 for a
+    teacher whose distribution is here as a whole."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean, or that would have no effect."""
+        for name in ("weight", "reward_weight"):
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        if not 0 < self.beta < 1:
+            near = "forward_kl" if self.beta <= 0 else "reverse_kl"
+            raise UserError(f"beta={self.beta} must lie between 0 and 1; use loss={near}")
+        if self.top_k < 0:
+            raise UserError(f"top_k={self.top_k} must be 0 or more")
+        default = DistillOptions()
+        for name in ("beta", "top_k", "loss", "reward_weight"):
+            value = getattr(self, name)
+            if value != getattr(default, name) and not (self.weight and self._uses(name)):
+                why = f"loss={self.loss}" if self.weight else "weight=0, which has no teacher"
+                raise UserError(f"{name}={value} has no effect with {why}")
+
+    def _uses(self, name: str) -> bool:
+        return {"beta": self.loss == "jsd", "top_k": self.compares_whole}.get(name, True)
+
+    @property
+    def compares_whole(self) -> bool:
+        """Whether whole distributions are compared, in the learner's forward."""
+        return self.weight > 0 and self.loss != "sampled"
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no reward teaches beside it."""
+        return self.weight > 0 and self.reward_weight == 0
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyOptions:
     """Options of any policy-gradient algorithm: KL, entropy, dual clip, importance correction, masking.

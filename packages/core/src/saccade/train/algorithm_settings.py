@@ -14,7 +14,7 @@ from saccade.algorithms.gdpo import by_term
 from saccade.algorithms.gmpo import gmpo
 from saccade.algorithms.luspo import luspo
 from saccade.algorithms.maxrl import by_mean
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.options import DistillOptions, PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.algorithms.reinforce_plus_plus import over_batch
 from saccade.algorithms.sapo import GateTemperatures, sapo
@@ -72,6 +72,8 @@ class AlgorithmSettings:
     vespo: GammaWeights = GammaWeights()
     """Weights of vespo's sequences."""
     options: PolicyOptions = PolicyOptions()
+    distill: DistillOptions = DistillOptions()
+    """What is learned from the stage's teacher, which ``saccade train distill`` has."""
 
     def check(self) -> None:
         """Raises UserError for what the algorithm would refuse or silently not use."""
@@ -103,7 +105,24 @@ class AlgorithmSettings:
         for name in ("clip_low", "clip_high"):
             if getattr(self, name) is not None and self.name in ("sapo", "vespo"):
                 raise UserError(f"{name}={getattr(self, name)} has no effect with name={self.name}, which has no clip")
+        if self.distill.weight:
+            self._check_distill()
         chosen_algorithm(self, action_tokens=max(1, self.overlong_tokens))
+
+    def _check_distill(self) -> None:
+        """Raises UserError where the algorithm makes something else of what a teacher says of a token."""
+        loss = self.distill.loss
+        if loss == "sampled" and self.name in ("gspo", "luspo", "gmpo", "vespo"):
+            raise UserError(
+                f"distill.loss=sampled pays single tokens, and {self.name} has one ratio for a sequence; use name=grpo "
+                "or distill.loss=reverse_kl"
+            )
+        if self.distill.is_alone and self.name == "dapo":
+            raise UserError(
+                "distill.reward_weight=0 learns from no reward, by which name=dapo leaves questions out; use name=grpo"
+            )
+        if self.distill.is_alone and self.name == "ppo":
+            raise UserError("distill.reward_weight=0 learns from no reward, and name=ppo has a critic of it; use grpo")
 
     @property
     def clips(self) -> tuple[float, float]:
@@ -121,7 +140,13 @@ def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algo
     """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
     algorithm = _by_name(settings, action_tokens)
     advantages = ADVANTAGES.get(settings.advantages)
-    return algorithm if advantages is None else replace(algorithm, advantages=advantages)
+    algorithm = algorithm if advantages is None else replace(algorithm, advantages=advantages)
+    if settings.distill == DistillOptions():
+        return algorithm
+    # Few stages have a teacher.
+    from saccade.algorithms.distillation import with_distillation
+
+    return with_distillation(algorithm, settings.distill)
 
 
 def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:

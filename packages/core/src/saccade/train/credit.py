@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice
-from typing import Literal
+from typing import Literal, Protocol
 
 from saccade.algorithms.advantages import GroupAdvantages, PerToken
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
-from saccade.algorithms.options import PerceptionOptions
+from saccade.algorithms.options import DistillOptions, PerceptionOptions
 from saccade.algorithms.perception import shaped
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences
@@ -22,6 +22,14 @@ LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, 
 """log p of the action tokens of each sequence under some policy."""
 
 _Learned = Literal["reference_logprobs", "masked_logprobs", "old_logprobs", "old_values", "returns", "advantages"]
+
+
+class BatchTeacher(Protocol):
+    """The teacher of a batch (``saccade.train.teachers``)."""
+
+    def taught(self, groups: Sequence[tuple[Group, Sequence[TrainingSequence]]]) -> Sequence[TrainingSequence]:
+        """All sequences, in their order, with the numbers and the views that the algorithm learns from."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +104,31 @@ class _CreditTable:
         ]
         self.learn(name, [one.advantages for sequences in given for one in sequences])
 
+    def teach(self, groups: Sequence[Group], teacher: BatchTeacher) -> None:
+        """Gives each sequence what its teacher says of it."""
+        asked = [
+            (group, [one for row in of_group for one in row.sequences]) for group, of_group in zip(groups, self.rows)
+        ]
+        left = iter(teacher.taught(asked))
+        for row in self.learned:
+            row.sequences = tuple(islice(left, len(row.sequences)))
+
+    def distill(self, options: DistillOptions) -> None:
+        """Advantages with the part of the teacher, who has judged single tokens."""
+        from saccade.algorithms.distillation import teacher_advantages
+
+        for row in self.learned:
+            row.sequences = [
+                replace(
+                    one,
+                    advantages=teacher_advantages(one.advantages, own, judged, options),
+                )
+                for one in row.sequences
+                for own in [one.old_logprobs or one.sampled_logprobs]
+                # Whole distributions are compared in the loss.
+                for judged in [own if options.compares_whole else one.teacher_logprobs or own]
+            ]
+
     def shape(self, perception: PerceptionOptions) -> None:
         """VPPO's advantages in the place of those that the sequences have; what is left out has no part in them."""
         rows = [row for row in self.learned if not row.is_left_out]
@@ -125,11 +158,12 @@ def compute_advantages(
     temperature: float,
     recomputes_old: bool,
     masked: LogProbabilities | None = None,
+    teacher: BatchTeacher | None = None,
 ) -> CreditedBatch:
     """The batch with its advantages.
 
-    ``reference`` is the policy that a KL ties the learner to, and ``masked`` the learner with masked pictures, where
-    the algorithm wants them. Trajectories that the
+    ``reference`` is the policy that a KL ties the learner to, ``masked`` the learner with masked pictures, and
+    ``teacher`` whom it learns from, where the algorithm wants them. Trajectories that the
     machine failed are left out, and truncated ones where the algorithm masks them. With
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
     an importance correction needs the two apart.
@@ -161,6 +195,9 @@ def compute_advantages(
     table.spread("advantages", advantages)
     if algorithm.perception is not None and algorithm.perception.shapes_advantages:
         table.shape(algorithm.perception)
+    if teacher is not None and algorithm.distill is not None:
+        table.teach(groups, teacher)
+        table.distill(algorithm.distill)
     return CreditedBatch(
         sequences=[[one for row in rows if not row.is_left_out for one in row.sequences] for rows in table.rows],
         attempts=[
@@ -181,21 +218,24 @@ def _attempt(task: Task, compared: Trajectory, row: _CreditRow) -> Attempt:
     is_trained = bool(row.sequences) and not row.is_left_out
     advantages = row.numbers(lambda one: one.advantages) if is_trained else None
     references = row.numbers(lambda one: one.reference_logprobs) or None
+    taught = row.numbers(lambda one: one.teacher_logprobs) or None
     return Attempt(
         task=task,
         trajectory=compared,
         advantages=_by_turn(compared, advantages),
-        signals=_signals(compared, advantages, references),
+        signals=_signals(compared, advantages, references, taught),
     )
 
 
-def _signals(trajectory: Trajectory, advantages: _Numbers | None, references: _Numbers | None) -> Signals | None:
-    """Advantages where they differ inside of a turn, and reference log-probabilities where there is a reference."""
+def _signals(
+    trajectory: Trajectory, advantages: _Numbers | None, references: _Numbers | None, taught: _Numbers | None
+) -> Signals | None:
+    """Advantages where they differ inside of a turn, log-probabilities of reference and teacher where there is one."""
     turns = by_turn(advantages, trajectory.segments)
     is_spread = any(len(set(turn)) > 1 for turn in turns or ())
-    if not is_spread and references is None:
+    if not is_spread and references is None and taught is None:
         return None
-    return Signals(advantages=advantages if is_spread else None, reference_logprobs=references)
+    return Signals(advantages=advantages if is_spread else None, reference_logprobs=references, teacher_logprobs=taught)
 
 
 def with_entropies(credited: CreditedBatch, entropies: Mapping[int, _Numbers]) -> list[Attempt]:

@@ -31,6 +31,11 @@ def stage_learner(
     head = None
     if critic is not None:
         head = ValueHead(model.hidden_size, seed=seed_for(seed, stage.name, "critic")).to(model.device)
+    teaching = None
+    if isinstance(stage, RLStage) and stage.teacher is not None:
+        from saccade.train.teachers import teaching_of
+
+        teaching = teaching_of(stage)
     return Learner(
         model,
         stage.settings.optimizer,
@@ -40,6 +45,7 @@ def stage_learner(
         on_nonfinite=on_nonfinite,
         ranks=ranks,
         sharding=sharding,
+        teaching=teaching,
     )
 
 

@@ -106,6 +106,43 @@ class RLSettings:
             )
 
 
+View = Literal["auto", "same", "region", "large", "answer", "page"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherSettings:
+    """The teacher of a stage that distils: whose weights, and what it is shown beside the question."""
+
+    model: str = "policy"
+    """``policy`` has the policy's own weights of this moment, ``start`` those that the stage began with; else the
+    directory of a checkpoint with the same tokenizer, or the address of a vLLM server (``http://...``) of one."""
+    view: View = "auto"
+    """What the teacher alone is shown after the question. region: the boxes of what is asked about, cut out of the
+    picture; large: the picture's quarters, for one larger than the model sees; answer: the right answer; page: the gold
+    pages among those shown; same: nothing. auto is region for policy and start, and same for others."""
+
+    @property
+    def has_own_weights(self) -> bool:
+        return self.model not in ("policy", "start")
+
+    @property
+    def url(self) -> str | None:
+        """Of a server."""
+        return self.model if self.model.startswith(("http://", "https://")) else None
+
+    @property
+    def shown(self) -> View:
+        """The view that is meant."""
+        return ("same" if self.has_own_weights else "region") if self.view == "auto" else self.view
+
+    def check(self) -> None:
+        if self.model == "policy" and self.shown == "same":
+            raise UserError(
+                "view=same shows model=policy what it has seen anyway: there is nothing to learn. Set view to region, "
+                "large, answer or page, or model to a checkpoint"
+            )
+
+
 def rate_at(settings: SFTSettings | RLSettings, step: int) -> float:
     """Learning rate of the stage's update with this index, from 0."""
     return learning_rate(

@@ -106,6 +106,7 @@ def _steps(
         first_step=first_step,
         load_reference=lambda: _first_policy(run, stage),
         rollouts=run.rollouts,
+        load=run.plan.load,
     )
     if run.reached is not None and first_step > 0:
         state = load_extras(run.reached)

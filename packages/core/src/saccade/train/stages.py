@@ -14,11 +14,12 @@ from saccade.rollout.episodes import EpisodeSpec
 from saccade.tasks.curriculum import TaskSampler
 from saccade.train.algorithm_settings import chosen_algorithm
 from saccade.train.artefacts import Derive
-from saccade.train.stage_settings import RLSettings, SFTSettings
+from saccade.train.stage_settings import RLSettings, SFTSettings, TeacherSettings
 from saccade.types import Attempt, Example, Json, SpokenConversation, Task
 
 if TYPE_CHECKING:
     from saccade.evaluation.views import Views
+    from saccade.train.privileged import Evidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +131,10 @@ class RLStage:
     """An algorithm of your own; None is the one that ``settings.algorithm`` names."""
     adapt_algorithm: Callable[[Algorithm], Algorithm] | None = None
     """Adds to either of them, as ``with_turn_credit`` does."""
+    teacher: TeacherSettings | None = None
+    """Who teaches it, where its algorithm distils."""
+    evidence: "Evidence | None" = None
+    """A privileged view of your own in the place of the teacher's ``view``."""
     evaluation: Evaluate | None = None
     """For the curves, every ``settings.evaluate_every`` steps."""
 
@@ -140,6 +145,12 @@ class RLStage:
                 f"the stream {foreign[0]} reads bare answers (reading=foreign), which is for measuring: a policy would "
                 "be paid for leaving the form out; train with strict or lenient"
             )
+
+    @property
+    def compares_with_first(self) -> bool:
+        """Whether the policy that the stage began with is needed: as the reference, or as the teacher."""
+        is_taught_by_it = self.teacher is not None and self.teacher.model == "start"
+        return self.applied_algorithm.needs_reference or is_taught_by_it
 
     @property
     def max_action_tokens(self) -> int:

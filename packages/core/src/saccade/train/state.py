@@ -266,7 +266,7 @@ def _goes_by(plan: Plan) -> Mapping[str, str]:
     return {
         later.name: earlier.name
         for earlier, later in pairwise(trained)
-        if isinstance(later, RLStage) and later.applied_algorithm.needs_reference
+        if isinstance(later, RLStage) and later.compares_with_first
     }
 
 

@@ -1,0 +1,161 @@
+"""What a teacher alone is shown: the policy's own tokens behind a prompt that holds the evidence as well.
+
+The prompt is the protocol's, with the evidence after the question; what the policy wrote and saw stays as it was, token
+by token, so that the teacher's probabilities are those of the very same actions.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from saccade.errors import UserError
+from saccade.geometry import Box
+from saccade.learner.sequences import TrainingSequence
+from saccade.media.resize import ViewRule
+from saccade.media.store import MediaStore
+from saccade.models.vlm import VisionLanguageModel
+from saccade.protocols.instructions import Style
+from saccade.protocols.markup import without_role_tokens
+from saccade.rollout.episodes import EpisodeSpec
+from saccade.types import ImageRef, Message, Task, Tokens
+
+Parts = tuple[str | ImageRef, ...]
+Evidence = Callable[[Task, MediaStore, ViewRule], Parts]
+"""What a task's teacher is shown beside the question, in reading order; nothing where the task has no such evidence."""
+
+MOST_REGIONS = 8
+"""Of a task with more targets the first are shown."""
+MARGIN = 0.25
+"""Of a region's sides, shown around it."""
+_MIN_SIDE_PX = 8
+_MAX_RATIO = 100
+
+
+def regions(task: Task, media: MediaStore, view: ViewRule) -> Parts:
+    """The boxes of what is asked about, each once, with a margin, as the original picture has them."""
+    places = dict.fromkeys((one.image_index, one.box) for one in task.targets)
+    return tuple(_cut_out(task.images[at], box, media) for at, box in [*places][:MOST_REGIONS])
+
+
+def quarters(task: Task, media: MediaStore, view: ViewRule) -> Parts:
+    """The four quarters of each picture of which the model sees fewer pixels than it has."""
+    reduced = [one for one in task.images if view.view_size(one.width, one.height)[0] < one.width]
+    boxes = [
+        (image, Box(x * image.width / 2, y * image.height / 2, (x + 1) * image.width / 2, (y + 1) * image.height / 2))
+        for image in reduced
+        for y in (0, 1)
+        for x in (0, 1)
+    ]
+    return tuple(_cut_out(image, box, media, margin=0.0) for image, box in boxes)
+
+
+def right_answer(task: Task, media: MediaStore, view: ViewRule) -> Parts:
+    return (f"The right answer is {without_role_tokens(task.answer)}.",) if task.answer else ()
+
+
+def gold_pages(task: Task, media: MediaStore, view: ViewRule) -> Parts:
+    """The pages that hold the answer, among those that the question shows."""
+    shown = zip(task.images, task.shown_pages)
+    return tuple(image for image, page in shown if page in (task.gold_pages or ()))
+
+
+VIEWS: Mapping[str, tuple[Evidence, str, str]] = MappingProxyType(
+    {
+        "region": (regions, "A closer look at what it is about:", "has no targets; give its row `boxes`"),
+        "large": (quarters, "The picture's quarters, larger:", "has no picture larger than the model sees"),
+        "answer": (right_answer, "", "has no answer"),
+        "page": (gold_pages, "The page that holds the answer:", "shows no page that is known to hold the answer"),
+    }
+)
+"""Privileged views by name: their evidence, what is said before it in the full style, and what a task without it
+lacks."""
+
+
+def evidence_of(view: str, style: Style) -> Evidence:
+    """The evidence of a view with the words before it; UserError for a task that has none."""
+    of_task, words, lacking = VIEWS[view]
+
+    def evidence(task: Task, media: MediaStore, rule: ViewRule) -> Parts:
+        found = of_task(task, media, rule)
+        if not found:
+            raise UserError(
+                f"teacher.view={view}: the question {task.id} {lacking}. Leave such questions out, or take another view"
+            )
+        return found if style == "brief" or not words else (words, *found)
+
+    return evidence
+
+
+def with_evidence(messages: Sequence[Message], evidence: Parts, style: Style) -> tuple[Message, ...]:
+    """The messages that open an episode with the evidence at the end of the last one of the user's."""
+    last = max(place for place, one in enumerate(messages) if one.role == "user")
+    gap: Parts = () if style == "brief" and not isinstance(evidence[0], str) else ("\n",)
+    shown = replace(messages[last], parts=(*messages[last].parts, *gap, *evidence))
+    return (*messages[:last], shown, *messages[last + 1 :])
+
+
+class PrivilegedView:
+    """Training sequences of a stream's trajectories as its teacher sees them; a prompt is written once for each task.
+
+    UserError for an environment of its own and for contexts that do not begin with the question.
+    """
+
+    def __init__(self, model: VisionLanguageModel, episodes: EpisodeSpec, evidence: Evidence) -> None:
+        self._model = model
+        self._episodes = episodes
+        self._evidence = evidence
+
+    def prompts(self, task: Task) -> tuple[Tokens, Tokens]:
+        """The prompt of the task as the policy has it, and with the evidence."""
+        model, style = self._model, self._episodes.protocol.style
+        messages = self._episodes.opening(task, model.media, model.view)
+        shown = self._evidence(task, model.media, model.view)
+        own = model.chat.conversation(messages)
+        return own, model.chat.conversation(with_evidence(messages, shown, style)) if shown else own
+
+    def check(self, task: Task) -> None:
+        """UserError where the task has nothing to be shown."""
+        self._evidence(task, self._model.media, self._model.view)
+
+    def __call__(self, task: Task, sequences: Sequence[TrainingSequence]) -> list[TrainingSequence]:
+        """The sequences, all of this task, each with its ``teacher_view``."""
+        if not sequences:
+            return []
+        own, more = self.prompts(task)
+        return [replace(one, teacher_view=_behind(one, own, more)) for one in sequences]
+
+
+def _behind(one: TrainingSequence, own: Tokens, more: Tokens) -> TrainingSequence:
+    """The sequence with ``more`` in the place of its beginning, which must be ``own``."""
+    begins = len(own.ids)
+    if one.ids[:begins] != own.ids or one.images[: len(own.images)] != own.images:
+        raise UserError(
+            "a context of a trajectory does not begin with its question, so that its teacher cannot be shown more of "
+            "it; set teacher.view=same, or play without contexts of their own (a window of observations)"
+        )
+    added = len(more.ids) - begins
+    return replace(
+        one,
+        ids=(*more.ids, *one.ids[begins:]),
+        is_action=(*(False,) * len(more.ids), *one.is_action[begins:]),
+        images=(*more.images, *one.images[len(own.images) :]),
+        prompt_tokens=one.prompt_tokens + added,
+        prompt_images=one.prompt_images + len(more.images) - len(own.images),
+        routed_experts=b"",
+    )
+
+
+def _cut_out(image: ImageRef, box: Box, media: MediaStore, *, margin: float = MARGIN) -> ImageRef:
+    """A part of a picture that is neither too small nor too narrow to be shown."""
+    wide, high = box.x2 - box.x1, box.y2 - box.y1
+    least = max(_MIN_SIDE_PX, max(wide, high) * (1 + 2 * margin) / _MAX_RATIO)
+    left, right = _side(box.x1, box.x2, max(margin * wide, (least - wide) / 2), image.width)
+    top, bottom = _side(box.y1, box.y2, max(margin * high, (least - high) / 2), image.height)
+    return media.add(media.get(image).crop((left, top, right, bottom)))
+
+
+def _side(start: float, end: float, margin: float, limit: int) -> tuple[int, int]:
+    """Whole pixels inside of the picture, at least one."""
+    first = min(max(0, math.floor(start - margin)), limit - 1)
+    return first, max(first + 1, min(limit, math.ceil(end + margin)))
