@@ -64,6 +64,16 @@ REJECTED_SEQUENCES = "rejected_sequences"
 PICTURE_DEPENDENCE = "picture_dependence"
 CLIP_FRACTION = "clip_fraction"
 
+PAIRS = "pairs"
+"""Pairs that a batch compared."""
+PAIR_LOSS = "pair_loss"
+CHOSEN_REWARD = "rewards/chosen"
+REJECTED_REWARD = "rewards/rejected"
+PAIR_MARGIN = "rewards/margins"
+PAIR_ACCURACY = "rewards/accuracies"
+"""Of pairs, by TRL's names: beta times how much likelier a trajectory is than under the reference, the difference, and
+the share of pairs in which it is above 0."""
+
 ROUTER_ENTROPY = "router/entropy"
 """Of a mixture of experts: the routers' distribution over experts, in nats, mean over tokens and layers."""
 ROUTER_MAX_VIOLATION = "router/max_violation"

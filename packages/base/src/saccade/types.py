@@ -463,6 +463,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectoryPair:
+    """Two trajectories of one prompt, of which one is preferred."""
+
+    task: Task
+    chosen: Trajectory
+    rejected: Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
     """The trajectories of one task in one stream; rewards are compared inside it and nowhere else."""
 
