@@ -534,6 +534,14 @@ class SpokenConversation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenPair:
+    """Two conversations that begin alike, of which one is preferred; only what they part in is learned."""
+
+    chosen: SpokenConversation
+    rejected: SpokenConversation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Tokens:
     """Token ids with image placeholders already expanded, and the images they stand for, in order."""
 

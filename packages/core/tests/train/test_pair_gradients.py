@@ -1,4 +1,4 @@
-"""Pairs in the learner: the gradient is autograd's of the written loss, whatever the micro-batches, turns and contexts."""
+"""Pairs in the learner: the gradient is autograd's of the written loss, whatever the micro-batches and turns."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ def moved_learner(**settings: object) -> Learner:
 
 
 def trajectory(model: VisionLanguageModel, turns: Sequence[str], result: str = "", *, contexts: int = 1) -> Trajectory:
-    """Each turn but the last is followed by a tool's picture and ``result``; the last may begin a context of its own."""
+    """After each turn but the last a tool's picture and ``result``; the last may begin a context of its own."""
     prompt = model.chat.prompt([Message(role="user", parts=(*TASK.images, TASK.question))])
     segments = [Segment(role="prompt", turn=0, ids=prompt.ids, images=prompt.images)]
     for turn, words in enumerate(turns):

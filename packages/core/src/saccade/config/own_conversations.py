@@ -33,7 +33,8 @@ class ConversationCount:
     contexts: list[int] = field(default_factory=list)
     """Contexts of each conversation that has several."""
 
-    def add(self, conversation: SpokenConversation) -> None:
+    def add(self, conversation: SpokenConversation) -> WrittenConversation:
+        """The conversation in tokens."""
         written = self.writer.write(conversation)
         longest = max(written.context_tokens)
         if self.max_tokens is not None and longest > self.max_tokens:
@@ -55,6 +56,7 @@ class ConversationCount:
         self.empty_thoughts += written.empty_thoughts
         if len(written.context_tokens) > 1:
             self.contexts.append(len(written.context_tokens))
+        return written
 
     @property
     def in_words(self) -> str:

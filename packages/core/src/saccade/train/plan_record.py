@@ -78,7 +78,7 @@ def _stage(stage: Stage) -> dict[str, Json]:
         case SFTStage():
             return {"kind": "sft"}
         case PreferenceStage():
-            return {"kind": "preference", "loss": value_record(stage.settings.loss)}
+            return {"kind": "preference", "loss": value_record(stage.settings.loss), "content": stage.content}
         case Derive():
             return {"kind": "derive", "derive": value_record(stage.derive), "source": stage.source}
         case Evaluate():

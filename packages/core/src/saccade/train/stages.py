@@ -118,6 +118,8 @@ class PreferenceStage:
     settings: PreferenceSettings
     held_out: tuple[TrajectoryPair, ...] = ()
     """Pairs that are measured and not learned from."""
+    content: str = ""
+    """A hash of the pairs: a run is not resumed with others."""
 
     def batch(self, step: int) -> list[TrajectoryPair]:
         """What is compared in the step with this index, from 0."""
