@@ -101,8 +101,8 @@ def compared_pairs(
         metric.PAIR_ACCURACY: [float(one > other) for one, other in zip(chosen, rejected)],
         "logps/chosen": [likelihoods[better].logprob for better, _ in pairs],
         "logps/rejected": [likelihoods[worse].logprob for _, worse in pairs],
-        "lengths/chosen": [float(likelihoods[better].tokens) for better, _ in pairs],
-        "lengths/rejected": [float(likelihoods[worse].tokens) for _, worse in pairs],
+        metric.CHOSEN_LENGTH: [float(likelihoods[better].tokens) for better, _ in pairs],
+        metric.REJECTED_LENGTH: [float(likelihoods[worse].tokens) for _, worse in pairs],
     }
     means = {name: math.fsum(values) / len(pairs) for name, values in figures.items() if pairs}
     return ComparedPairs(advantages=tuple(advantages), metrics={metric.PAIRS: float(len(pairs)), **means})

@@ -21,6 +21,8 @@ from saccade.models.checkpoint import is_tiny
 from saccade.recipes.dpo_mining import is_run, mined_pairs, model_of_run
 from saccade.recipes.dpo_settings import TINY, PairsSettings
 from saccade.runs.asking import AskingRecord
+from saccade.runs.recorded_episodes import add_images
+from saccade.runs.runinfo import RunPaths
 from saccade.tasks.conversations import read_pairs
 from saccade.types import SpokenPair, Task, TrajectoryPair
 
@@ -74,6 +76,8 @@ def read_requested(context: RecipeContext) -> RequestedPairs:
         questions = tuple({_identity(pair.task): pair.task for pair in pairs}.values())
     _check_pictures(pairs, chat, settings.dpo.optimizer.micro_batch_tokens)
     training, apart = _split(questions, measured, settings.held_out_share, context)
+    for task in apart if from_run and context.held_out is None else ():
+        add_images(task.images, RunPaths(root=data).media, context.media, data)
     are_learned, are_apart = (set(map(_identity, tasks)) for tasks in (training, apart))
     learned = [pair for pair in pairs if _identity(pair.task) in are_learned]
     if not learned:

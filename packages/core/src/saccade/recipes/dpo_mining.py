@@ -33,8 +33,8 @@ class MinedPairs:
     """All that were played where the pairs come from."""
     held_out: tuple[Task, ...]
     """Questions that the run measured and never trained on; none where it only measured."""
-    asking: AskingRecord
-    """How it asked."""
+    asking: AskingRecord | None
+    """How it asked, where it kept that."""
 
 
 def is_run(data: Path) -> bool:
@@ -76,14 +76,13 @@ def mined_pairs(run: Path, rule: PairRule, chat: Chat, media: MediaStore) -> Min
     logger.info("%s: %d pairs of %d groups with several trajectories", run, len(pairs), compared)
     _check_tokens(pairs[:_PROBED], chat, run)
     asked = read_asked(paths.asked)
+    ways = {str(one.way): one.way for one in asked.evaluations.values()}
+    asking = AskingRecord(evaluated=tuple(ways.values()), trained=asked.streams)
     return MinedPairs(
         pairs=tuple(pairs),
         questions=tuple(questions.values()),
-        held_out=_measured_alone(evaluated, questions, paths.media, media) if trained else (),
-        asking=AskingRecord(
-            evaluated=tuple({str(one.way): one.way for one in asked.evaluations.values()}.values()),
-            trained=asked.streams,
-        ),
+        held_out=_measured_alone(evaluated, questions) if trained else (),
+        asking=asking if asking.ways else None,
     )
 
 
@@ -105,17 +104,14 @@ def _pairs(group: Group, rule: PairRule, path: Path, folder: Path, media: MediaS
         yield pair
 
 
-def _measured_alone(
-    evaluated: Sequence[Path], trained: Mapping[str, Task], folder: Path, media: MediaStore
-) -> tuple[Task, ...]:
+def _measured_alone(evaluated: Sequence[Path], trained: Mapping[str, Task]) -> tuple[Task, ...]:
     """Questions of the evaluations that show nothing that was trained on."""
     seen = {key for task in trained.values() for key in seen_in(task)}
     found: dict[str, Task] = {}
     for path in evaluated:
         for record in read_records(path):
             task = record.task
-            if task.id not in trained and task.id not in found and seen.isdisjoint(seen_in(task)):
-                add_images(task.images, folder, media, path)
+            if task.id not in trained and seen.isdisjoint(seen_in(task)):
                 found[task.id] = task
     return tuple(found.values())
 
