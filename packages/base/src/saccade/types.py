@@ -468,6 +468,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectoryPair:
+    """Two trajectories of one prompt, of which one is preferred."""
+
+    task: Task
+    chosen: Trajectory
+    rejected: Trajectory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
     """The trajectories of one task in one stream; rewards are compared inside it and nowhere else."""
 
@@ -527,6 +536,14 @@ class SpokenConversation:
     """They end with an assistant's, and at least one of those is learned."""
     tools: tuple[Mapping[str, Json], ...] = ()
     """Schemas of the tools that are offered, as chat templates take them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenPair:
+    """Two conversations that begin alike, of which one is preferred; only what they part in is learned."""
+
+    chosen: SpokenConversation
+    rejected: SpokenConversation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,10 +1,11 @@
-"""Options of any policy-gradient algorithm, checked before any work."""
+"""Options of any policy-gradient algorithm and of pairs, checked before any work."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.codec.bounds import NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 
 KLEstimator = Literal["k1", "k2", "k3"]
@@ -196,3 +197,59 @@ _USERS: Mapping[str, tuple[Importance, ...]] = {
     "dppo_limit": ("dppo",),
 }
 """Which corrections read which setting."""
+
+
+PairLossKind = Literal["sigmoid", "robust", "hinge", "ipo"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairLoss:
+    """Loss of a pair; the default is DPO's. SimPO is ``length_normalised``, ``reference_free``, ``beta=2``,
+    ``target_margin=1``."""
+
+    kind: PairLossKind = "sigmoid"
+    """``sigmoid`` is DPO, ``robust`` DPO for labels of which a known share is wrong, ``hinge`` SLiC, ``ipo`` IPO."""
+    beta: float = 0.1
+    """How strongly the policy is held to its reference: higher stays nearer. IPO's tau."""
+    label_smoothing: NotNegative = 0.0
+    """For sigmoid and robust: probability that a pair is the wrong way round, below 0.5."""
+    length_normalised: bool = False
+    """Compares means over tokens instead of sums, so that a longer trajectory counts no more; ipo always does."""
+    reference_free: bool = False
+    """Compares log-probabilities of the policy alone; no reference is kept."""
+    target_margin: NotNegative = 0.0
+    """For sigmoid: distance by which the chosen one is to win (SimPO's gamma, arXiv 2405.14734, equation 6)."""
+    sft_weight: NotNegative = 0.0
+    """Weight of imitating the chosen ones: minus the mean log-probability of all their tokens (RPO's alpha; TRL's
+    loss_type sft)."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean, or that would have no effect."""
+        check_bounds(self)
+        if not 0 < self.beta < math.inf:
+            raise UserError(f"beta={self.beta} must be a finite number above 0 (0.1 is usual)")
+        if self.label_smoothing >= 0.5:
+            raise UserError(f"label_smoothing={self.label_smoothing} must be below 0.5: more turns all pairs round")
+        for name, users in (("label_smoothing", ("sigmoid", "robust")), ("target_margin", ("sigmoid",))):
+            if getattr(self, name) and self.kind not in users:
+                raise UserError(f"{name}={getattr(self, name)} is for kind={' and '.join(users)}, not {self.kind}")
+        if self.length_normalised and self.kind == "ipo":
+            raise UserError("length_normalised=true changes nothing with kind=ipo, which always is")
+
+    @property
+    def is_per_token(self) -> bool:
+        return self.length_normalised or self.kind == "ipo"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairRule:
+    """Choice of pairs in a group."""
+
+    per_group: Positive = 4
+    """At most so many pairs of a group. The best trajectory is held against the worst, the second best against the
+    second worst, and so on: each is in one pair at most."""
+    least_gap: NotNegative = 0.0
+    """Rewards of a pair must differ by this or more; equal rewards never make a pair."""
+
+    def check(self) -> None:
+        check_bounds(self)

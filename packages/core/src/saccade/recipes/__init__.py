@@ -13,6 +13,7 @@ __all__ = [
     "argos",
     "codedance",
     "distill",
+    "dpo",
     "environment",
     "evaluation",
     "ivgr",

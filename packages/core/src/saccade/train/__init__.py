@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from saccade.train.plan import DemonstrationSource as DemonstrationSource
     from saccade.train.plan import Evaluate as Evaluate
     from saccade.train.plan import Plan as Plan
+    from saccade.train.plan import PreferenceStage as PreferenceStage
     from saccade.train.plan import RLStage as RLStage
     from saccade.train.plan import SFTStage as SFTStage
     from saccade.train.plan import Stage as Stage

@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from typing import Literal, Protocol
 
-from saccade.algorithms.advantages import GroupAdvantages, PerToken
-from saccade.algorithms.algorithm import Algorithm
+from saccade.algorithms.advantages import PerToken
+from saccade.algorithms.algorithm import Algorithm, Preference
 from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
 from saccade.algorithms.options import DistillOptions, PerceptionOptions
 from saccade.algorithms.perception import shaped
+from saccade.algorithms.preference import ComparedPairs, Likelihood, compared_pairs, pairs_of
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences
 from saccade.runs.signals import by_turn
@@ -44,6 +45,8 @@ class CreditedBatch:
     """For each attempt the places of its sequences in the batch (``TrainingSequence.place``)."""
     rejected: int
     """Trajectories that the algorithm left out because their sampler was too far from the learner."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """Of pairs, where the algorithm compares them."""
 
 
 @dataclass(slots=True)
@@ -142,6 +145,19 @@ class _CreditTable:
             left = iter(numbers)
             row.sequences = [replace(one, advantages=tuple(islice(left, one.action_count))) for one in row.sequences]
 
+    def prefer(self, groups: Sequence[Group], preference: Preference) -> ComparedPairs:
+        """Gives each sequence the advantage of its trajectory in the pairs of its group."""
+        places = {id(row): place for place, row in enumerate(self.learned)}
+        pairs = [
+            (places[id(of_group[better])], places[id(of_group[worse])])
+            for group, of_group in zip(groups, self.rows, strict=True)
+            for better, worse in pairs_of(group, preference.rule)
+        ]
+        found = compared_pairs(pairs, [likelihood_of(row.sequences) for row in self.learned], preference.loss)
+        for row, advantage in zip(self.learned, found.advantages, strict=True):
+            row.sequences = [replace(one, advantages=(advantage,) * one.action_count) for one in row.sequences]
+        return found
+
     def nested(
         self, of: Callable[[TrainingSequence], _Numbers | None], *, trained: bool = False
     ) -> list[list[_Numbers]]:
@@ -183,16 +199,18 @@ def compute_advantages(
         rejected += is_rejected and not is_masked
     kl_rewards = table.nested(lambda one: _kl_rewards(one, algorithm.kl_in_reward))
     compared = with_kl_in_reward(groups, kl_rewards) if algorithm.kl_in_reward else groups
-    advantages: GroupAdvantages
-    if algorithm.critic is None:
-        advantages = algorithm.advantages(compared)
+    metrics: Mapping[str, float] = {}
+    if algorithm.preference is not None:
+        metrics = table.prefer(groups, algorithm.preference).metrics
+    elif algorithm.critic is None:
+        table.spread("advantages", algorithm.advantages(compared))
     else:
         table.learn("old_values", learner.values(table.sequences, temperature=temperature))
         # The critic whitens over what is trained on: what is left out has no part in that.
         values = table.nested(lambda one: one.old_values, trained=True)
         advantages, returns = algorithm.critic.targets(groups, values, kl_rewards, algorithm.turn_rewards)
         table.spread("returns", [[PerToken(of_row) for of_row in of_group] for of_group in returns])
-    table.spread("advantages", advantages)
+        table.spread("advantages", advantages)
     if algorithm.perception is not None and algorithm.perception.shapes_advantages:
         table.shape(algorithm.perception)
     if teacher is not None and algorithm.distill is not None:
@@ -211,6 +229,20 @@ def compute_advantages(
             for row in of_group
         ],
         rejected=rejected,
+        metrics=metrics,
+    )
+
+
+def likelihood_of(contexts: Sequence[TrainingSequence]) -> Likelihood:
+    """Of a trajectory, all contexts taken together, by its ``old_logprobs`` and ``reference_logprobs``."""
+
+    def total(of: Callable[[TrainingSequence], _Numbers | None]) -> float:
+        return math.fsum(value for one in contexts for value in of(one) or ())
+
+    return Likelihood(
+        logprob=total(lambda one: one.old_logprobs),
+        reference=total(lambda one: one.reference_logprobs),
+        tokens=sum(one.action_count for one in contexts),
     )
 
 

@@ -15,7 +15,7 @@ from saccade.media.packed import packed_pictures
 from saccade.media.store import MediaStore
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import Checkpoint
-from saccade.train.plan import Plan, RLStage, SFTStage
+from saccade.train.plan import LearningStage, Plan, RLStage
 
 _FORGET_BYTES = 256 << 20
 """Pictures that the others are sent before they forget all of them."""
@@ -81,7 +81,7 @@ class Orders:
 def check_shards(plan: Plan) -> None:
     """UserError for settings of a stage that several learners cannot work with."""
     for stage in plan.stages:
-        if isinstance(stage, SFTStage | RLStage):
+        if isinstance(stage, LearningStage):
             check_can_shard(stage.settings.optimizer, f"stage {stage.name}: optimizer.")
         distill = stage.applied_algorithm.distill if isinstance(stage, RLStage) else None
         if distill is not None and distill.compares_whole:

@@ -164,7 +164,7 @@ class RLLoop(Iterator[StepOutcome]):
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         learned = self._learn([one for one in credited.sequences if one], is_stale=is_old)
         attempts = with_entropies(credited, self._learner.take_entropies())
-        metrics |= {**told_apart(learned, is_stale=is_old), **drift}
+        metrics |= {**told_apart(learned, is_stale=is_old), **drift, **credited.metrics}
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
         if settings.in_flight:

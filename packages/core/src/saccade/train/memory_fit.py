@@ -40,7 +40,8 @@ class Setup:
 
     def plans(self) -> list[tuple[Role, MemoryPlan]]:
         """The plan of one process of each role."""
-        options = self.rl.algorithm.options
+        algorithm = self.rl.algorithm
+        pays_kl = algorithm.options.kl_weight > 0 or algorithm.options.kl_in_reward > 0
         return [
             (
                 role,
@@ -51,7 +52,7 @@ class Setup:
                     load=self.load,
                     on_gpu=self.on_gpu,
                     role=role,
-                    needs_reference=options.kl_weight > 0 or options.kl_in_reward > 0,
+                    needs_reference=pays_kl or (algorithm.name == "dpo" and not algorithm.dpo.reference_free),
                     needs_critic=self.rl.algorithm.name == "ppo",
                 ),
             )

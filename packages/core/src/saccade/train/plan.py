@@ -21,6 +21,8 @@ from saccade.train.stage_checks import check_stages
 from saccade.train.stages import Demonstration as Demonstration
 from saccade.train.stages import DemonstrationSource as DemonstrationSource
 from saccade.train.stages import Evaluate as Evaluate
+from saccade.train.stages import LearningStage as LearningStage
+from saccade.train.stages import PreferenceStage as PreferenceStage
 from saccade.train.stages import RLStage as RLStage
 from saccade.train.stages import ServedPolicy as ServedPolicy
 from saccade.train.stages import SFTStage as SFTStage

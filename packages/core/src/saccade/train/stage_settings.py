@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from saccade.algorithms.options import PairLoss
 from saccade.codec.bounds import Bounds, Count, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
@@ -42,6 +43,21 @@ class ImitationSettings(SFTSettings):
 
     steps: Annotated[int, Bounds(least=0, words="0 (no imitation) or more")] = 0
     """0 skips SFT and goes straight to RL."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceSettings(ImitationSettings):
+    """Settings of a stage that learns from pairs."""
+
+    steps: Annotated[int, Bounds(least=0, words="0 (as many as epochs need) or more")] = 0
+    """0 takes as many steps as ``epochs`` need."""
+    batch_size: Positive = 16
+    """Pairs per step."""
+    optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-6)
+    warmup_steps: Count = 5
+    loss: PairLoss = PairLoss()
+    evaluate_every: Count = 20
+    """Steps between measurements on held-out pairs, which the last step has in any case; 0 for that alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +106,11 @@ class RLSettings:
             raise UserError(
                 f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
                 "(tasks_per_step), and each minibatch needs a whole group"
+            )
+        if self.algorithm.name == "dpo" and self.inner_epochs * self.minibatches > 1:
+            raise UserError(
+                f"inner_epochs={self.inner_epochs} and minibatches={self.minibatches} take several steps on a "
+                "batch, and algorithm.name=dpo works out the margins of its pairs once for each; use 1 of both"
             )
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"

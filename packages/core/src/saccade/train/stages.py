@@ -14,8 +14,8 @@ from saccade.rollout.episodes import EpisodeSpec
 from saccade.tasks.curriculum import TaskSampler
 from saccade.train.algorithm_settings import chosen_algorithm
 from saccade.train.artefacts import Derive
-from saccade.train.stage_settings import RLSettings, SFTSettings, TeacherSettings
-from saccade.types import Attempt, Example, Json, SpokenConversation, Task
+from saccade.train.stage_settings import PreferenceSettings, RLSettings, SFTSettings, TeacherSettings
+from saccade.types import Attempt, Example, Json, SpokenConversation, Task, TrajectoryPair
 
 if TYPE_CHECKING:
     from saccade.evaluation.views import Views
@@ -110,6 +110,25 @@ class SFTStage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreferenceStage:
+    """Learns to prefer one trajectory of a pair to the other: DPO and its relatives on pairs that are there already."""
+
+    name: str
+    source: Callable[[int], TrajectoryPair]
+    """An endless source of pairs: a function of a number alone, as a ``DemonstrationSource``."""
+    settings: PreferenceSettings
+    held_out: tuple[TrajectoryPair, ...] = ()
+    """Pairs that are measured and not learned from."""
+    content: str = ""
+    """A hash of the pairs: a run is not resumed with others."""
+
+    def batch(self, step: int) -> list[TrajectoryPair]:
+        """What is compared in the step with this index, from 0."""
+        size = self.settings.batch_size
+        return [self.source(index) for index in range(step * size, (step + 1) * size)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stream:
     """One way in which questions are asked; rewards are compared inside a stream only."""
 
@@ -165,12 +184,22 @@ class RLStage:
         return self.settings.evidence.added_to(adapted)
 
 
-Stage = SFTStage | RLStage | Evaluate | Derive
+LearningStage = SFTStage | PreferenceStage | RLStage
+"""A stage that takes optimiser steps."""
+
+Stage = LearningStage | Evaluate | Derive
+
+
+def goes_by_first_policy(stage: Stage) -> bool:
+    """Whether the stage compares its policy with the one that it began with."""
+    if isinstance(stage, PreferenceStage):
+        return not stage.settings.loss.reference_free
+    return isinstance(stage, RLStage) and stage.compares_with_first
 
 
 def with_episodes(stage: Stage, change: Callable[[EpisodeSpec], EpisodeSpec]) -> Stage:
     """The stage with all its episodes changed, those of demonstrations and of its learning curve too."""
-    if isinstance(stage, Derive):
+    if isinstance(stage, Derive | PreferenceStage):
         return stage
     if isinstance(stage, Evaluate):
         return _measured_with(stage, change)
