@@ -73,7 +73,7 @@ def crop(image: int, *box: int) -> tuple[str, dict[str, Json]]:
     return "crop", {"image": image, "bbox_2d": list(box)}
 
 
-CHAINS = {
+CHAINS: dict[str, list[tuple[str, dict[str, Json]]]] = {
     "a crop": [crop(1, 3, 4, 20, 15)],
     "a crop of a crop": [crop(1, 10, 5, 30, 25), crop(2, 4, 6, 12, 16)],
     "of a mirrored crop": [

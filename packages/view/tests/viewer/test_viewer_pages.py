@@ -1,5 +1,6 @@
 """The viewer's pages in a browser: each view opened, by pointer, touch and keys, from the server and from one file."""
 
+import io
 import json
 import math
 import shutil
@@ -188,6 +189,25 @@ def test_lines_lead_from_a_crop_s_place_to_the_crop(browser: Browser, site: Site
     assert region
     assert abs(line["y"] - (region["y"] + region["height"])) < 8
     assert abs(line["y"] + line["height"] - thumb["y"]) < 5
+    page.close()
+
+
+def test_a_veil_darkens_what_no_call_returned_and_nothing_else(browser: Browser, site: Site) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(site.at(f"/t/{site.looked}"))
+    veil, region = page.locator(".drawing .veiled"), page.locator(".drawing .region.asked .stroke")
+    assert not veil.is_visible()
+    page.get_by_label("darken what no call returned").check()
+    assert veil.is_visible()
+    box = region.bounding_box()
+    assert box is not None
+    shown = Image.open(io.BytesIO(page.screenshot())).convert("L")
+    inside = shown.getpixel((int(box["x"] + 12), int(box["y"] + box["height"] - 12)))
+    outside = shown.getpixel((int(box["x"] + 12), int(box["y"] + box["height"] + 12)))
+    assert (inside, outside) == (128, 32)
+    assert watched.messages == []
+    page.locator(".look .thumb").nth(1).click()
+    assert not page.get_by_label("darken what no call returned").is_visible()
     page.close()
 
 

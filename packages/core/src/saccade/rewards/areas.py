@@ -51,6 +51,15 @@ class PictureAreas:
             cells[rows[0] : rows[1], columns[0] : columns[1]] = True
         return cells
 
+    def boxes_of(self, cells: Cells) -> list[Box]:
+        """Boxes that make up the region: a run of cells each, row by row."""
+        edges = np.diff(np.pad(cells.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+        starts, ends = np.argwhere(edges == 1), np.argwhere(edges == -1)
+        return [
+            Box(float(self._xs[x1]), float(self._ys[y]), float(self._xs[x2]), float(self._ys[y + 1]))
+            for (y, x1), (_, x2) in zip(starts, ends)
+        ]
+
     def area(self, cells: Cells) -> float:
         return float(self._areas[cells].sum())
 

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.geometry import Box, iou
-from saccade.rewards.areas import PictureAreas
+from saccade.rewards.areas import Cells, PictureAreas
 from saccade.rewards.places import Patch, SeenParts
 from saccade.rewards.seen import CUTTING, seen_by_turn
 from saccade.types import Page, Task, ToolCall, Trajectory
@@ -120,34 +120,40 @@ class _Regions:
             for index, image in enumerate(task.images)
         }
         self._targets = sum(one.targets_px for one in self._pictures.values())
+        self._known: dict[tuple[Patch, ...], list[tuple[PictureAreas, Cells]]] = {}
 
     def fit(self, seen: SeenParts, times: int) -> EvidenceFit:
         """Of a quarter of a picture, ``times`` as much is aimed."""
         returned = hits = best = 0.0
         is_aimed = True
-        for index, picture in self._pictures.items():
-            inside = picture.inside([patch.box for patch in seen.patches if patch.image_index == index])
-            returned += picture.area(inside)
+        for picture, inside in self._cells(seen):
+            area = picture.area(inside)
+            returned += area
             hits += picture.hits(inside)
             if shares := picture.target_shares(inside):
                 best = max(best, *(share for share, _ in shares))
                 held = [size for share, size in shares if share >= SHOWN - _SLACK]
                 most = min(max(times * MOST_OF_PICTURE, *held, 0.0), NEARLY_ALL)
-                is_aimed = is_aimed and picture.area(inside) <= (most + _SLACK) * picture.whole_px
+                is_aimed = is_aimed and area <= (most + _SLACK) * picture.whole_px
         recall = hits / self._targets if self._targets else 0.0
         return EvidenceFit(recall=recall, precision=hits / returned if returned else None, best=best, is_aimed=is_aimed)
 
     def overlap(self, one: SeenParts, other: SeenParts) -> float:
         """Intersection over union; 0.0 where nothing was returned."""
         both = either = 0.0
-        for index, picture in self._pictures.items():
-            first, second = (
-                picture.inside([patch.box for patch in seen.patches if patch.image_index == index])
-                for seen in (one, other)
-            )
+        for (picture, first), (_, second) in zip(self._cells(one), self._cells(other)):
             both += picture.area(first & second)
             either += picture.area(first | second)
         return both / either if either else 0.0
+
+    def _cells(self, seen: SeenParts) -> list[tuple[PictureAreas, Cells]]:
+        """Of each picture the cells that were returned."""
+        if seen.patches not in self._known:
+            self._known[seen.patches] = [
+                (picture, picture.inside([patch.box for patch in seen.patches if patch.image_index == index]))
+                for index, picture in self._pictures.items()
+            ]
+        return self._known[seen.patches]
 
 
 class _Pages:

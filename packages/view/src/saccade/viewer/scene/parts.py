@@ -63,6 +63,9 @@ class SeenPicture:
     origin: Origin | None = None
     seen: tuple[int, int] | None = None
     """(width, height) in pixels at which the policy got it; None where the record does not prove it."""
+    veil: str = ""
+    """What no call returned of a question's picture, as the path of an SVG in pixels of its original; empty where none
+    returned anything of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
