@@ -1,4 +1,4 @@
-"""What policies that return much instead of looking get: recall, precision and faithful rates of each.
+"""What policies that return much instead of looking get: recall, precision, faithful rates and pay of each.
 
 Each policy is played on questions about a picture of 1000 x 1000 pixels with one target of 60 x 60, whose place is
 random and known to the first three policies alone. The calls are records as an environment writes them; no model is
@@ -19,6 +19,7 @@ from saccade.characters import percent_text
 from saccade.codec.codecs import plain_json
 from saccade.evaluation.evidence import EvidenceUse, evidence_use
 from saccade.geometry import Box
+from saccade.rewards.call_values import call_values
 from saccade.seeding import generator_for
 from saccade.types import (
     SEEN,
@@ -127,8 +128,8 @@ POLICIES: Mapping[str, Play] = {
 }
 
 
-def played(play: Play, questions: int) -> EvidenceUse:
-    """The figures of a policy that answers every question right."""
+def played(play: Play, questions: int) -> tuple[EvidenceUse, float]:
+    """The figures of a policy that answers every question right, and what ``rl.evidence.form=found`` pays it."""
     attempts = []
     for number in range(questions):
         chance = generator_for(0, "evidence hacks", number)
@@ -137,7 +138,7 @@ def played(play: Play, questions: int) -> EvidenceUse:
         attempts.append(attempt_of(number, target, play(target, chance)))
     use = evidence_use(attempts)
     assert use is not None
-    return use
+    return use, sum(sum(call_values(one.task, one.trajectory, "found")) for one in attempts) / questions
 
 
 def attempt_of(number: int, target: Box, calls: Sequence[Called]) -> Attempt:
@@ -177,13 +178,13 @@ def attempt_of(number: int, target: Box, calls: Sequence[Called]) -> Attempt:
     return Attempt(task=task, trajectory=trajectory)
 
 
-HEAD = "| policy | recall | precision | faithful calls | faithful trajectories |\n|---|---|---|---|---|"
+HEAD = "| policy | recall | precision | faithful calls | faithful trajectories | paid |\n|---|---|---|---|---|---|"
 
 
-def row(name: str, use: EvidenceUse) -> str:
+def row(name: str, use: EvidenceUse, paid: float) -> str:
     shares = (use.recall, use.precision, use.faithful_calls.mean, use.faithful.mean)
     cells = " | ".join(percent_text(share).replace("\N{NO-BREAK SPACE}", " ") for share in shares)
-    return f"| {name} | {cells} |"
+    return f"| {name} | {cells} | {paid:.2f} |"
 
 
 def main() -> None:
@@ -194,10 +195,10 @@ def main() -> None:
     print(HEAD)
     found = {}
     for name, play in POLICIES.items():
-        use = found[name] = played(play, arguments.questions)
-        print(row(name, use), flush=True)
+        use, paid = found[name] = played(play, arguments.questions)
+        print(row(name, use, paid), flush=True)
     if arguments.json:
-        values = {name: plain_json(use) for name, use in found.items()}
+        values = {name: {**plain_json(use), "paid": paid} for name, (use, paid) in found.items()}
         arguments.json.write_text(json.dumps({"questions": arguments.questions, "policies": values}, indent=1) + "\n")
 
 

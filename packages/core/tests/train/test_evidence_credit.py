@@ -23,6 +23,8 @@ from saccade.types import GAIN, Answer, Group, Json, Score, Task, Term, ToolCall
 TASK = tiny_example(MediaStore(), 0).task
 """Its square is at 16 to 48 of 256 pixels both ways."""
 AIMED, ELSEWHERE = [0.0, 0.0, 64.0, 64.0], [128.0, 128.0, 192.0, 192.0]
+BESIDE = (64 * 64 - 32 * 32) / 256**2
+"""Share of the picture that the aimed crop shows beside the square; one of a half is worth nothing."""
 EPISODES = EpisodeSpec(protocol=tagged_protocol(), tools=IMAGE_TOOLS, rollout=RolloutSettings())
 
 
@@ -51,7 +53,7 @@ def test_without_a_weight_nothing_changes() -> None:
     assert EvidenceCredit().added_to(algorithm) is algorithm
 
 
-@pytest.mark.parametrize(("form", "values"), [("found", [1.0, 0.0]), ("difference", [0.6, -0.2])])
+@pytest.mark.parametrize(("form", "values"), [("found", [1 - 2 * BESIDE, 0.0]), ("difference", [0.6, -0.2])])
 def test_the_term_is_beside_the_reward_and_says_who_added_it(form: str, values: list[float]) -> None:
     credit = EvidenceCredit(weight=0.5, form=form)  # type: ignore[arg-type]
     first, second, failed = credit.credited(GROUP).trajectories
@@ -114,4 +116,4 @@ def test_a_task_of_two_regions_is_paid_by_halves() -> None:
     group = replace(GROUP, task=task, trajectories=GROUP.trajectories[:1])
     [one] = EvidenceCredit(weight=1.0).credited(group).trajectories
     assert one.score is not None
-    assert one.score.total == pytest.approx(0.5)
+    assert one.score.total == pytest.approx(0.5 * (1 - 2 * BESIDE))

@@ -22,5 +22,6 @@ OFFERS = {
     "saccade.figures": {
         "grounding": "saccade.evaluation.grounding:FIGURE",
         "evidence": "saccade.evaluation.evidence:FIGURE",
+        "necessary calls": "saccade.evaluation.necessary:FIGURE",
     },
 }

@@ -2,8 +2,10 @@
 
 ``found``: the share of the evidence that faithful calls returned (``saccade.rewards.evidence``), where the question
 names its regions or pages. Values add up to no more than the share that all calls together returned, so that a region
-that is looked at twice is worth what it is worth once; a trajectory that returned half of the picture or more is worth
-nothing. Between 0 and 1.
+that is looked at twice is worth what it is worth once. What all calls returned of a picture beside the evidence costs:
+values are multiplied by 1 - share / ``MOST``, and are 0 from there on. A blind policy that returns a share s of the
+picture finds small evidence with a probability of s, and so earns s (1 - s / 0.5), an eighth at most; without the
+factor it would earn a half. Between 0 and 1.
 
 ``difference``: how much the result of each call raised the probability of the right answer (``GAIN``), negative where
 it lowered it; the differential reward of TACO (arXiv 2606.30251), in probabilities. A call whose output depends on no
@@ -46,11 +48,11 @@ def _found(task: Task, trajectory: Trajectory) -> Mapping[int, float]:
     if found is None or found.fit is None or not found.is_faithful:
         return {}
     values: dict[int, float] = {}
-    left = found.fit.recall
+    left, aim = found.fit.recall, max(0.0, 1.0 - found.fit.beside / MOST)
     for call in found.calls:
         if call.is_faithful and call.fit is not None:
-            values[call.turn] = min(call.fit.recall, left)
-            left -= values[call.turn]
+            share = min(call.fit.recall, left)
+            values[call.turn], left = share * aim, left - share
     return values
 
 

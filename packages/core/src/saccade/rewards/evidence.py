@@ -22,7 +22,7 @@ say so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from saccade.geometry import Box, iou
 from saccade.rewards.areas import Cells, PictureAreas
@@ -56,6 +56,8 @@ class EvidenceFit:
     """Largest share of one target, or 1.0 for a gold page."""
     is_aimed: bool
     """Whether it is no more than an aimed call, or an aimed trajectory, returns."""
+    beside: float = field(default=0.0, compare=False)
+    """Share of a picture that was returned beside its targets, the largest of any picture; 0.0 for pages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,19 +126,19 @@ class _Regions:
 
     def fit(self, seen: SeenParts, times: int) -> EvidenceFit:
         """Of a quarter of a picture, ``times`` as much is aimed."""
-        returned = hits = best = 0.0
+        returned = hits = best = beside = 0.0
         is_aimed = True
         for picture, inside in self._cells(seen):
-            area = picture.area(inside)
-            returned += area
-            hits += picture.hits(inside)
+            area, hit = picture.area(inside), picture.hits(inside)
+            returned, hits, beside = returned + area, hits + hit, max(beside, (area - hit) / picture.whole_px)
             if shares := picture.target_shares(inside):
                 best = max(best, *(share for share, _ in shares))
                 held = [size for share, size in shares if share >= SHOWN - _SLACK]
                 most = min(max(times * MOST_OF_PICTURE, *held, 0.0), NEARLY_ALL)
                 is_aimed = is_aimed and area <= (most + _SLACK) * picture.whole_px
         recall = hits / self._targets if self._targets else 0.0
-        return EvidenceFit(recall=recall, precision=hits / returned if returned else None, best=best, is_aimed=is_aimed)
+        precision = hits / returned if returned else None
+        return EvidenceFit(recall=recall, precision=precision, best=best, beside=beside, is_aimed=is_aimed)
 
     def overlap(self, one: SeenParts, other: SeenParts) -> float:
         """Intersection over union; 0.0 where nothing was returned."""
@@ -167,7 +169,8 @@ class _Pages:
         hits = len(pages & self._gold)
         precision = hits / len(pages) if pages else None
         is_aimed = precision is None or precision >= LEAST_OF_PAGES / times - _SLACK
-        return EvidenceFit(recall=hits / len(self._gold), precision=precision, best=float(hits > 0), is_aimed=is_aimed)
+        recall, best = hits / len(self._gold), float(hits > 0)
+        return EvidenceFit(recall=recall, precision=precision, best=best, is_aimed=is_aimed)
 
     def overlap(self, one: SeenParts, other: SeenParts) -> float:
         either = {*one.pages, *other.pages}

@@ -14,7 +14,7 @@ from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
-from saccade.types import Attempt, Score, Turn
+from saccade.types import GAIN, Attempt, Score, Turn
 from saccade.viewer.outcomes import note_pairs, turn_outcome
 from saccade.viewer.scene.returned import evidence_texts
 from saccade.viewer.words import number_text, readable, visible
@@ -176,6 +176,9 @@ def explanation(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) 
     for at, turn in enumerate(trajectory.turns[:_MAX_TURNS]):
         lines += _turn(turn)
         lines += _field("", f"evidence: {fits[at]}") if at in fits else []
+        gain = None if turn.result is None else turn.result.data.get(GAIN)
+        if isinstance(gain, int | float):
+            lines += _field("", f"its result made the right answer {gain:+.0%} more probable")
     if len(trajectory.turns) > _MAX_TURNS:
         lines += _field("", f"... and {len(trajectory.turns) - _MAX_TURNS} more turns")
     score = trajectory.score
