@@ -21,6 +21,7 @@ of code, or an unknown kind of tool    unknown: ``is_known`` is false
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from saccade.errors import UserError
 from saccade.geometry import Box
@@ -176,5 +177,5 @@ def _runs(row: str) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2]))
 
 
-def _is_list(value: Json) -> bool:
+def _is_list(value: Json) -> TypeGuard[Sequence[Json]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
