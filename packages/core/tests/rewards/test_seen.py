@@ -188,6 +188,7 @@ def test_each_kind_of_tool(seen: SeenParts, patches: list[Patch]) -> None:
     "seen",
     [
         seen_of("execute_python_code", code="print(1)"),
+        seen_of("execute_python_code", code="print(1)", image=1),
         seen_of("somebodys_tool", words="cup"),
         seen_of("crop", bbox_2d=[1, 2, 9, 9], image=7),
         seen_of("crop", bbox_2d="all"),

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from viewer_fake_run import guessing_attempt, looking_attempt, make_run, search_task
 
+from saccade.cli import run_command
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
 from saccade.runs.runinfo import RunPaths
+from saccade.testing.chat_server import ChatServer, chat_reply
 from saccade.types import Attempt, Target
 from saccade.viewer.explained import RecordedGroup, explanation
 from saccade.viewer.report import write_report
@@ -80,3 +82,23 @@ def test_the_report_has_a_table_and_a_line_below_a_call(tmp_path: Path) -> None:
     assert '<p class="small">evidence: recall 100 %' in page
     values = json.loads((root / "report.json").read_text())
     assert '"faithful"' in json.dumps(values)
+
+
+def test_a_judges_verdicts_on_pictures_stay_with_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    root = make_run(tmp_path / "run", n=8)
+    assert run_command(["report", str(root), "--evidence"]) == 2
+    assert "--evidence needs a judge" in capsys.readouterr().err
+    with ChatServer(lambda _: chat_reply("YES")) as server:
+        assert run_command(["report", str(root), "--judge", server.url, "--judge-model", "big", "--evidence"]) == 0
+        assert {json.dumps(one.body).count("data:image") for one in server.received} == {1}
+    assert "Judged: 8 calls that gave a picture" in capsys.readouterr().out
+    values = json.loads((root / "report.json").read_text())["judged_evidence"]["after_rl"]
+    assert (values["faithful"]["mean"], values["faithful"]["n"], values["no_verdict"]) == (1.0, 8, 0)
+    assert "evidence by big at http" in (root / "report.html").read_text()
+    kept = root / "evidence.json"
+    kept.write_text(kept.read_text().replace("true", '"yes"', 1))
+    write_report(RunPaths(root=root))
+    assert "evidence.json cannot be read" in (root / "report.html").read_text()

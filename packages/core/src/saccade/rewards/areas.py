@@ -89,7 +89,8 @@ def _summed(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[
     inside = np.clip(edges, 0, len(values))
     low = np.minimum(inside.astype(int), len(values) - 1)
     share = (inside - low)[:, None]
-    return sums[low] * (1 - share) + sums[low + 1] * share
+    summed: NDArray[np.float64] = sums[low] * (1 - share) + sums[low + 1] * share
+    return summed
 
 
 def _mask_of(target: Target, image: ImageRef) -> Mask:

@@ -109,6 +109,19 @@ def evidence_of(task: Task, trajectory: Trajectory) -> TrajectoryEvidence | None
     return TrajectoryEvidence(calls=tuple(calls), fit=scale.fit(union, 2) if union.is_known else None)
 
 
+def is_aimed(task: Task, seen: SeenParts, times: int = 1) -> bool:
+    """Whether of no picture more than ``times`` a quarter was returned, where no targets say how much is needed.
+
+    What is not known counts as aimed.
+    """
+    for index, image in enumerate(task.images):
+        boxes = [patch.box for patch in seen.patches if patch.image_index == index]
+        areas = PictureAreas(image, (), boxes)
+        if areas.area(areas.inside(boxes)) > (times * MOST_OF_PICTURE + _SLACK) * areas.whole_px:
+            return False
+    return True
+
+
 class _Regions:
     """The targets of a task's pictures, and all patches that will be held against them."""
 

@@ -15,15 +15,17 @@ with a region (``crop``, ``zoom``)     the region, clipped to the picture; whole
 of a detector, of ``segment``          the boxes that it found, however much its picture shows
 of another tool on a picture           all of that picture
 that reads no pixel (``measure``)      nothing
-of a tool that nothing is known of     unknown: ``is_known`` is false
+of code, or an unknown kind of tool    unknown: ``is_known`` is false
 =====================================  ===========================================================================
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from saccade.errors import UserError
 from saccade.geometry import Box
+from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.protocols.coordinates import numbers
 from saccade.rewards.places import NOTHING, UNKNOWN, Patch, PicturePlace, SeenParts, ShownPicture, question_picture
 from saccade.types import SEEN, ImageRef, Json, Page, Task, ToolCall, ToolResult, Trajectory
@@ -87,8 +89,8 @@ def _returned(
         return _said(result.data[SEEN], task), None
     if name == SEARCHING:
         return _found_pages(result.data.get("pages")), None
-    if name in BLIND:
-        return NOTHING, None
+    if name == PYTHON_TOOL or name in BLIND:
+        return UNKNOWN if name == PYTHON_TOOL else NOTHING, None
     region = numbers(call.arguments.get("bbox_2d"), 4)
     is_on_picture = "image" in call.arguments or name in CUTTING | FINDING | COPYING | TURNING | READING
     if source is None or (region is None and not is_on_picture) or (region is None and name in CUTTING):
@@ -175,5 +177,5 @@ def _runs(row: str) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2]))
 
 
-def _is_list(value: Json) -> bool:
+def _is_list(value: Json) -> TypeGuard[Sequence[Json]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
