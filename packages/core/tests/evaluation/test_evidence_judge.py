@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from saccade.errors import MachineError
-from saccade.evaluation.evidence_judge import EvidenceJudge, judged_evidence, picture_verdicts, read_yes_or_no
-from saccade.rewards.judges.llm_judge import JudgeClient
+from saccade.evaluation.evidence_judge import judged_evidence, picture_verdicts
+from saccade.rewards.judges.evidence_judge import EvidenceJudge
+from saccade.rewards.judges.llm_judge import JudgeClient, read_yes_or_no
 from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import (
     Answer,

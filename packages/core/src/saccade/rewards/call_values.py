@@ -13,22 +13,19 @@ picture (``SEEN`` is empty, or ``WORK`` says idle) is worth no more than 0: code
 
 ``judged``: the share of the calls that returned pictures on which a judge says that they show what the question needs
 (``saccade.rewards.judges.evidence_judge``), the judged form of TAPO (CodeV, arXiv 2511.19661); useless calls lower it,
-and repeated ones do not raise it. What returned more than half of a picture is worth nothing. Between 0 and 1.
+and repeated ones do not raise it. What returned more than a quarter of a picture shows nothing. Between 0 and 1.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
-from saccade.rewards.areas import PictureAreas
-from saccade.rewards.evidence import evidence_of
+from saccade.rewards.evidence import MOST_OF_PICTURE, evidence_of
 from saccade.rewards.judges.evidence_judge import SHOWS
-from saccade.rewards.places import SeenParts
-from saccade.rewards.seen import seen_by_turn
 from saccade.types import GAIN, SEEN, WORK, Json, Task, Trajectory
 
 EvidenceForm = Literal["found", "difference", "judged"]
-MOST = 0.5
-"""Share of the question's pictures beyond which a call returned no part of them."""
+MOST = 2 * MOST_OF_PICTURE
+"""Share of a picture, returned beside the evidence, from which on nothing is paid."""
 
 
 def call_values(task: Task, trajectory: Trajectory, form: EvidenceForm) -> list[float]:
@@ -39,7 +36,7 @@ def call_values(task: Task, trajectory: Trajectory, form: EvidenceForm) -> list[
         case "difference":
             values = _differences(trajectory)
         case "judged":
-            values = _judged(task, trajectory)
+            values = _judged(trajectory)
     return [values.get(turn, 0.0) for turn in range(len(trajectory.turns))]
 
 
@@ -69,24 +66,11 @@ def _differences(trajectory: Trajectory) -> Mapping[int, float]:
     return values
 
 
-def _judged(task: Task, trajectory: Trajectory) -> Mapping[int, float]:
+def _judged(trajectory: Trajectory) -> Mapping[int, float]:
     shows = {} if trajectory.score is None else trajectory.score.evidence.get(SHOWS)
     if not isinstance(shows, Mapping):
         return {}
-    found = [(place, seen) for place, seen in enumerate(seen_by_turn(task, trajectory)) if seen is not None]
-    return {
-        place: 1.0 / len(shows) for place, seen in found if shows.get(str(place)) is True and not _is_most(task, seen)
-    }
-
-
-def _is_most(task: Task, seen: SeenParts) -> bool:
-    """Whether a call returned more than ``MOST`` of one of the pictures; not where nothing is known of it."""
-    for index, image in enumerate(task.images):
-        boxes = [patch.box for patch in seen.patches if patch.image_index == index]
-        areas = PictureAreas(image, (), boxes)
-        if areas.area(areas.inside(boxes)) > MOST * areas.whole_px:
-            return True
-    return False
+    return {int(place): 1.0 / len(shows) for place, said in shows.items() if said is True}
 
 
 def _is_blind(data: Mapping[str, Json]) -> bool:

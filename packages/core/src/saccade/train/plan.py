@@ -80,12 +80,12 @@ class Plan:
 
         ``models`` are open while it runs.
         """
-        from saccade.rewards.judges.evidence_judge import JudgedEvidence
+        from saccade.rewards.judges.evidence_judge import WithEvidenceJudge
 
         def judged(stage: Stage) -> Stage:
             if not isinstance(stage, RLStage) or stage.settings.evidence.form != "judged":
                 return stage
-            return replace(stage, reward=JudgedEvidence(reward=stage.reward, judge=judge))
+            return replace(stage, reward=WithEvidenceJudge(reward=stage.reward, judge=judge))
 
         return replace(self, stages=tuple(map(judged, self.stages)), resources=(*self.resources, *models))
 

@@ -69,9 +69,9 @@ def _check_evidence(stage: RLStage) -> None:
 
 def _has_evidence_judge(stage: RLStage) -> bool:
     # Few stages have one, and judges are many modules.
-    from saccade.rewards.judges.evidence_judge import JudgedEvidence
+    from saccade.rewards.judges.evidence_judge import WithEvidenceJudge
 
-    return isinstance(stage.reward, JudgedEvidence)
+    return isinstance(stage.reward, WithEvidenceJudge)
 
 
 def _check_teacher(stage: RLStage) -> None:

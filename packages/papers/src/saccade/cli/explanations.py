@@ -89,8 +89,9 @@ def evidence_run(run: Path, judge: str, model: str | None, *, api_key_env: str) 
 async def _evidence_files(
     paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
 ) -> "dict[str, JudgedPictures]":
-    from saccade.evaluation.evidence_judge import EvidenceJudge, images_given, picture_verdicts
+    from saccade.evaluation.evidence_judge import picture_verdicts
     from saccade.media.store import MediaStore
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge, images_given
     from saccade.rewards.judges.llm_judge import JudgeClient
     from saccade.runs.records import read_records
     from saccade.viewer.judged_evidence import JudgedPictures

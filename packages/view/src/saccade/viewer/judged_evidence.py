@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from saccade.codec.codecs import plain_json
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
-from saccade.evaluation.evidence_judge import JudgedEvidence, PictureVerdicts, judged_evidence
+from saccade.evaluation.evidence_judge import JudgedEvidence, judged_evidence
+from saccade.rewards.judges.evidence_judge import PictureVerdicts
 from saccade.runs.runinfo import RunPaths
 from saccade.types import Json
 from saccade.viewer.evidence import Evidence

@@ -1,6 +1,5 @@
 """The judge of evidence: what it is shown, what becomes of its verdicts, and what a policy may try."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.tagged import tagged_protocol
 from saccade.rewards.call_values import call_values
 from saccade.rewards.groups import score_question
-from saccade.rewards.judges.evidence_judge import SHOWS, EvidenceJudge, JudgedEvidence
+from saccade.rewards.judges.evidence_judge import SHOWS, EvidenceJudge, WithEvidenceJudge
 from saccade.rewards.judges.llm_judge import JudgeClient
 from saccade.rewards.judges.settings import JudgeSettings, evidence_judge
 from saccade.rewards.reward import AnyReward, OutcomeReward
@@ -54,7 +53,7 @@ def judged(*turns: Turn, reward: AnyReward | None = None) -> tuple[Trajectory, S
     teacher = ScriptedTeacher(reply=by_picture)
     judge = EvidenceJudge(asking=JudgeClient(model=teacher, tries=2))
     group = Group(task=TASK, stream="main", trajectories=(trajectory(*turns),))
-    (found,), _ = score_question([group], JudgedEvidence(reward=reward or OutcomeReward(), judge=judge))
+    (found,), _ = score_question([group], WithEvidenceJudge(reward=reward or OutcomeReward(), judge=judge))
     return found.trajectories[0], teacher
 
 
@@ -84,15 +83,12 @@ def test_useless_calls_lower_the_value_and_repeated_ones_do_not_raise_it() -> No
 
 def test_most_of_a_picture_is_worth_nothing_though_the_judge_finds_it_there() -> None:
     assert sum(call_values(TASK, judged(look(CROP, box=(0, 0, 256, 256)))[0], "judged")) == 0.0
-    assert sum(call_values(TASK, judged(look(CROP, box=(0, 0, 256, 120)))[0], "judged")) == 1.0
+    assert sum(call_values(TASK, judged(look(CROP, box=(0, 0, 128, 128)))[0], "judged")) == 1.0
 
 
 def test_a_judge_that_fails_leaves_no_verdict_and_is_never_scored() -> None:
     scored, _ = judged(look(replace(CROP, hash="broken")))
     assert (scored.status, scored.score) == ("failed", None)
-    # One picture that shows it is enough, whatever the judge makes of a later one.
-    both = replace(look(CROP), result=ToolResult(images=(CROP, replace(CROP, hash="broken"))))
-    assert judged(both)[0].status == "answered"
 
 
 def test_a_reward_that_gives_no_verdict_asks_no_judge() -> None:
@@ -122,7 +118,7 @@ def test_a_plan_gives_the_judge_to_stages_that_pay_by_it() -> None:
     plan.check()
     [stage] = plan.stages
     assert isinstance(stage, RLStage)
-    assert stage.reward == JudgedEvidence(reward=OutcomeReward(), judge=judge)
+    assert stage.reward == WithEvidenceJudge(reward=OutcomeReward(), judge=judge)
     found = plan_of("found")
     assert found.with_evidence_judge(judge).stages == found.stages
     with pytest.raises(UserError, match=r"form=judged has no judge; set evidence_judge\.kind=server"):
@@ -138,9 +134,3 @@ def test_settings_name_a_judge_that_sees() -> None:
     found = evidence_judge(settings, MediaStore(), 0)
     assert found is not None
     assert found[0].asking.model is found[1]
-
-
-def test_verdicts_of_a_failing_machine_are_an_error_of_the_machine() -> None:
-    judge = EvidenceJudge(asking=JudgeClient(model=ScriptedTeacher(reply=by_picture), tries=1))
-    with pytest.raises(MachineError, match="no verdict on 1 of 1 pictures"):
-        asyncio.run(judge.verdicts(TASK, trajectory(look(replace(CROP, hash="broken")))))
