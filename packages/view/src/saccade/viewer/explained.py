@@ -178,7 +178,7 @@ def explanation(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) 
         lines += _field("", f"evidence: {fits[at]}") if at in fits else []
         gain = None if turn.result is None else turn.result.data.get(GAIN)
         if isinstance(gain, int | float):
-            lines += _field("", f"its result made the right answer {gain:+.0%} more probable")
+            lines += _field("", f"its result changed the right answer's probability by {100 * gain:+.0f} points")
     if len(trajectory.turns) > _MAX_TURNS:
         lines += _field("", f"... and {len(trajectory.turns) - _MAX_TURNS} more turns")
     score = trajectory.score
