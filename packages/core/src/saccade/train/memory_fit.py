@@ -31,6 +31,10 @@ class Setup:
     on_gpu: bool
     is_served: bool = False
     """Whether a server samples, which is not counted."""
+    teacher: ModelShape | None = None
+    """A teacher with weights of its own."""
+    is_taught_by_first: bool = False
+    """Whether the policy that the stage began with teaches."""
     limit: Callable[[Load], Load] = lambda load: load
     """What is known to be less than the settings allow."""
 
@@ -51,7 +55,9 @@ class Setup:
                     load=self.load,
                     on_gpu=self.on_gpu,
                     role=role,
-                    needs_reference=options.kl_weight > 0 or options.kl_in_reward > 0,
+                    needs_reference=options.kl_weight > 0 or options.kl_in_reward > 0 or self.is_taught_by_first,
+                    teacher=self.teacher,
+                    compares_whole=self.rl.algorithm.distill.compares_whole,
                     needs_critic=self.rl.algorithm.name == "ppo",
                 ),
             )
