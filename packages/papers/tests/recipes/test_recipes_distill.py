@@ -87,7 +87,7 @@ def test_questions_without_boxes_have_no_region_to_show(model: Path, tmp_path: P
     [
         ((), "give --data PATH, or --set families"),
         (('families=["visual_search"]', "teacher.view=same"), "nothing to learn"),
-        (('families=["visual_search"]', "rl.algorithm.distill.beta=0.2"), "no effect with loss=sampled"),
+        (('families=["visual_search"]', "rl.algorithm.distill.teacher_share=0.2"), "no effect with loss=sampled"),
     ],
 )
 def test_what_makes_no_sense_is_refused(overrides: tuple[str, ...], says: str) -> None:

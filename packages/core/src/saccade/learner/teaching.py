@@ -83,7 +83,7 @@ def _apart_from_states(
         own = policy.logprob_logits(states, temperature).log_softmax(dim=-1)[:, :width]
         with torch.no_grad():
             other = teacher.logprob_logits(taught, temperature).log_softmax(dim=-1)[:, :width]
-        return divergence(own, other.to(own.device), options.loss, options.beta)
+        return divergence(own, other.to(own.device), options.loss, options.teacher_share)
 
     vocabulary = max(policy.vocab_size, teacher.vocab_size)
     return _by_chunk(of_chunk, states, taught, vocabulary=vocabulary, max_logits=max_logits)
@@ -105,7 +105,7 @@ def _apart_from_listed(
 
     def of_chunk(states: Tensor, listed: Int[Tensor, "tokens k"], given: Float[Tensor, "tokens k"]) -> Tensor:
         own = policy.logprob_logits(states, temperature).log_softmax(dim=-1)
-        return divergence(listed_and_rest(own, listed), with_rest(given), options.loss, options.beta)
+        return divergence(listed_and_rest(own, listed), with_rest(given), options.loss, options.teacher_share)
 
     return _by_chunk(of_chunk, states, listed, given, vocabulary=policy.vocab_size, max_logits=max_logits)
 
