@@ -128,8 +128,8 @@ def test_listed_tokens_and_the_rest_are_one_distribution_and_never_further_apart
     "wrong",
     [
         DistillOptions(weight=-1.0),
-        DistillOptions(weight=1.0, loss="jsd", beta=1.0),
-        DistillOptions(weight=1.0, beta=0.2),
+        DistillOptions(weight=1.0, loss="jsd", teacher_share=1.0),
+        DistillOptions(weight=1.0, teacher_share=0.2),
         DistillOptions(weight=1.0, top_k=3),
         DistillOptions(reward_weight=0.0),
         DistillOptions(loss="jsd"),

@@ -11,8 +11,10 @@ from test_overlap import metric, outcome, plan_of
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
+from saccade.models.loading import load_model
 from saccade.runs.progress import Progress
 from saccade.runs.signals import read_signals
+from saccade.testing.vllm_server import FakeVllm
 from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import TeacherSettings
@@ -168,3 +170,21 @@ def test_one_trajectory_a_question_is_enough_without_a_reward() -> None:
     both = taught(plan_of(media, "rl.algorithm.distill.weight=1", "rl.group_size=1"), TeacherSettings())
     with pytest.raises(UserError, match="group_size=1"):
         both.check()
+
+
+def test_a_server_teaches_as_the_checkpoint_does_that_it_serves(checkpoint: Path, tmp_path: Path) -> None:
+    media = MediaStore()
+    with FakeVllm(load_model(checkpoint, media)) as server:
+        for name, model in (("server", server.url), ("directory", str(checkpoint))):
+            plan = taught(plan_of(media, *ALONE, *NOW, "rl.steps=1"), TeacherSettings(model=model, view="region"))
+            run_plan(plan, out=tmp_path / name, media=media, seed=7, progress=Progress("quiet"))
+        listed = (*ALONE, "rl.algorithm.distill.loss=forward_kl", "rl.algorithm.distill.top_k=8", *NOW)
+        plan = taught(plan_of(media, *listed), TeacherSettings(model=server.url))
+        run_plan(plan, out=tmp_path / "listed", media=media, seed=7, progress=Progress("quiet"))
+    # The server's distribution is over all tokens, those that no policy says too.
+    kl = [numbers(tmp_path / name, "teacher_kl")[0] for name in ("server", "directory")]
+    assert kl[0] == pytest.approx(kl[1], abs=0.1)
+    assert kl[0] != kl[1]
+    apart = numbers(tmp_path / "listed", "teacher_divergence")
+    assert apart[0] > 0
+    assert apart[-1] < apart[0]

@@ -99,7 +99,7 @@ def divergence(
     else:
         mixture = torch.logaddexp(own + log1p(-beta), teacher + log(beta))
         found = beta * _kl(teacher, mixture) + (1.0 - beta) * _kl(own, mixture)
-    return torch.where((own - teacher).abs().amax(dim=-1) > ROUNDING, found, 0.0)
+    return torch.where((own.detach() - teacher).abs().amax(dim=-1) > ROUNDING, found, 0.0)
 
 
 def _kl(one: Float[Tensor, "tokens vocabulary"], other: Float[Tensor, "tokens vocabulary"]) -> Float[Tensor, "tokens"]:

@@ -75,8 +75,9 @@ class DistillOptions:
     """What advantages of the reward are multiplied by; 0 learns from the teacher alone."""
     loss: DistillLoss = "sampled"
     """How the policy is compared with the teacher."""
-    beta: float = 0.5
-    """For jsd: 0 comes near the forward KL, 1 near the reverse one (GKD, arXiv 2306.13649, equation 1)."""
+    teacher_share: float = 0.5
+    """For jsd, share of the teacher in the mixture, GKD's beta (arXiv 2306.13649, equation 1): near 0 it has the gradient
+    of the forward KL, near 1 that of the reverse one."""
     top_k: int = 0
     """For a server and every loss but sampled: its most likely tokens that are compared, all others as one; 0 for a
     teacher whose distribution is here as a whole."""
@@ -86,20 +87,20 @@ class DistillOptions:
         for name in ("weight", "reward_weight"):
             if not 0 <= (value := getattr(self, name)) < math.inf:
                 raise UserError(f"{name}={value} must be a finite number of 0 or more")
-        if not 0 < self.beta < 1:
-            near = "forward_kl" if self.beta <= 0 else "reverse_kl"
-            raise UserError(f"beta={self.beta} must lie between 0 and 1; use loss={near}")
+        if not 0 < self.teacher_share < 1:
+            near = "forward_kl" if self.teacher_share <= 0 else "reverse_kl"
+            raise UserError(f"teacher_share={self.teacher_share} must lie between 0 and 1; use loss={near}")
         if self.top_k < 0:
             raise UserError(f"top_k={self.top_k} must be 0 or more")
         default = DistillOptions()
-        for name in ("beta", "top_k", "loss", "reward_weight"):
+        for name in ("teacher_share", "top_k", "loss", "reward_weight"):
             value = getattr(self, name)
             if value != getattr(default, name) and not (self.weight and self._uses(name)):
                 why = f"loss={self.loss}" if self.weight else "weight=0, which has no teacher"
                 raise UserError(f"{name}={value} has no effect with {why}")
 
     def _uses(self, name: str) -> bool:
-        return {"beta": self.loss == "jsd", "top_k": self.compares_whole}.get(name, True)
+        return {"teacher_share": self.loss == "jsd", "top_k": self.compares_whole}.get(name, True)
 
     @property
     def compares_whole(self) -> bool:

@@ -48,20 +48,22 @@ def states_apart(
     teaching: Teaching,
     temperature: float,
     frozen_images: FeatureCache | None,
+    max_logits: int | None = None,
 ) -> StateDivergence:
     """The divergence of the policy from its teacher at each action token, by the policy's states there.
 
     The teacher's own states are worked out at once, without a gradient, and its logits chunk by chunk.
-    ``teacher`` is None where it is a server, whose most likely tokens the sequences bring along.
+    ``teacher`` is None where it is a server, whose most likely tokens the sequences bring along. ``max_logits`` are as
+    many as exist of each at once, by default a share of ``logits_at_once``.
     """
     if teacher is None:
-        return partial(_apart_from_listed, sequences, policy=policy, teaching=teaching, temperature=temperature)
+        listed = partial(_apart_from_listed, sequences, policy=policy, teaching=teaching, temperature=temperature)
+        return partial(listed, max_logits=max_logits)
     is_start = teaching.weights == "start" and teacher is policy
     with torch.no_grad(), reference_policy(policy) if is_start else nullcontext():
         _, taught = action_states(teacher, as_seen(sequences), frozen_images=frozen_images)
-    return partial(
-        _apart_from_states, taught=taught, policy=policy, teacher=teacher, teaching=teaching, temperature=temperature
-    )
+    whole = partial(_apart_from_states, taught=taught, policy=policy, teacher=teacher, teaching=teaching)
+    return partial(whole, temperature=temperature, max_logits=max_logits)
 
 
 def _apart_from_states(
@@ -72,6 +74,7 @@ def _apart_from_states(
     teacher: VisionLanguageModel,
     teaching: Teaching,
     temperature: float,
+    max_logits: int | None,
 ) -> Float[Tensor, "actions"]:
     # The rest of the longer vocabulary is entries of no token, which nobody says.
     width, options = min(policy.vocab_size, teacher.vocab_size), teaching.options
@@ -80,9 +83,10 @@ def _apart_from_states(
         own = policy.logprob_logits(states, temperature).log_softmax(dim=-1)[:, :width]
         with torch.no_grad():
             other = teacher.logprob_logits(taught, temperature).log_softmax(dim=-1)[:, :width]
-        return divergence(own, other.to(own.device), options.loss, options.beta)
+        return divergence(own, other.to(own.device), options.loss, options.teacher_share)
 
-    return _by_chunk(of_chunk, states, taught, vocabulary=max(policy.vocab_size, teacher.vocab_size))
+    vocabulary = max(policy.vocab_size, teacher.vocab_size)
+    return _by_chunk(of_chunk, states, taught, vocabulary=vocabulary, max_logits=max_logits)
 
 
 def _apart_from_listed(
@@ -92,6 +96,7 @@ def _apart_from_listed(
     policy: VisionLanguageModel,
     teaching: Teaching,
     temperature: float,
+    max_logits: int | None,
 ) -> Float[Tensor, "actions"]:
     options = teaching.options
     rows = [row for one in sequences for row in one.teacher_top or ()]
@@ -100,15 +105,17 @@ def _apart_from_listed(
 
     def of_chunk(states: Tensor, listed: Int[Tensor, "tokens k"], given: Float[Tensor, "tokens k"]) -> Tensor:
         own = policy.logprob_logits(states, temperature).log_softmax(dim=-1)
-        return divergence(listed_and_rest(own, listed), with_rest(given), options.loss, options.beta)
+        return divergence(listed_and_rest(own, listed), with_rest(given), options.loss, options.teacher_share)
 
-    return _by_chunk(of_chunk, states, listed, given, vocabulary=policy.vocab_size)
+    return _by_chunk(of_chunk, states, listed, given, vocabulary=policy.vocab_size, max_logits=max_logits)
 
 
-def _by_chunk(of_chunk: Callable[..., Tensor], *rows: Tensor, vocabulary: int) -> Float[Tensor, "actions"]:
+def _by_chunk(
+    of_chunk: Callable[..., Tensor], *rows: Tensor, vocabulary: int, max_logits: int | None
+) -> Float[Tensor, "actions"]:
     """What ``of_chunk`` makes of so many rows at a time, which autograd works out again for the gradient."""
-    count = len(rows[0])
-    each = max(1, logits_at_once(on_gpu=rows[0].is_cuda) // vocabulary // _COPIES)
+    usual = logits_at_once(on_gpu=rows[0].is_cuda) // _COPIES
+    count, each = len(rows[0]), max(1, (usual if max_logits is None else max_logits) // vocabulary)
     starts = range(0, count, each) if count else range(1)
     parts = [checkpoint(of_chunk, *(one[at : at + each] for one in rows), use_reentrant=False) for at in starts]
     return torch.cat(parts)

@@ -24,11 +24,10 @@ from saccade.types import Example, StreamExample, Task
 
 
 def method(settings: DistillSettings, material: Material, judge: AccuracyJudge | None = None) -> Sequence[Stage]:
-    """The stages for your own questions, with a teacher in the one that reinforces."""
+    """The stages for your own questions, with a teacher in the one that reinforces, where it has a weight."""
+    teacher = settings.teacher if settings.rl.algorithm.distill.weight else None
     stages = questions.method(settings, material, judge)
-    return [
-        replace(one, name="distill", teacher=settings.teacher) if isinstance(one, RLStage) else one for one in stages
-    ]
+    return [replace(one, name="distill", teacher=teacher) if isinstance(one, RLStage) else one for one in stages]
 
 
 def distill(context: RecipeContext) -> Plan:

@@ -31,6 +31,10 @@ class Setup:
     on_gpu: bool
     is_served: bool = False
     """Whether a server samples, which is not counted."""
+    teacher: ModelShape | None = None
+    """A teacher with weights of its own."""
+    is_taught_by_first: bool = False
+    """Whether the policy that the stage began with teaches."""
     limit: Callable[[Load], Load] = lambda load: load
     """What is known to be less than the settings allow."""
 
@@ -42,6 +46,8 @@ class Setup:
         """The plan of one process of each role."""
         algorithm = self.rl.algorithm
         pays_kl = algorithm.options.kl_weight > 0 or algorithm.options.kl_in_reward > 0
+        compares_pairs = algorithm.name == "dpo" and not algorithm.dpo.reference_free
+        needs_reference = pays_kl or compares_pairs or self.is_taught_by_first
         return [
             (
                 role,
@@ -52,8 +58,10 @@ class Setup:
                     load=self.load,
                     on_gpu=self.on_gpu,
                     role=role,
-                    needs_reference=pays_kl or (algorithm.name == "dpo" and not algorithm.dpo.reference_free),
-                    needs_critic=self.rl.algorithm.name == "ppo",
+                    needs_reference=needs_reference,
+                    teacher=self.teacher,
+                    compares_whole=algorithm.distill.compares_whole,
+                    needs_critic=algorithm.name == "ppo",
                 ),
             )
             for role in roles_of(self.fleet, is_served=self.is_served)

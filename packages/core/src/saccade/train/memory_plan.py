@@ -101,8 +101,14 @@ def memory_plan(
     role: Role = Role(),
     needs_reference: bool = False,
     needs_critic: bool = False,
+    teacher: ModelShape | None = None,
+    compares_whole: bool = False,
 ) -> MemoryPlan:
-    """Parts of the process of this role; learners share the learner's weights (FSDP2)."""
+    """Parts of the process of this role; learners share the learner's weights (FSDP2).
+
+    ``teacher`` is one with weights of its own, which the first learner holds whole; ``compares_whole`` says that its
+    distributions are compared with the policy's.
+    """
     is_half = model.dtype == "bfloat16" or (model.dtype == "auto" and on_gpu and shape.is_half)
     width = 2 if is_half else 4
     one = _Process(
@@ -112,6 +118,12 @@ def memory_plan(
     parts = [*one.program()]
     if role.learners:
         parts += [*one.states(needs_reference=needs_reference, needs_critic=needs_critic), *one.learning()]
+        if teacher is not None and role.is_first_learner:
+            parts.append(MemoryPart(name="teacher", bytes=width * teacher.weights))
+        if compares_whole:
+            # Ten arrays of a quarter of the logits: two distributions, what their comparison keeps, and gradients.
+            logits = 10 * logits_at_once(on_gpu=on_gpu)
+            parts.append(MemoryPart(name="distributions of policy and teacher", bytes=logits, phase="learning"))
     if role.samples:
         parts += one.sampling()
     return MemoryPlan(parts=tuple(part for part in parts if part.bytes))

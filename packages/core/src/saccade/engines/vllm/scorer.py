@@ -3,9 +3,10 @@
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import httpx2
 
@@ -16,8 +17,10 @@ from saccade.errors import MachineError, UserError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Json
 
+Found = TypeVar("Found")
+
 PATIENCE_S = 600.0
-"""How long a request waits for a server that is gone."""
+"""How long a request waits for a server that is gone, or silent."""
 _LOOK_AGAIN_S = 2.0
 _AT_ONCE = 16
 _PROBED = 48
@@ -65,12 +68,13 @@ class VllmScorer:
     async def check_tokens(self) -> None:
         """UserError for a server whose tokens are spelled otherwise, as far as it says how."""
         tokenizer = self._model.tokenizer
-        spelled = {one: tokenizer.decode([one]) for one in range(min(len(tokenizer), self._model.vocab_size))}
+        said = set(range(self._model.vocab_size)) - set(self._model.forbidden_ids.tolist())
+        spelled = {one: tokenizer.decode([one]) for one in sorted(said)}
         plain = [one for one, text in spelled.items() if text.isascii() and text.isprintable() and text.strip()]
         probe = plain[:: max(1, len(plain) // _PROBED)]
         asked = PlaceRequest(ids=(self._rules.eos_id, *probe), images=(), places=tuple(range(1, len(probe) + 1)))
         async with self._connection() as link:
-            reply = await self._persistently(link, asked, {**SCORING, "detokenize": True})
+            reply = await self._persistently(link, asked, {**SCORING, "detokenize": True}, lambda reply: reply)
         rows = reply.get("prompt_logprobs") if isinstance(reply, dict) else None
         for token, row in zip(probe, rows[1:] if isinstance(rows, list) else ()):
             entry = row.get(str(token)) if isinstance(row, dict) else None
@@ -87,9 +91,11 @@ class VllmScorer:
         async with self._connection() as link:
 
             async def one_of(request: PlaceRequest) -> ListedScores:
+                params = {**SCORING, "prompt_logprobs": top}
                 async with places:
-                    reply = await self._persistently(link, request, {**SCORING, "prompt_logprobs": top})
-                logprobs, listed, weights = read_listed(reply, request.ids, request.places, top)
+                    logprobs, listed, weights = await self._persistently(
+                        link, request, params, lambda reply: read_listed(reply, request.ids, request.places, top)
+                    )
                 self._weights = self._weights or weights
                 if weights != self._weights:
                     raise MachineError(
@@ -102,15 +108,17 @@ class VllmScorer:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[ReplicaLink]:
-        timeout = httpx2.Timeout(self._patience_s, connect=CONNECT_WITHIN_S, pool=None)
+        timeout = httpx2.Timeout(PATIENCE_S, connect=CONNECT_WITHIN_S, pool=None)
         async with httpx2.AsyncClient(verify=self._ssl, timeout=timeout, trust_env=False) as client:
             yield ReplicaLink(self._replica, client, self._model, self._rules)
 
-    async def _persistently(self, link: ReplicaLink, request: PlaceRequest, params: Mapping[str, Json]) -> Json:
+    async def _persistently(
+        self, link: ReplicaLink, request: PlaceRequest, params: Mapping[str, Json], read: Callable[[Json], Found]
+    ) -> Found:
         until_s = time.monotonic() + self._patience_s
         while True:
             try:
-                return await link.generate(request.ids, request.images, params, None)
+                return read(await link.generate(request.ids, request.images, params, None))
             except (ServerLostError, BadReplyError) as error:
                 self._replica.forget()
                 if time.monotonic() > until_s:

@@ -12,7 +12,7 @@ export interface Region {
 }
 export interface Tokens {
   ends: number[] | null; probability: (number | null)[]; entropy: (number | null)[]; advantage: (number | null)[];
-  ratio: (number | null)[];
+  ratio: (number | null)[]; teacher: (number | null)[];
 }
 export interface Turn {
   n: number; text: string; left_out: number; parts: { start: number; end: number; kind: string }[];

@@ -27,6 +27,7 @@ class TokenSignals:
     token_advantages: Sequence[Sequence[float]] = ()
     entropy: Sequence[Sequence[float]] = ()
     reference_logprobs: Sequence[Sequence[float]] = ()
+    teacher_logprobs: Sequence[Sequence[float]] = ()
     clocks: Sequence[Mapping[str, float]] = ()
     """For each turn the seconds of its ``prefill``, ``decode`` and ``tools``, and when its ``start`` was."""
 
@@ -131,6 +132,8 @@ class TurnTokens:
     advantage: tuple[float | None, ...] = ()
     ratio: tuple[float | None, ...] = ()
     """Probability over that of the reference policy."""
+    teacher: tuple[float | None, ...] = ()
+    """The teacher's probability over the policy's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

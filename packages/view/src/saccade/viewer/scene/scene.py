@@ -183,12 +183,14 @@ def _tokens(
     if not ids or len(logprobs) != len(ids):
         return None
     reference = _of_turn(signals.reference_logprobs, turn, len(ids))
+    teacher = _of_turn(signals.teacher_logprobs, turn, len(ids))
     return TurnTokens(
         ends=None if token_texts is None else _ends(token_texts(ids), text),
         probability=tuple(_rounded(math.exp(min(value, 0.0))) for value in logprobs),
         entropy=tuple(_rounded(value) for value in _of_turn(signals.entropy, turn, len(ids))),
         advantage=tuple(_rounded(value) for value in _of_turn(signals.token_advantages, turn, len(ids))),
         ratio=tuple(_ratio(value - other) for value, other in zip(logprobs, reference)),
+        teacher=tuple(_ratio(other - value) for value, other in zip(logprobs, teacher)),
     )
 
 
