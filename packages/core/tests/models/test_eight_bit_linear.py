@@ -19,7 +19,9 @@ from saccade.models.checkpoint import LoadSettings
 from saccade.models.eight_bit_linear import BLOCK, EightBitLinear, eight_bit_codes
 from saccade.models.loading import load_model, write_merged
 from saccade.models.lora import LoraSettings, add_adapter, merge_adapter, merged_state
+from saccade.models.shape import read_shape
 from saccade.models.vlm import VisionLanguageModel, load_weights, named_weights
+from saccade.train.memory_plan import Load, memory_plan
 from saccade.types import Segment, Trajectory
 
 EIGHT = LoadSettings(device="cpu", frozen_weights="int8")
@@ -103,6 +105,17 @@ def test_a_model_takes_less_and_says_how_far_off_it_is(checkpoint: Path, caplog:
     assert 0 < float((before.exp() * (before - after)).sum(dim=-1).mean()) < 1e-3
     # Its weights by name are those of any model of its kind.
     assert {name: w.shape for name, w in named_weights(small)} == {name: w.shape for name, w in named_weights(full)}
+
+
+def test_the_memory_plan_counts_what_is_saved(checkpoint: Path) -> None:
+    load = Load(pack_tokens=64, pack_image_tokens=0, rows=1, row_tokens=64)
+
+    def planned(settings: LoadSettings) -> int:
+        plan = memory_plan(read_shape(checkpoint), model=settings, optimizer=LORA, load=load)
+        return sum(one.bytes for one in plan.parts if one.name in ("weights", "frozen weights in 8 bits"))
+
+    full, small = (load_model(checkpoint, MediaStore(), one) for one in (FULL, EIGHT))
+    assert planned(FULL) - planned(EIGHT) == bytes_of(full) - bytes_of(small) > 0
 
 
 def learned(model: VisionLanguageModel) -> tuple[Learner, torch.Tensor]:

@@ -218,6 +218,18 @@ def test_pairs_without_data_too_long_or_with_too_large_pictures_are_refused(mode
         dpo(RecipeContext(data=same, model=model))
 
 
+def test_an_adapter_learns_beside_weights_in_8_bits_and_all_weights_do_not(model: Path, tmp_path: Path) -> None:
+    data, out = written(tmp_path / "pairs.jsonl", rows_of_pairs(tmp_path, 8)), tmp_path / "run"
+    train = ["train", "dpo", "--data", str(data), "--model", str(model), "--set", "model.frozen_weights=int8"]
+    options = [word for one in (*FAST, "dpo.optimizer.lora.rank=4") for word in ("--set", one)]
+    assert run_command([*train, *options, "--out", str(out)]) == 0
+    assert metrics_of(out, "dpo")[-1]["rewards/accuracies"] == 1.0
+    assert (out / "checkpoints/dpo-000012/adapter_model.safetensors").exists()
+    assert "in 8 bits" in (out / "log.txt").read_text()
+    assert run_command([*train, "--out", str(tmp_path / "refused")]) == 2
+    assert not (tmp_path / "refused").exists()
+
+
 def test_steps_are_those_that_the_epochs_need(model: Path, tmp_path: Path) -> None:
     data = written(tmp_path / "pairs.jsonl", rows_of_pairs(tmp_path, 10))
     overrides = ("epochs=3", "dpo.batch_size=4", "held_out_share=0.2")
