@@ -174,6 +174,18 @@ def test_an_adapter_is_saved_without_its_base_and_merged_into_the_weights_as_the
     assert any(not torch.equal(merged[name], one) for name, one in named_weights(again))
 
 
+def test_a_copy_for_an_engine_has_the_weights_that_8_bits_stand_for(checkpoint: Path, tmp_path: Path) -> None:
+    model = load_model(checkpoint, MediaStore(), EIGHT)
+    model.save_base(tmp_path / "plain")
+    add_adapter(model, LoraSettings(rank=2))
+    model.save_base(tmp_path / "below")
+    expected = {name: one.clone() for name, one in named_weights(model)}
+    for name in ("plain", "below"):
+        copied = dict(named_weights(load_model(tmp_path / name, MediaStore(), FULL)))
+        assert copied.keys() == expected.keys()
+        assert all(torch.equal(copied[key], one) for key, one in expected.items())
+
+
 def test_what_needs_the_weights_themselves_is_refused(checkpoint: Path) -> None:
     model = load_model(checkpoint, MediaStore(), EIGHT)
     with pytest.raises(UserError, match="a stage without LoRA trains the weights themselves"):
