@@ -18,10 +18,23 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.recipes.dpo import dpo
 from saccade.recipes.dpo_data import read_requested
 from saccade.runs.position import Position
+from saccade.runs.progress import Progress
 from saccade.runs.records import write_records
 from saccade.runs.runinfo import RunPaths
+from saccade.train.run import run_plan
 from saccade.train.stages import PreferenceStage
-from saccade.types import Answer, Attempt, Message, Score, Segment, Task, Term, Trajectory, Turn
+from saccade.types import (
+    Answer,
+    Attempt,
+    Message,
+    Score,
+    Segment,
+    Task,
+    Term,
+    Trajectory,
+    TrajectoryPair,
+    Turn,
+)
 
 QUESTION = "Which colour has the square?"
 COLOURS = ("red", "blue", "green", "white")
@@ -216,6 +229,51 @@ def test_pairs_without_data_too_long_or_with_too_large_pictures_are_refused(mode
     same = written(tmp_path / "same.jsonl", [{"prompt": "?", "chosen": "red", "rejected": "red"}])
     with pytest.raises(UserError, match="nothing to prefer"):
         dpo(RecipeContext(data=same, model=model))
+
+
+def test_an_adapter_learns_beside_weights_in_8_bits_and_all_weights_do_not(model: Path, tmp_path: Path) -> None:
+    data, out = written(tmp_path / "pairs.jsonl", rows_of_pairs(tmp_path, 8)), tmp_path / "run"
+    train = ["train", "dpo", "--data", str(data), "--model", str(model), "--set", "model.frozen_weights=int8"]
+    options = [word for one in (*FAST, "dpo.optimizer.lora.rank=4") for word in ("--set", one)]
+    assert run_command([*train, *options, "--out", str(out)]) == 0
+    assert metrics_of(out, "dpo")[-1]["rewards/accuracies"] == 1.0
+    assert (out / "checkpoints/dpo-000012/adapter_model.safetensors").exists()
+    assert "in 8 bits" in (out / "log.txt").read_text()
+    assert run_command([*train, "--out", str(tmp_path / "refused")]) == 2
+    assert not (tmp_path / "refused").exists()
+
+
+class Killed(BaseException):
+    """What a process does not survive."""
+
+
+def test_a_death_beside_weights_in_8_bits_changes_no_byte(model: Path, tmp_path: Path) -> None:
+    data = written(tmp_path / "pairs.jsonl", rows_of_pairs(tmp_path, 8))
+    own = ("model.frozen_weights=int8", "dpo.optimizer.lora.rank=4", "held_out_share=0", "dpo.checkpoint_every=2")
+
+    def run(out: Path, *, die_at: int = -1, resume: bool = False) -> None:
+        context = RecipeContext(data=data, model=model, overrides=(*FAST, *own, "dpo.steps=4"))
+        plan = dpo(context)
+        (stage,) = plan.stages
+        assert isinstance(stage, PreferenceStage)
+        source = stage.source
+
+        def pair(index: int) -> TrajectoryPair:
+            if index == die_at:
+                raise Killed
+            return source(index)
+
+        dying = replace(plan, stages=(replace(stage, source=pair),))
+        run_plan(dying, out=out, media=context.media, seed=0, resume=resume, progress=Progress("quiet"))
+
+    def weights(out: Path) -> bytes:
+        return (out / "checkpoints/dpo-000004/adapter_model.safetensors").read_bytes()
+
+    run(tmp_path / "left_alone")
+    with pytest.raises(Killed):
+        run(tmp_path / "died", die_at=13)
+    run(tmp_path / "died", resume=True)
+    assert weights(tmp_path / "died") == weights(tmp_path / "left_alone")
 
 
 def test_steps_are_those_that_the_epochs_need(model: Path, tmp_path: Path) -> None:

@@ -145,7 +145,8 @@ class Algorithm:
     distill: DistillOptions | None = None
     """How it learns from a teacher (``saccade.algorithms.distillation``); the stage says from which."""
     preference: Preference | None = None
-    """Compares pairs of trajectories by how likely they are: then advantages are those of ``compared_pairs``."""
+    """Compares pairs of trajectories by how likely they are: then advantages are those of ``compared_pairs``,
+    and what is in no pair is not learned from."""
     turn_rewards: Callable[[Trajectory], Sequence[float]] | None = None
     """For the critic: what each turn earned, adding up to the score; None puts the whole score at the end."""
 

@@ -1,10 +1,10 @@
 """Training: plans of stages, and the loops that run them.
 
-Start in ``plan.py``: a recipe returns a ``Plan`` of ``SFTStage``, ``RLStage``, ``Evaluate`` (``stages.py``) and
-``Derive`` (``artefacts.py``), checked before the first step. ``material.py`` holds what a method is put together from,
-``stage_settings.py`` how long and how fast stages learn and by which algorithm. ``run.py`` runs a plan: ``loops.py``
-holds the training loops, ``collect.py`` the rollout with refills, ``credit.py`` the way from scored groups to
-advantages on tokens.
+Start in ``plan.py``: a recipe returns a ``Plan`` of ``SFTStage``, ``PreferenceStage``, ``RLStage``, ``Evaluate``
+(``stages.py``) and ``Derive`` (``artefacts.py``), checked before the first step. ``material.py`` holds what a method is
+put together from, ``stage_settings.py`` how long and how fast stages learn and by which algorithm. ``run.py`` runs a
+plan: ``loops.py`` and ``preferring.py`` hold the training loops, ``collect.py`` the rollout with refills, ``credit.py``
+the way from scored groups to advantages on tokens.
 """
 
 from typing import TYPE_CHECKING

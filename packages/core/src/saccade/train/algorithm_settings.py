@@ -36,6 +36,7 @@ CLIPS: dict[AlgorithmName, tuple[float, float]] = {
     "gmpo": (0.4, 0.4),
 }
 """Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
+_GRPO_CLIPS = (0.2, 0.28)
 
 ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = {
     "gdpo": by_term,
@@ -103,7 +104,7 @@ class AlgorithmSettings:
             whose = "critic gives them" if self.name == "ppo" else "pairs do"
             raise UserError(f"advantages={self.advantages} has no effect with name={self.name}, whose {whose}")
         if self.name == "dpo" and (own := _changed(self.options)):
-            raise UserError(f"options.{own} has no effect with name=dpo, which compares whole trajectories")
+            raise UserError(f"options.{own} has no effect with name=dpo; leave it at its default")
         for setting, value in (
             ("options.kl_in_reward", self.options.kl_in_reward),
             ("overlong_tokens", self.overlong_tokens),
@@ -116,7 +117,8 @@ class AlgorithmSettings:
         if self.advantages != "default" and not self.scale_by_std:
             raise UserError(f"scale_by_std=false has no effect with advantages={self.advantages}")
         for name in ("clip_low", "clip_high"):
-            if getattr(self, name) is not None and self.name in ("sapo", "vespo", "dpo"):
+            # Recipes for grpo come with clips of their own, which another name must not have to take away.
+            if getattr(self, name) not in (None, *_GRPO_CLIPS) and self.name in ("sapo", "vespo", "dpo"):
                 raise UserError(f"{name}={getattr(self, name)} has no effect with name={self.name}, which has no clip")
         if self.distill.weight:
             self._check_distill()

@@ -7,10 +7,10 @@ from itertools import chain, count, islice
 from typing import Literal, Protocol
 
 from saccade.algorithms.advantages import PerToken
-from saccade.algorithms.algorithm import Algorithm, Preference
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
-from saccade.algorithms.options import DistillOptions, PerceptionOptions
+from saccade.algorithms.options import DistillOptions, PairLoss, PairRule, PerceptionOptions
 from saccade.algorithms.perception import shaped
 from saccade.algorithms.preference import ComparedPairs, Likelihood, compared_pairs, pairs_of
 from saccade.learner.policy_learner import PolicyLearner
@@ -145,15 +145,23 @@ class _CreditTable:
             left = iter(numbers)
             row.sequences = [replace(one, advantages=tuple(islice(left, one.action_count))) for one in row.sequences]
 
-    def prefer(self, groups: Sequence[Group], preference: Preference) -> ComparedPairs:
-        """Gives each sequence the advantage of its trajectory in the pairs of its group."""
-        places = {id(row): place for place, row in enumerate(self.learned)}
+    def keep_pairs(self, groups: Sequence[Group], rule: PairRule) -> list[tuple[_CreditRow, _CreditRow]]:
+        """The pairs of all groups; nothing is learned of trajectories that are in none, which need no forward."""
         pairs = [
-            (places[id(of_group[better])], places[id(of_group[worse])])
+            (of_group[better], of_group[worse])
             for group, of_group in zip(groups, self.rows, strict=True)
-            for better, worse in pairs_of(group, preference.rule)
+            for better, worse in pairs_of(group, rule)
         ]
-        found = compared_pairs(pairs, [likelihood_of(row.sequences) for row in self.learned], preference.loss)
+        kept = {id(row) for pair in pairs for row in pair}
+        for row in self.learned:
+            row.sequences = row.sequences if id(row) in kept else ()
+        return pairs
+
+    def prefer(self, pairs: Sequence[tuple[_CreditRow, _CreditRow]], loss: PairLoss) -> ComparedPairs:
+        """Gives each sequence the advantage of its trajectory in the pairs."""
+        places = {id(row): place for place, row in enumerate(self.learned)}
+        numbered = [(places[id(better)], places[id(worse)]) for better, worse in pairs]
+        found = compared_pairs(numbered, [likelihood_of(row.sequences) for row in self.learned], loss)
         for row, advantage in zip(self.learned, found.advantages, strict=True):
             row.sequences = [replace(one, advantages=(advantage,) * one.action_count) for one in row.sequences]
         return found
@@ -184,7 +192,8 @@ def compute_advantages(
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
     an importance correction needs the two apart.
     """
-    table = _CreditTable.of(groups)
+    table, preference = _CreditTable.of(groups), algorithm.preference
+    pairs = [] if preference is None else table.keep_pairs(groups, preference.rule)
     if reference is not None:
         table.learn("reference_logprobs", reference(table.sequences))
     if masked is not None:
@@ -200,8 +209,8 @@ def compute_advantages(
     kl_rewards = table.nested(lambda one: _kl_rewards(one, algorithm.kl_in_reward))
     compared = with_kl_in_reward(groups, kl_rewards) if algorithm.kl_in_reward else groups
     metrics: Mapping[str, float] = {}
-    if algorithm.preference is not None:
-        metrics = table.prefer(groups, algorithm.preference).metrics
+    if preference is not None:
+        metrics = table.prefer(pairs, preference.loss).metrics
     elif algorithm.critic is None:
         table.spread("advantages", algorithm.advantages(compared))
     else:

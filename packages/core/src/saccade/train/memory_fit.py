@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from saccade.config.fleet import FleetSettings
@@ -138,9 +139,11 @@ def _asks_more(way: Mapping[str, _Change], *, than: Mapping[str, _Change]) -> bo
 
 
 def _clash(texts: Collection[str]) -> bool:
-    """Several learners step fp32 moments on their own devices, and an adapter's moments are few."""
+    """Several learners step fp32 moments on their own devices, from weights in full; an adapter's moments are few."""
     saves = any("eight_bit" in text or "offload" in text for text in texts)
-    return saves and any("learners" in text or "lora" in text for text in texts)
+    codes = any("frozen_weights" in text for text in texts)
+    has_learners = any("learners" in text for text in texts)
+    return (saves and any("lora" in text for text in texts)) or ((saves or codes) and has_learners)
 
 
 def _changes(setup: Setup) -> Iterator[list[_Change]]:
@@ -162,6 +165,9 @@ def _changes(setup: Setup) -> Iterator[list[_Change]]:
             yield [_optimizer("eight_bit_optimizer", 3.0, True)]
         if setup.on_gpu and not optimizer.offload_optimizer:
             yield [_optimizer("offload_optimizer", 3.5, True)]
+    if setup.fleet.learners == 1 and optimizer.lora is not None and setup.model.frozen_weights == "full":
+        text, less = "model.frozen_weights=int8", partial(_with_model, frozen_weights="int8")
+        yield [_Change(text=text, cost=4.0, apply=less)]
     if optimizer.lora is None:
         yield [
             _Change(

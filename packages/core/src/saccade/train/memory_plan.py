@@ -12,7 +12,9 @@ from saccade.learner.forwards import has_native_forward
 from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
+from saccade.models.eight_bit_linear import BYTES as EIGHT_BIT_BYTES
 from saccade.models.loading import DEFAULT_MAX_PIXELS
+from saccade.models.lora import LoraSettings
 from saccade.models.shape import ChosenShape, LayerShape, ModelShape
 from saccade.rollout.episodes import RolloutSettings
 from saccade.train.memory_roles import Role
@@ -171,7 +173,8 @@ class _Process:
     @property
     def has_kernels(self) -> bool:
         """Whether the language model is sampled from by the CPU's kernels."""
-        return not self.on_gpu and self.width == 4 and has_native_forward(self.shape.skeleton)
+        is_known = self.model.frozen_weights == "full" and has_native_forward(self.shape.skeleton)
+        return not self.on_gpu and self.width == 4 and is_known
 
     @property
     def is_native(self) -> bool:
@@ -189,7 +192,9 @@ class _Process:
         """What every process holds."""
         shape, shards = self.shape, max(1, self.role.learners)
         adapter = 4 * self.adapter
-        yield MemoryPart(name="weights", bytes=self.width * self.own_weights + adapter // shards)
+        coded = shape.adapted_weights(LoraSettings()) if self.model.frozen_weights == "int8" else 0
+        yield MemoryPart(name="weights", bytes=self.width * (self.own_weights - coded) + adapter // shards)
+        yield MemoryPart(name="frozen weights in 8 bits", bytes=int(EIGHT_BIT_BYTES * coded))
         if self.role.has_copy:
             yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
         if not self.on_gpu:

@@ -199,7 +199,9 @@ def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
 def _check_trained(run: RunState) -> None:
     """UserError where a stage yet to come would train weights that the model does not have."""
     for stage in run.plan.stages:
-        if isinstance(stage, LearningStage) and stage.settings.optimizer.asks_of_weights:
+        if isinstance(stage, LearningStage) and (
+            stage.settings.optimizer.asks_of_weights or run.plan.load.frozen_weights != "full"
+        ):
             # With the first stage that asks for it: a run that only measures needs no learner.
             from saccade.learner.trained_weights import check_trained
 
