@@ -4,7 +4,7 @@ import contextlib
 import io
 
 from code_blocks import python_of
-from studies.evidence.hacks import HEAD, POLICIES, QUESTIONS, around, attempt_of, played, row
+from studies.did_it_look.hacks import HEAD, POLICIES, QUESTIONS, around, attempt_of, played, row
 
 from places import ROOT
 from saccade.geometry import Box

@@ -4,7 +4,7 @@ Each policy is played on questions about a picture of 1000 x 1000 pixels with on
 random and known to the first three policies alone. The calls are records as an environment writes them; no model is
 asked.
 
-python -m studies.evidence.hacks [--questions 200] [--json studies/evidence/hacks.json]
+python -m studies.did_it_look.hacks [--questions 200] [--json studies/did_it_look/hacks.json]
 """
 
 import argparse
@@ -199,7 +199,8 @@ def main() -> None:
         print(row(name, use, paid), flush=True)
     if arguments.json:
         values = {name: {**plain_json(use), "paid": paid} for name, (use, paid) in found.items()}
-        arguments.json.write_text(json.dumps({"questions": arguments.questions, "policies": values}, indent=1) + "\n")
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
+        arguments.json.write_text(f"{{\n{lines}\n}}\n")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ guessing. For each seed the first variant imitates; the others start from there.
 and the share of faithful trajectories among 300 held-out questions after 12 steps of 8 questions by 8 trajectories,
 where the outcome alone has not yet found out.
 
-python -m studies.evidence.seeds --seeds 0 1 2 --out runs/evidence --json studies/evidence/seeds.json
+python -m studies.did_it_look.seeds --seeds 0 1 2 --out runs/evidence --json studies/did_it_look/seeds.json
 """
 
 from collections.abc import Sequence
