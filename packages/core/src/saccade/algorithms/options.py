@@ -75,8 +75,8 @@ class DistillOptions:
     loss: DistillLoss = "sampled"
     """How the policy is compared with the teacher."""
     teacher_share: float = 0.5
-    """For jsd, share of the teacher in the mixture, GKD's beta (arXiv 2306.13649, equation 1): near 0 it has the gradient
-    of the forward KL, near 1 that of the reverse one."""
+    """For jsd, share of the teacher in the mixture, GKD's beta (arXiv 2306.13649, equation 1): near 0 its gradient is
+    that of the forward KL, near 1 that of the reverse one."""
     top_k: int = 0
     """For a server and every loss but sampled: its most likely tokens that are compared, all others as one; 0 for a
     teacher whose distribution is here as a whole."""
