@@ -137,7 +137,7 @@ def test_a_question_without_the_evidence_is_refused_by_its_name(view: str, says:
     small = model.media.add(Image.new("RGB", (64, 64)))
     task = replace(tiny_example(model.media).task, targets=(), images=(small,))
     with pytest.raises(UserError, match=says):
-        PrivilegedView(model, asked("brief"), evidence_of(view, "brief")).check(task)
+        PrivilegedView(model, asked("brief"), evidence_of(view, "brief")).prompts(task)
 
 
 def test_a_context_that_does_not_begin_with_the_question_is_refused() -> None:

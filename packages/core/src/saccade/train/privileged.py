@@ -6,7 +6,7 @@ by token, so that the teacher's probabilities are those of the very same actions
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from saccade.errors import UserError
@@ -40,10 +40,9 @@ def regions(task: Task, media: MediaStore, view: ViewRule) -> Parts:
 
 def quarters(task: Task, media: MediaStore, view: ViewRule) -> Parts:
     """The four quarters of each picture of which the model sees fewer pixels than it has."""
-    reduced = [one for one in task.images if view.view_size(one.width, one.height)[0] < one.width]
     boxes = [
         (image, Box(x * image.width / 2, y * image.height / 2, (x + 1) * image.width / 2, (y + 1) * image.height / 2))
-        for image in reduced
+        for image in _reduced(task, view)
         for y in (0, 1)
         for x in (0, 1)
     ]
@@ -60,29 +59,65 @@ def gold_pages(task: Task, media: MediaStore, view: ViewRule) -> Parts:
     return tuple(image for image, page in shown if page in (task.gold_pages or ()))
 
 
-VIEWS: Mapping[str, tuple[Evidence, str, str]] = MappingProxyType(
+def _reduced(task: Task, view: ViewRule) -> list[ImageRef]:
+    return [one for one in task.images if view.view_size(one.width, one.height)[0] < one.width]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedView:
+    """A privileged view that settings name."""
+
+    evidence: Evidence
+    is_there: Callable[[Task, ViewRule], bool]
+    """Whether a task has it; no picture is looked at."""
+    lacking: str
+    """What a task without it lacks."""
+    words: str = ""
+    """Before the evidence, in the full style."""
+
+
+VIEWS: Mapping[str, NamedView] = MappingProxyType(
     {
-        "region": (regions, "A closer look at what it is about:", "has no targets; give its row `boxes`"),
-        "large": (quarters, "The picture's quarters, larger:", "has no picture larger than the model sees"),
-        "answer": (right_answer, "", "has no answer"),
-        "page": (gold_pages, "The page that holds the answer:", "shows no page that is known to hold the answer"),
+        "region": NamedView(
+            regions,
+            lambda task, _: bool(task.targets),
+            "has no targets; give its row `boxes`",
+            "A closer look at what it is about:",
+        ),
+        "large": NamedView(
+            quarters,
+            lambda task, view: bool(_reduced(task, view)),
+            "has no picture larger than the model sees",
+            "The picture's quarters, larger:",
+        ),
+        "answer": NamedView(right_answer, lambda task, _: bool(task.answer), "has no answer"),
+        "page": NamedView(
+            gold_pages,
+            lambda task, _: not {*task.shown_pages}.isdisjoint(task.gold_pages or ()),
+            "shows no page that is known to hold the answer",
+            "The page that holds the answer:",
+        ),
     }
 )
-"""Privileged views by name: their evidence, what is said before it in the full style, and what a task without it
-lacks."""
+
+
+def lack_of(view: str, task: Task, rule: ViewRule) -> str | None:
+    """Why a task cannot be shown to a teacher with this view, and what to do; None where it can."""
+    if VIEWS[view].is_there(task, rule):
+        return None
+    advice = "Leave such questions out, or take another view"
+    return f"teacher.view={view}: the question {task.id} {VIEWS[view].lacking}. {advice}"
 
 
 def evidence_of(view: str, style: Style) -> Evidence:
     """The evidence of a view with the words before it; UserError for a task that has none."""
-    of_task, words, lacking = VIEWS[view]
+    named = VIEWS[view]
 
     def evidence(task: Task, media: MediaStore, rule: ViewRule) -> Parts:
-        found = of_task(task, media, rule)
-        if not found:
-            raise UserError(
-                f"teacher.view={view}: the question {task.id} {lacking}. Leave such questions out, or take another view"
-            )
-        return found if style == "brief" or not words else (words, *found)
+        if lack := lack_of(view, task, rule):
+            raise UserError(lack)
+        found = named.evidence(task, media, rule)
+        return found if style == "brief" or not named.words else (named.words, *found)
 
     return evidence
 
@@ -113,10 +148,6 @@ class PrivilegedView:
         shown = self._evidence(task, model.media, model.view)
         own = model.chat.conversation(messages)
         return own, model.chat.conversation(with_evidence(messages, shown, style)) if shown else own
-
-    def check(self, task: Task) -> None:
-        """UserError where the task has nothing to be shown."""
-        self._evidence(task, self._model.media, self._model.view)
 
     def __call__(self, task: Task, sequences: Sequence[TrainingSequence]) -> list[TrainingSequence]:
         """The sequences, all of this task, each with its ``teacher_view``."""

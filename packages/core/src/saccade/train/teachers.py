@@ -13,7 +13,7 @@ from saccade.learner.teaching import Teaching, as_seen, check_head
 from saccade.models.loading import LoadSettings, load_chat, load_model
 from saccade.models.same_tokens import check_same_tokens
 from saccade.models.vlm import VisionLanguageModel
-from saccade.train.privileged import PrivilegedView, evidence_of
+from saccade.train.privileged import PrivilegedView, evidence_of, lack_of
 from saccade.train.stages import RLStage
 from saccade.types import Group, Task
 
@@ -133,13 +133,9 @@ def check_teacher(stage: RLStage, model: VisionLanguageModel, load: LoadSettings
 
 def check_evidence(stage: RLStage, tasks: Sequence[Task], model: VisionLanguageModel) -> None:
     """UserError for tasks that have nothing of what the teacher is to be shown, which says how many there are."""
-    lacking: list[UserError] = []
-    for view in views_of(stage, model).values():
-        for task in tasks:
-            try:
-                with model.media.temporary():
-                    view.check(task)
-            except UserError as error:
-                lacking.append(error)
-    if lacking:
-        raise UserError(f"stage {stage.name}: {len(lacking)} of {len(tasks)} questions: {lacking[0]}")
+    if stage.teacher is None or stage.evidence is not None or stage.teacher.shown == "same":
+        return
+    view = stage.teacher.shown
+    lacks = [lack for task in tasks if (lack := lack_of(view, task, model.view))]
+    if lacks:
+        raise UserError(f"stage {stage.name}: {len(lacks)} of {len(tasks)} questions: {lacks[0]}")
