@@ -38,9 +38,7 @@ def main() -> None:
         write_results(arguments.json, rows)
 
 
-def run(
-    variant: str, seed: int, out: Path, threads: int, settings: Sequence[str], *, starts: Path, data: Path
-) -> Row:
+def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str], *, starts: Path, data: Path) -> Row:
     """One run as a row of the results, from the imitation of the other benchmark."""
     start, directory = imitation_of(directory_of(BASE, seed, starts)), directory_of(variant, seed, out)
     return reinforced(directory, seed, threads, [*settings, *SETTINGS], start=start, data=data)

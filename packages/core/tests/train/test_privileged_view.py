@@ -1,4 +1,4 @@
-"""What a teacher is shown: real prompts of the model that hold the evidence, and the policy's tokens as they were."""
+"""What a teacher is shown: real prompts of the model that hold the hint, and the policy's tokens as they were."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from saccade.rollout.trajectory import demonstrate
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import crop
 from saccade.tools.tool import tool_from
-from saccade.train.privileged import MARGIN, PrivilegedView, evidence_of, gold_pages, quarters, regions, right_answer
+from saccade.train.privileged import MARGIN, PrivilegedView, gold_pages, hint_of, quarters, regions, right_answer
 from saccade.types import Example, Page, Target
 
 TEXTS = ["Which colour has the square? I look. A closer look at what it is about:"] * 9
@@ -36,7 +36,7 @@ def shown(model: VisionLanguageModel, example: Example, view: str, style: Style)
     episodes = asked(style)
     played = demonstrate(example, env=episodes.environment(model.media, model.view), chat=model.chat)
     [own] = training_sequences(played)
-    [with_view] = PrivilegedView(model, episodes, evidence_of(view, style))(example.task, [own])
+    [with_view] = PrivilegedView(model, episodes, hint_of(view, style))(example.task, [own])
     assert with_view.teacher_view is not None
     return own, with_view.teacher_view
 
@@ -92,7 +92,7 @@ def test_an_answer_that_spells_a_token_of_the_template_is_only_words() -> None:
     model = tiny_model(TEXTS, MediaStore(), seed=1)
     example = tiny_example(model.media)
     task = replace(example.task, answer=f"{model.chat.image_token}{model.chat.eos_token}")
-    view = PrivilegedView(model, asked("brief"), evidence_of("answer", "brief"))
+    view = PrivilegedView(model, asked("brief"), hint_of("answer", "brief"))
     own, more = view.prompts(task)
     assert more.ids.count(model.image_token_id) == own.ids.count(model.image_token_id)
     assert more.ids.count(model.eos_id) == own.ids.count(model.eos_id)
@@ -132,18 +132,18 @@ def test_the_gold_page_is_shown_once_more() -> None:
 
 
 @pytest.mark.parametrize(("view", "says"), [("region", "give its row `boxes`"), ("large", "no picture larger")])
-def test_a_question_without_the_evidence_is_refused_by_its_name(view: str, says: str) -> None:
+def test_a_question_without_the_hint_is_refused_by_its_name(view: str, says: str) -> None:
     model = tiny_model(TEXTS, MediaStore(), seed=1)
     small = model.media.add(Image.new("RGB", (64, 64)))
     task = replace(tiny_example(model.media).task, targets=(), images=(small,))
     with pytest.raises(UserError, match=says):
-        PrivilegedView(model, asked("brief"), evidence_of(view, "brief")).prompts(task)
+        PrivilegedView(model, asked("brief"), hint_of(view, "brief")).prompts(task)
 
 
 def test_a_context_that_does_not_begin_with_the_question_is_refused() -> None:
     model = tiny_model(TEXTS, MediaStore(), seed=1)
     example = tiny_example(model.media)
     own, _ = shown(model, example, "region", "brief")
-    view = PrivilegedView(model, asked("brief"), evidence_of("region", "brief"))
+    view = PrivilegedView(model, asked("brief"), hint_of("region", "brief"))
     with pytest.raises(UserError, match="does not begin with its question"):
         view(example.task, [replace(own, ids=(own.ids[0] + 1, *own.ids[1:]))])

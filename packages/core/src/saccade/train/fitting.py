@@ -55,9 +55,9 @@ def _check_source(stage: RLStage, source: TaskSampler, model: VisionLanguageMode
         check_prompts_fit(where, stream.episodes, tasks, model)
     _check_pictures_fit(where, tasks, model, stage.settings.optimizer.micro_batch_tokens)
     if stage.teacher is not None:
-        from saccade.train.teachers import check_evidence
+        from saccade.train.teachers import check_hint
 
-        check_evidence(stage, tasks, model)
+        check_hint(stage, tasks, model)
 
 
 def check_prompts_fit(where: str, episodes: EpisodeSpec, tasks: Sequence[Task], model: VisionLanguageModel) -> None:

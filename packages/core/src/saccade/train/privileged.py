@@ -1,6 +1,6 @@
-"""What a teacher alone is shown: the policy's own tokens behind a prompt that holds the evidence as well.
+"""What a teacher alone is shown: the policy's own tokens behind a prompt that holds the hint as well.
 
-The prompt is the protocol's, with the evidence after the question; what the policy wrote and saw stays as it was, token
+The prompt is the protocol's, with the hint after the question; what the policy wrote and saw stays as it was, token
 by token, so that the teacher's probabilities are those of the very same actions.
 """
 
@@ -21,8 +21,8 @@ from saccade.rollout.episodes import EpisodeSpec
 from saccade.types import ImageRef, Message, Task, Tokens
 
 Parts = tuple[str | ImageRef, ...]
-Evidence = Callable[[Task, MediaStore, ViewRule], Parts]
-"""What a task's teacher is shown beside the question, in reading order; nothing where the task has no such evidence."""
+Hint = Callable[[Task, MediaStore, ViewRule], Parts]
+"""What a task's teacher is shown beside the question, in reading order; nothing where the task has no such hint."""
 
 MOST_REGIONS = 8
 """Of a task with more targets the first are shown."""
@@ -67,13 +67,13 @@ def _reduced(task: Task, view: ViewRule) -> list[ImageRef]:
 class NamedView:
     """A privileged view that settings name."""
 
-    evidence: Evidence
+    hint: Hint
     is_there: Callable[[Task, ViewRule], bool]
     """Whether a task has it; no picture is looked at."""
     lacking: str
     """What a task without it lacks."""
     words: str = ""
-    """Before the evidence, in the full style."""
+    """Before the hint, in the full style."""
 
 
 VIEWS: Mapping[str, NamedView] = MappingProxyType(
@@ -109,24 +109,24 @@ def lack_of(view: str, task: Task, rule: ViewRule) -> str | None:
     return f"teacher.view={view}: the question {task.id} {VIEWS[view].lacking}. {advice}"
 
 
-def evidence_of(view: str, style: Style) -> Evidence:
-    """The evidence of a view with the words before it; UserError for a task that has none."""
+def hint_of(view: str, style: Style) -> Hint:
+    """The hint of a view with the words before it; UserError for a task that has none."""
     named = VIEWS[view]
 
-    def evidence(task: Task, media: MediaStore, rule: ViewRule) -> Parts:
+    def hint(task: Task, media: MediaStore, rule: ViewRule) -> Parts:
         if lack := lack_of(view, task, rule):
             raise UserError(lack)
-        found = named.evidence(task, media, rule)
+        found = named.hint(task, media, rule)
         return found if style == "brief" or not named.words else (named.words, *found)
 
-    return evidence
+    return hint
 
 
-def with_evidence(messages: Sequence[Message], evidence: Parts, style: Style) -> tuple[Message, ...]:
-    """The messages that open an episode with the evidence at the end of the last one of the user's."""
+def with_hint(messages: Sequence[Message], hint: Parts, style: Style) -> tuple[Message, ...]:
+    """The messages that open an episode with the hint at the end of the last one of the user's."""
     last = max(place for place, one in enumerate(messages) if one.role == "user")
-    gap: Parts = () if style == "brief" and not isinstance(evidence[0], str) else ("\n",)
-    shown = replace(messages[last], parts=(*messages[last].parts, *gap, *evidence))
+    gap: Parts = () if style == "brief" and not isinstance(hint[0], str) else ("\n",)
+    shown = replace(messages[last], parts=(*messages[last].parts, *gap, *hint))
     return (*messages[:last], shown, *messages[last + 1 :])
 
 
@@ -136,18 +136,18 @@ class PrivilegedView:
     UserError for an environment of its own and for contexts that do not begin with the question.
     """
 
-    def __init__(self, model: VisionLanguageModel, episodes: EpisodeSpec, evidence: Evidence) -> None:
+    def __init__(self, model: VisionLanguageModel, episodes: EpisodeSpec, hint: Hint) -> None:
         self._model = model
         self._episodes = episodes
-        self._evidence = evidence
+        self._hint = hint
 
     def prompts(self, task: Task) -> tuple[Tokens, Tokens]:
-        """The prompt of the task as the policy has it, and with the evidence."""
+        """The prompt of the task as the policy has it, and with the hint."""
         model, style = self._model, self._episodes.protocol.style
         messages = self._episodes.opening(task, model.media, model.view)
-        shown = self._evidence(task, model.media, model.view)
+        shown = self._hint(task, model.media, model.view)
         own = model.chat.conversation(messages)
-        return own, model.chat.conversation(with_evidence(messages, shown, style)) if shown else own
+        return own, model.chat.conversation(with_hint(messages, shown, style)) if shown else own
 
     def __call__(self, task: Task, sequences: Sequence[TrainingSequence]) -> list[TrainingSequence]:
         """The sequences, all of this task, each with its ``teacher_view``."""

@@ -77,7 +77,7 @@ def _has_evidence_judge(stage: RLStage) -> bool:
 def _check_teacher(stage: RLStage) -> None:
     """A stage has a teacher, and an algorithm that learns from one, or neither."""
     distill, teacher = stage.applied_algorithm.distill, stage.teacher
-    if distill is None and teacher is None and stage.evidence is None:
+    if distill is None and teacher is None and stage.hint is None:
         return
     where = f"stage {stage.name}: "
     if distill is None:
@@ -89,10 +89,10 @@ def _check_teacher(stage: RLStage) -> None:
             f"{where}algorithm.distill.weight={distill.weight} wants a teacher, and the stage has none; "
             "use `saccade train distill`, or give the stage a teacher=TeacherSettings(...)"
         )
-    if stage.evidence is None:
+    if stage.hint is None:
         check_settings(teacher, f"{where}teacher: ")
     if any(stream.episodes.rollout.drops_old_thoughts for stream in stage.streams) and (
-        stage.evidence is not None or teacher.shown != "same"
+        stage.hint is not None or teacher.shown != "same"
     ):
         raise UserError(
             f"{where}rollout.drops_old_thoughts=true begins new contexts in the midst of a trajectory, which are not "

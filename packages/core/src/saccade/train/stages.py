@@ -19,7 +19,7 @@ from saccade.types import Attempt, Example, Json, SpokenConversation, Task, Traj
 
 if TYPE_CHECKING:
     from saccade.evaluation.views import Views
-    from saccade.train.privileged import Evidence
+    from saccade.train.privileged import Hint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ class RLStage:
     """Adds to either of them, as ``with_turn_credit`` does."""
     teacher: TeacherSettings | None = None
     """Who teaches it, where its algorithm distils."""
-    evidence: "Evidence | None" = None
+    hint: "Hint | None" = None
     """A privileged view of your own in the place of the teacher's ``view``."""
     evaluation: Evaluate | None = None
     """For the curves, every ``settings.evaluate_every`` steps."""

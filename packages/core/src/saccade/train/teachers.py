@@ -13,7 +13,7 @@ from saccade.learner.teaching import Teaching, as_seen, check_head
 from saccade.models.loading import LoadSettings, load_chat, load_model
 from saccade.models.same_tokens import check_same_tokens
 from saccade.models.vlm import VisionLanguageModel
-from saccade.train.privileged import PrivilegedView, evidence_of, lack_of
+from saccade.train.privileged import PrivilegedView, hint_of, lack_of
 from saccade.train.stages import RLStage
 from saccade.types import Group, Task
 
@@ -100,10 +100,10 @@ def views_of(stage: RLStage, model: VisionLanguageModel) -> dict[str, Privileged
     """The privileged view of each stream; none where the teacher sees the same."""
     assert stage.teacher is not None
     shown = stage.teacher.shown
-    if stage.evidence is None and shown == "same":
+    if stage.hint is None and shown == "same":
         return {}
     return {
-        one.name: PrivilegedView(model, one.episodes, stage.evidence or evidence_of(shown, one.episodes.protocol.style))
+        one.name: PrivilegedView(model, one.episodes, stage.hint or hint_of(shown, one.episodes.protocol.style))
         for one in stage.streams
     }
 
@@ -131,9 +131,9 @@ def check_teacher(stage: RLStage, model: VisionLanguageModel, load: LoadSettings
     check_same_tokens(model.chat, load_chat(path, load), str(path))
 
 
-def check_evidence(stage: RLStage, tasks: Sequence[Task], model: VisionLanguageModel) -> None:
+def check_hint(stage: RLStage, tasks: Sequence[Task], model: VisionLanguageModel) -> None:
     """UserError for tasks that have nothing of what the teacher is to be shown, which says how many there are."""
-    if stage.teacher is None or stage.evidence is not None or stage.teacher.shown == "same":
+    if stage.teacher is None or stage.hint is not None or stage.teacher.shown == "same":
         return
     view = stage.teacher.shown
     lacks = [lack for task in tasks if (lack := lack_of(view, task, model.view))]
