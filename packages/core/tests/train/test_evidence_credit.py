@@ -14,9 +14,8 @@ from saccade.rollout.episodes import EpisodeSpec, RolloutSettings
 from saccade.tasks.curriculum import InOrder
 from saccade.testing.tasks import tiny_example
 from saccade.tools.images import IMAGE_TOOLS
-from saccade.train.evidence_credit import EvidenceCredit
 from saccade.train.stage_checks import check_stages
-from saccade.train.stage_settings import RLSettings
+from saccade.train.stage_settings import EvidenceCredit, RLSettings
 from saccade.train.stages import RLStage, Stream
 from saccade.types import GAIN, Answer, Group, Json, Score, Task, Term, ToolCall, ToolResult, Trajectory, Turn
 

@@ -7,12 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.options import PairLoss
 from saccade.codec.bounds import Bounds, Count, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
 from saccade.train.algorithm_settings import AlgorithmSettings
-from saccade.train.evidence_credit import EvidenceCredit
+from saccade.types import Group
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,40 @@ class PreferenceSettings(ImitationSettings):
     loss: PairLoss = PairLoss()
     evaluate_every: Count = 20
     """Steps between measurements on held-out pairs, which the last step has in any case; 0 for that alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceCredit:
+    """Pays calls for what they returned (``saccade.rewards.call_values``)."""
+
+    weight: NotNegative = 0.0
+    """0 pays nothing. An outcome of 1 with 0.5 here is a start."""
+    form: Literal["found", "difference", "judged"] = "found"
+    """``found`` for questions that name their regions or pages, ``difference`` for any with a right answer in words,
+    which needs ``rollout.probes_calls``, ``judged`` for any, which needs a judge that sees (``evidence_judge``)."""
+    to: Literal["trajectory", "turns"] = "trajectory"
+    """``trajectory`` adds the sum as a term ``evidence`` to the score; ``turns`` gives each turn its own value,
+    standardised over the batch, on top of the algorithm's advantages."""
+
+    def check(self) -> None:
+        check_bounds(self)
+
+    def credited(self, group: Group) -> Group:
+        """The group with the term in its scores, where calls are paid."""
+        if not self.weight:
+            return group
+        # Most runs pay for none.
+        from saccade.train.evidence_credit import credited
+
+        return credited(group, self)
+
+    def added_to(self, algorithm: Algorithm) -> Algorithm:
+        """The algorithm, with each turn's own value in its advantages where the values go to turns."""
+        if not self.weight or self.to == "trajectory":
+            return algorithm
+        from saccade.train.evidence_credit import with_call_credit
+
+        return with_call_credit(algorithm, self)
 
 
 @dataclass(frozen=True, kw_only=True)

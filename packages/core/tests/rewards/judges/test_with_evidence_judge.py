@@ -20,9 +20,8 @@ from saccade.tasks.curriculum import InOrder
 from saccade.testing import ScriptedTeacher
 from saccade.testing.scripted import text_of
 from saccade.testing.tasks import tiny_example
-from saccade.train.evidence_credit import EvidenceCredit
 from saccade.train.plan import Plan, RLStage, Stream
-from saccade.train.stage_settings import RLSettings
+from saccade.train.stage_settings import EvidenceCredit, RLSettings
 from saccade.types import Answer, Group, ImageRef, Message, ToolCall, ToolResult, Trajectory, Turn
 
 TASK = tiny_example(MediaStore(), 0).task
