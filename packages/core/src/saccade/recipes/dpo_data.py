@@ -57,14 +57,14 @@ class RequestedPairs:
 def read_requested(context: RecipeContext) -> RequestedPairs:
     """The pairs of ``--data``, those of held-out questions apart. UserError for bad rows, or where none is left."""
     data = context.data
+    from_run = data is not None and is_run(data)
+    model = context.model or (model_of_run(data) if data is not None and from_run else None) or base_checkpoint()
+    settings = apply_overrides(TINY if is_tiny(model) else PairsSettings(), context.overrides)
     if data is None:
         raise UserError(
             "this recipe learns from pairs; give a file of them (prompt, chosen, rejected) or the folder of a run with "
             "--data PATH"
         )
-    from_run = is_run(data)
-    model = context.model or (model_of_run(data) if from_run else None) or base_checkpoint()
-    settings = apply_overrides(TINY if is_tiny(model) else PairsSettings(), context.overrides)
     chat = load_chat(model, settings.model)
     asking: AskingRecord | None = None
     measured: Sequence[Task] = ()
