@@ -10,7 +10,8 @@ process compares what the last of them shows (delta debugging, Zeller and Hildeb
    until ``depth`` splits or the last of the allowed runs. What could not be tried counts as needed.
 
 What remains suffices: whatever stands elsewhere in the picture, the output is the same. It is not always all that was
-read (of ``left.mean() > right.mean()`` so much remains as decides the comparison), and with few runs it is coarse.
+read (of ``left.mean() > right.mean()`` so much remains as decides the comparison), and with few runs it is coarse. An
+output that a blank picture and the negative show as well, such as the else of a comparison of counts, needs nothing.
 """
 
 from collections import deque
