@@ -44,7 +44,8 @@ def distill(context: RecipeContext) -> Plan:
         material, judge = questions.own_material(context, path, settings)
     else:
         material, judge = drawn_material(context, path, settings), None
-    return material.plan(settings, method(settings, material, judge))
+    plan = material.plan(settings, method(settings, material, judge))
+    return plan.with_judged_evidence(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))
 
 
 def drawn_material(context: RecipeContext, path: Path, settings: DistillSettings) -> Material:

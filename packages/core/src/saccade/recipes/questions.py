@@ -14,7 +14,7 @@ from saccade.models.checkpoint import is_tiny
 from saccade.protocols import direct_protocol, tagged_protocol, with_reading
 from saccade.recipes.questions_lessons import examples_to_imitate
 from saccade.recipes.questions_settings import TINY, QuestionsSettings
-from saccade.rewards.judges.settings import evidence_judge, judges
+from saccade.rewards.judges.settings import judges
 from saccade.rewards.reward import AccuracyJudge, JudgedOutcome
 from saccade.seeding import seed_for
 from saccade.tasks import Band, ByPassRate, Epochs, Shuffled, TaskSampler
@@ -102,5 +102,4 @@ def questions(context: RecipeContext) -> Plan:
     settings = apply_overrides(TINY if is_tiny(path) else QuestionsSettings(), context.overrides)
     material, judge = own_material(context, path, settings)
     plan = material.plan(settings, method(settings, material, judge))
-    seeing = evidence_judge(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))
-    return plan if seeing is None else plan.with_evidence_judge(*seeing)
+    return plan.with_judged_evidence(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))

@@ -120,17 +120,14 @@ class _CreditTable:
         """Advantages with the part of the teacher, who has judged single tokens."""
         from saccade.algorithms.distillation import teacher_advantages
 
+        def taught(one: TrainingSequence) -> TrainingSequence:
+            own = one.old_logprobs or one.sampled_logprobs
+            # Whole distributions are compared in the loss.
+            judged = own if options.compares_whole else one.teacher_logprobs or own
+            return replace(one, advantages=teacher_advantages(one.advantages, own, judged, options))
+
         for row in self.learned:
-            row.sequences = [
-                replace(
-                    one,
-                    advantages=teacher_advantages(one.advantages, own, judged, options),
-                )
-                for one in row.sequences
-                for own in [one.old_logprobs or one.sampled_logprobs]
-                # Whole distributions are compared in the loss.
-                for judged in [own if options.compares_whole else one.teacher_logprobs or own]
-            ]
+            row.sequences = [taught(one) for one in row.sequences]
 
     def shape(self, perception: PerceptionOptions) -> None:
         """VPPO's advantages in the place of those that the sequences have; what is left out has no part in them."""

@@ -9,6 +9,7 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.errors import UserError
+from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from saccade.chat.resources import Resources
     from saccade.rewards.judges.evidence_judge import EvidenceJudge
+    from saccade.rewards.judges.settings import JudgeSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,17 @@ class Plan:
             return replace(stage, reward=WithEvidenceJudge(reward=stage.reward, judge=judge))
 
         return replace(self, stages=tuple(map(judged, self.stages)), resources=(*self.resources, *models))
+
+    def with_judged_evidence(self, settings: "JudgeSettings", media: MediaStore, seed: int) -> "Plan":
+        """``with_evidence_judge`` by settings. UserError for a judge that no stage pays by."""
+        from saccade.rewards.judges.settings import evidence_judge
+
+        found = evidence_judge(settings, media, seed)
+        if found is None:
+            return self
+        if not any(isinstance(one, RLStage) and one.settings.evidence.form == "judged" for one in self.stages):
+            raise UserError(f"evidence_judge.kind={settings.kind} has no effect without rl.evidence.form=judged")
+        return self.with_evidence_judge(*found)
 
     def with_algorithm(self, algorithm: Callable[[RLStage], Algorithm]) -> "Plan":
         """The plan with an algorithm of your own in its RL stages.

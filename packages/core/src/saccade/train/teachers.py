@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from saccade.algorithms.options import DistillOptions
 from saccade.errors import UserError
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TopTokens, TrainingSequence
@@ -38,7 +37,6 @@ class TokenJudge(Protocol):
 class StageTeacher:
     """A ``BatchTeacher``: the sequences with the teacher's view of them, and its log-probabilities of their tokens."""
 
-    distill: DistillOptions
     views: dict[str, PrivilegedView]
     """By stream; empty where the teacher sees what the policy does."""
     logprobs: Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]] | None
@@ -91,9 +89,7 @@ def stage_teacher(
         return score(sequences, temperature=temperature)
 
     is_scored = score is not None and not teaching.options.compares_whole
-    return StageTeacher(
-        distill=teaching.options, views=views_of(stage, model), logprobs=logprobs if is_scored else None, judge=judge
-    )
+    return StageTeacher(views=views_of(stage, model), logprobs=logprobs if is_scored else None, judge=judge)
 
 
 def views_of(stage: RLStage, model: VisionLanguageModel) -> dict[str, PrivilegedView]:

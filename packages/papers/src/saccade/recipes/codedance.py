@@ -15,7 +15,6 @@ from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.protocols import code_protocol, with_reading
 from saccade.recipes.codedance_settings import CodeDanceSettings
-from saccade.rewards.judges.settings import evidence_judge
 from saccade.sandbox import Sandbox
 from saccade.seeding import seed_for
 from saccade.tasks import Epochs, Shuffled
@@ -84,5 +83,4 @@ def codedance(context: RecipeContext) -> Plan:
         resources=(sandbox,),
     )
     plan = material.plan(settings, method(settings, material, sandbox))
-    seeing = evidence_judge(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))
-    return plan if seeing is None else plan.with_evidence_judge(*seeing)
+    return plan.with_judged_evidence(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))
