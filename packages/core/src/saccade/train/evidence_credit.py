@@ -9,19 +9,26 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.turn_credit import add_turn_signal, turn_signal
 from saccade.errors import UserError
 from saccade.rewards.call_values import call_values
-from saccade.types import Group, Term, Trajectory
+from saccade.types import Group, Task, Term, Trajectory
 
 if TYPE_CHECKING:
     from saccade.train.stage_settings import EvidenceCredit
 
 
+def check_evidence(credit: "EvidenceCredit", tasks: Sequence[Task]) -> None:
+    """UserError for questions that say nothing of the evidence that is paid for; it says how many there are."""
+    bare = [task.id for task in tasks if not (task.targets or task.missing_pages)]
+    if credit.form == "found" and bare:
+        raise UserError(
+            f"rl.evidence.form=found pays for regions and pages that a question names, and {bare[0]} names none "
+            f"({len(bare):,} of {len(tasks):,} questions); give the rows boxes, or set rl.evidence.form=difference and "
+            "rollout.probes_calls=true"
+        )
+
+
 def credited(group: Group, credit: "EvidenceCredit") -> Group:
     """The group with the term in its scores; UserError for a question that says nothing of its evidence."""
-    if credit.form == "found" and not (group.task.targets or group.task.missing_pages):
-        raise UserError(
-            f"rl.evidence.form=found pays for regions and pages that a question names, and {group.task.id} names "
-            "none; give the rows targets, or set rl.evidence.form=difference and rollout.probes_calls=true"
-        )
+    check_evidence(credit, [group.task])
 
     def with_term(trajectory: Trajectory) -> Trajectory:
         score = trajectory.score

@@ -54,6 +54,10 @@ def _check_source(stage: RLStage, source: TaskSampler, model: VisionLanguageMode
     for stream in stage.streams:
         check_prompts_fit(where, stream.episodes, tasks, model)
     _check_pictures_fit(where, tasks, model, stage.settings.optimizer.micro_batch_tokens)
+    if stage.settings.evidence.weight:
+        from saccade.train.evidence_credit import check_evidence
+
+        check_evidence(stage.settings.evidence, tasks)
     if stage.teacher is not None:
         from saccade.train.teachers import check_hint
 
