@@ -81,9 +81,7 @@ def test_turns_are_paid_for_their_own_calls_and_the_score_is_not() -> None:
 
 def test_a_question_without_regions_and_a_critic_are_refused() -> None:
     bare = replace(GROUP, task=replace(TASK, targets=()))
-    with pytest.raises(
-        UserError, match=r"tiny/000000 names none \(1 of 1 questions\); give the rows boxes"
-    ):
+    with pytest.raises(UserError, match=r"tiny/000000 names none \(1 of 1 questions\); give the rows boxes"):
         EvidenceCredit(weight=1.0).credited(bare)
     assert EvidenceCredit(weight=1.0, form="difference").credited(bare).trajectories[0].score is not None
     with pytest.raises(UserError, match=r"rl\.evidence\.to=turns is added to advantages of groups"):
