@@ -12,7 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 from saccade.protocols import Reading, code_protocol, with_reading
-from saccade.rollout.conversation import up_to_action, up_to_stop
+from saccade.rollout.conversation import up_to_action
+from saccade.turn_ends import up_to_stop
 from saccade.types import Answer, Malformed
 
 READINGS: tuple[Reading, ...] = ("strict", "lenient", "foreign")

@@ -14,6 +14,7 @@ token or after a tag of the environment: from there on nothing is beyond doubt.
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -23,6 +24,7 @@ FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
 MAX_OBJECT_CHARS = 1 << 14
 
 _THINK = re.compile(r"<(/?)think>")
+_CLOSING = re.compile(r"</([^<>/\s]+)>")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,8 +39,6 @@ class FencedActions:
     """The tag that such a block should stand in, where a language need not be named; "" for none."""
     words: tuple[str, ...] = ()
     """A block outside of the tag is an action if it holds one of these, or if there are none."""
-    opening: str = ""
-    """What the template has written of the turn."""
     server_stops: tuple[str, ...] = ("\n```\n",)
     """Strings at which a server that knows no such rule should stop, so that it need not write what is cut off. Where
     none was a turn's end the turn goes on."""
@@ -195,10 +195,11 @@ def first_action(text: str, rule: FencedActions) -> FirstAction | None:
 class ActionFinder:
     """Reads one turn's bytes and says when its first action is complete."""
 
-    def __init__(self, rule: FencedActions) -> None:
+    def __init__(self, rule: FencedActions, opening: str = "") -> None:
+        """``opening`` is what the template has written of the turn."""
         self._reader = _Reader(rule=rule)
         self._line = b""
-        self.completes(rule.opening.encode())
+        self.completes(opening.encode())
 
     def completes(self, token: bytes) -> bool:
         """True when this token completes the action or shows that its closing tag will not come, whatever it holds
@@ -211,6 +212,82 @@ class ActionFinder:
                 if not reader.is_lost and reader.take(line.decode(errors="replace")) is not None:
                     return True
         return reader.closed_at >= 0 and reader.deviates(self._line)
+
+
+class StopStrings:
+    """Reads one turn's bytes and says when one of its stop strings ends it.
+
+    A closing tag of an action (any ``</name>`` but ``</think>``) that a thought names is its word, as for the parsers:
+    the turn goes on. Outside of a thought it ends the turn even where it closes nothing, since no text after it could
+    make an action of that turn; so does any other string wherever it stands.
+    """
+
+    def __init__(self, stops: Sequence[str], opening: str = "") -> None:
+        """``opening`` is what the template has written of the turn, as a ``<think>``."""
+        names = {stop: tag[1] for stop in stops if (tag := _CLOSING.fullmatch(stop)) and tag[1] != "think"}
+        self._stops = tuple(stop.encode() for stop in stops if stop not in names)
+        self._tail_length = max(map(len, self._stops), default=1) - 1
+        self._tail = b""
+        self._tags = _stop_tags(tuple(names.values())) if names else None
+        self._tag_length = max(map(len, [*names, "</think>"]))
+        self._begun = b""
+        """The beginning of a tag, perhaps."""
+        self._inside = b""
+        """The tag that is open."""
+        self.completes(opening.encode())
+
+    def completes(self, token: bytes) -> bool:
+        """True when this token completes a string that ends the turn, whatever it holds after it."""
+        return self.end_in(token) is not None
+
+    def end_in(self, token: bytes) -> int | None:
+        """How many bytes of the token belong to the turn that it ends; None where it does not end it."""
+        tail, self._tail = self._tail, (self._tail + token)[-self._tail_length :] if self._tail_length else b""
+        seen = tail + token
+        ends = [seen.index(stop) + len(stop) - len(tail) for stop in self._stops if stop in seen]
+        if (tag_end := self._tag_end(token)) is not None:
+            ends.append(tag_end)
+        return min(ends, default=None)
+
+    def _tag_end(self, token: bytes) -> int | None:
+        if self._tags is None or (b"<" not in token and not self._begun):
+            return None
+        seen = self._begun + token
+        place = 0
+        for tag in self._tags.finditer(seen):
+            if self._is_end(*tag.groups()):
+                return tag.end() - len(self._begun)
+            place = tag.end()
+        last = seen.rfind(b"<", place)
+        self._begun = seen[last:] if last >= 0 and len(seen) - last < self._tag_length else b""
+        return None
+
+    def _is_end(self, slash: bytes, name: bytes) -> bool:
+        if slash and name != b"think":
+            return self._inside != b"think"
+        if slash:
+            self._inside = b"" if self._inside == b"think" else self._inside
+        else:
+            # Of tags inside another block, a parser reads none but that block's own.
+            self._inside = self._inside or name
+        return False
+
+
+def stop_end(text: str, stops: Sequence[str], opening: str = "") -> int | None:
+    """Where the first stop string that ends a whole turn ends; None where none does."""
+    written = text.encode(errors="surrogatepass")
+    end = StopStrings(stops, opening).end_in(written)
+    return None if end is None else len(written[:end].decode(errors="surrogatepass"))
+
+
+def up_to_stop(text: str, stops: Sequence[str]) -> str:
+    """A whole turn up to the end of its first stop string, as an engine that knows them would have ended it."""
+    return text[: stop_end(text, stops)]
+
+
+@cache
+def _stop_tags(names: tuple[str, ...]) -> re.Pattern[bytes]:
+    return re.compile(rf"<(/?)({'|'.join(('think', *map(re.escape, names)))})>".encode())
 
 
 @cache

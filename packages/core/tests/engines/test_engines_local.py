@@ -288,7 +288,7 @@ def test_a_complete_block_of_code_ends_the_turn_with_whole_tokens(model, prompt)
     samplings = [
         Sampling(seed=0, max_tokens=len(written), fenced_actions=rule),
         Sampling(seed=1, max_tokens=len(written)),
-        Sampling(seed=2, max_tokens=len(written), fenced_actions=replace(rule, opening="<think>\n")),
+        Sampling(seed=2, max_tokens=len(written), fenced_actions=rule, opening="<think>\n"),
     ]
     cut, free, thinking = asyncio.run(sample_all(LocalEngine(model, draw=draw), [prompt("What?")] * 3, samplings))
     assert free.ids == thinking.ids == tuple(written)

@@ -71,8 +71,9 @@ def test_it_samples_what_the_local_engine_samples(engine, policy, played):
 
 
 def test_blocks_that_end_a_turn_reach_the_other_process():
-    rule = FencedActions(languages=("python",), tags=("code",), tag="code", words=("a",), opening="<think>")
-    head = SampleHead(slot=0, images=(), sampling=Sampling(seed=1, stop=("</code>",), fenced_actions=rule))
+    rule = FencedActions(languages=("python",), tags=("code",), tag="code", words=("a",))
+    sampling = Sampling(seed=1, stop=("</code>",), fenced_actions=rule, opening="<think>")
+    head = SampleHead(slot=0, images=(), sampling=sampling)
     assert PLAIN_CODEC.reader(SampleHead).from_json(PLAIN_CODEC.to_json(head), "the turn") == head
 
 

@@ -78,3 +78,8 @@ def test_a_block_of_another_language_is_written_over():
         "stop",
         3,
     )
+
+
+def test_a_stop_string_in_a_thought_is_written_over():
+    text = "<think>I end it with </code>, so.</think><answer>1</answer>"
+    assert written(f"{text} and more") == (text, "stop", 2)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -108,7 +107,7 @@ def test_the_engine_does_not_end_a_turn_at_an_action_in_an_opened_thought(name: 
     protocol = made(name, "lenient")
     assert protocol.fenced_actions is not None
     for text, ends in (("a```python\n", False), ("hm\n```python\nprint(1)\n```\nso", False)):
-        finder = ActionFinder(replace(protocol.fenced_actions, opening="<think>\n"))
+        finder = ActionFinder(protocol.fenced_actions, "<think>\n")
         assert any(finder.completes(letter.encode()) for letter in text) == ends
 
 

@@ -15,9 +15,9 @@ BLOCK = "```python\nprint(1)\n```"
 CALL = '{"name": "crop", "arguments": {}}'
 
 
-def ends_at(text: str, rule: FencedActions, pieces: list[str] | None = None) -> str | None:
+def ends_at(text: str, rule: FencedActions, pieces: list[str] | None = None, opening: str = "") -> str | None:
     """What had been written when the finder said that the action was complete; None where it never did."""
-    finder = ActionFinder(rule)
+    finder = ActionFinder(rule, opening)
     said = ""
     for piece in pieces or list(text):
         said += piece
@@ -71,9 +71,9 @@ def test_a_shown_call_ends_the_turn_and_shown_data_do_not():
 
 
 def test_a_thought_that_the_template_opens_ends_no_turn():
-    rule = FencedActions(languages=("python",), tags=("code",), tag="code", opening="<think>\n")
-    assert ends_at(f"{BLOCK}\n", rule) is None
-    assert ends_at(f"{BLOCK}\n</think>{BLOCK}\nmore", rule) == f"{BLOCK}\n</think>{BLOCK}\n"
+    rule = FencedActions(languages=("python",), tags=("code",), tag="code")
+    assert ends_at(f"{BLOCK}\n", rule, opening="<think>\n") is None
+    assert ends_at(f"{BLOCK}\n</think>{BLOCK}\nmore", rule, opening="<think>\n") == f"{BLOCK}\n</think>{BLOCK}\n"
 
 
 PIECES = [

@@ -14,7 +14,7 @@ from saccade.curation.codedance.solutions import Solved, Solver, answer_of
 from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import MachineError
 from saccade.geometry import Box
-from saccade.rollout.conversation import play, up_to_stop
+from saccade.rollout.conversation import play
 from saccade.testing.scripted import ScriptedTeacher, text_of
 from saccade.types import Answer, Example, Malformed, Message, Target, ToolCall
 
@@ -118,8 +118,6 @@ def test_what_a_teacher_writes_after_its_code_is_cut_off(make_env: Make, dots: l
     solved = solve(says(first, answer_turn(answer)), make_env, dots[0], "play")
     assert isinstance(solved, Solved)
     assert [type(turn.action) for turn in solved.turns] == [ToolCall, Answer]
-    assert up_to_stop("a</code>b</answer>", ("</answer>", "</code>")) == "a</code>"
-    assert up_to_stop("none", ("</answer>",)) == "none"
 
 
 def test_attempts_go_through_the_kinds_and_hints_are_told(make_env: Make, dots: list[Example]) -> None:

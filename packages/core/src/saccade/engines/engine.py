@@ -35,10 +35,13 @@ class Sampling:
     top_k: int = 0
     """0 keeps all tokens."""
     stop: tuple[str, ...] = ()
-    """The turn ends with the token that completes one of these strings, wherever tokens split it."""
+    """The turn ends with the token that completes one of these strings, wherever tokens split it. A closing tag in a
+    thought is its word and ends nothing (``saccade.turn_ends.StopStrings``)."""
     fenced_actions: FencedActions | None = None
     """The turn also ends with the token that completes one of these, or that shows that its closing tag will not come.
     """
+    opening: str = ""
+    """What the template has written of the turn, as the ``<think>`` of a model that always thinks."""
     begins_anew: bool = False
     """Whether the ids are a new context of the trajectory: what its slot has seen is forgotten, its stream of chance
     goes on."""

@@ -12,7 +12,7 @@ from saccade.errors import SaccadeError
 from saccade.models.memory import on_device
 from saccade.models.token_bytes import TokenBytes as TokenBytes
 from saccade.native import sampler
-from saccade.turn_ends import ActionFinder, FencedActions
+from saccade.turn_ends import ActionFinder, FencedActions, StopStrings
 
 
 class Drawn(NamedTuple):
@@ -98,17 +98,14 @@ def _inverse_distribution(
 
 
 class StopFinder:
-    """Reads one turn's bytes and says when a stop string is complete, or a fenced action."""
+    """Reads one turn's bytes and says when a stop string ends it, or a fenced action is complete."""
 
-    def __init__(self, stops: Sequence[str], fenced_actions: FencedActions | None = None) -> None:
-        self._actions = None if fenced_actions is None else ActionFinder(fenced_actions)
-        self._stops = tuple(stop.encode() for stop in stops)
-        self._tail_length = max((len(stop) for stop in self._stops), default=1) - 1
-        self._tail = b""
+    def __init__(self, stops: Sequence[str], fenced_actions: FencedActions | None = None, opening: str = "") -> None:
+        """``opening`` is what the template has written of the turn."""
+        self._stops = StopStrings(stops, opening)
+        self._actions = None if fenced_actions is None else ActionFinder(fenced_actions, opening)
 
     def completes(self, token: bytes) -> bool:
-        """True when this token completes one, whatever it holds after it."""
-        seen = self._tail + token
-        self._tail = seen[len(seen) - self._tail_length :] if self._tail_length < len(seen) else seen
-        is_stop = any(stop in seen for stop in self._stops)
+        """True when this token ends the turn, whatever it holds after that."""
+        is_stop = self._stops.completes(token)
         return is_stop or (self._actions is not None and self._actions.completes(token))

@@ -81,7 +81,7 @@ class LocalSequence:
         self.turn = OpenTurn(
             sampling=sampling,
             answer=asyncio.get_running_loop().create_future(),
-            stops=StopFinder(sampling.stop, sampling.fenced_actions),
+            stops=StopFinder(sampling.stop, sampling.fenced_actions, sampling.opening),
         )
         self._scheduler.report()
         try:

@@ -43,8 +43,8 @@ line that opens a block
 a block of another language in <code>            ``Malformed``
 a tag or block opened but never closed, also     ``Malformed`` (also when the token limit cut the turn)
 where </code> or another tag cuts a block short
-a tag inside another block, also in a string or  ``Malformed``: ``</code>`` ends a turn wherever it stands, so
-comment of the code; a stray closing tag         code must spell it as ``"</" + "code>"``
+a tag inside another block, also in a string or  ``Malformed``: outside of a thought ``</code>`` ends a turn
+comment of the code; a stray closing tag         wherever it stands, so code must spell it as ``"</" + "code>"``
 code over ``MAX_CODE_CHARS``                     ``Malformed``
 an empty answer, a broken call, a role token,    ``Malformed``, as in the tagged protocol
 a turn too long, half a surrogate pair

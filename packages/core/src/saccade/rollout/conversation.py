@@ -11,7 +11,7 @@ from saccade.media.resize import ResizeRule
 from saccade.protocols.markup import with_opened_thought
 from saccade.rollout.trajectory import RunBlocking
 from saccade.seeding import seed_for
-from saccade.turn_ends import FencedActions, first_action
+from saccade.turn_ends import FencedActions, first_action, up_to_stop
 from saccade.types import Message, Observation, Task, Turn
 
 ORIGINAL_VIEW = ResizeRule(factor=1, min_pixels=1, max_pixels=1 << 28, convention="absolute")
@@ -57,7 +57,7 @@ async def play(
         turn_seed = seed_for(seed, "turn", len(env.turns))
         reply = await reply_of(teacher, messages, temperature=temperature, seed=turn_seed)
         on_reply(reply)
-        text = with_opened_thought(up_to_action(up_to_stop(reply.texts[0], env.stop), fenced_actions(env)))
+        text = up_to_action(up_to_stop(with_opened_thought(reply.texts[0]), env.stop), fenced_actions(env))
         _, _, terminated, truncated, _ = await run_blocking(partial(env.step, text))
         turn = env.turns[-1]
         is_over = terminated or truncated or fault(turn) != ""
@@ -69,12 +69,6 @@ async def play(
         if turn.observation is not None:
             messages.append(_observation_message(turn.observation))
     return env.turns
-
-
-def up_to_stop(text: str, stops: Sequence[str]) -> str:
-    """The text up to the end of its first stop string, as an engine that knows them would have ended it."""
-    ends = [text.index(stop) + len(stop) for stop in stops if stop in text]
-    return text[: min(ends)] if ends else text
 
 
 def up_to_action(text: str, blocks: FencedActions | None) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from saccade.engines.engine import EngineLostError, Sampling, SequenceSlot
@@ -14,7 +14,6 @@ from saccade.errors import MachineError, UserError
 from saccade.models.chat import Chat
 from saccade.rollout.contexts import Contexts
 from saccade.rollout.episodes import RolloutRequest, RolloutSettings
-from saccade.turn_ends import FencedActions
 from saccade.types import (
     Clock,
     Example,
@@ -177,14 +176,11 @@ class Player:
             top_p=settings.top_p,
             top_k=settings.top_k,
             stop=self.env.stop,
-            fenced_actions=self._fenced_actions(),
+            fenced_actions=fenced_actions(self.env),
+            opening=self.chat.opening,
             begins_anew=begins_anew,
             records_experts=self.records_experts,
         )
-
-    def _fenced_actions(self) -> FencedActions | None:
-        blocks = fenced_actions(self.env)
-        return blocks and replace(blocks, opening=self.chat.opening)
 
     async def _reset(self) -> None:
         await self._attempt(

@@ -112,7 +112,7 @@ def _check_end(model: VisionLanguageModel, turn: Completion, sampling: Sampling)
     """The turn ends with the first token that completes a stop string, the end of turn, or the limit."""
     forbidden = set(model.forbidden_ids.tolist()) & set(turn.ids)
     assert not forbidden, f"tokens {sorted(forbidden)} were sampled, which only an environment may write"
-    spelled, stops = TokenBytes(model.tokenizer), StopFinder(sampling.stop, sampling.fenced_actions)
+    spelled, stops = TokenBytes(model.tokenizer), StopFinder(sampling.stop, sampling.fenced_actions, sampling.opening)
     for place, token in enumerate(turn.ids, start=1):
         completes = stops.completes(spelled[token])
         end = "eos" if token in model.end_ids else "stop" if completes else None

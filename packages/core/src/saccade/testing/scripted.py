@@ -11,7 +11,7 @@ from saccade.engines.engine import Completion, Sampling, ScoreRequest, WeightSou
 from saccade.errors import SaccadeError
 from saccade.media.resize import ViewRule
 from saccade.models.chat import Chat
-from saccade.turn_ends import first_action
+from saccade.turn_ends import first_action, stop_end
 from saccade.types import Finish, ImageRef, Message
 
 SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>")
@@ -147,7 +147,7 @@ class ScriptedSequence:
 
     def _completion(self, text: str, sampling: Sampling) -> Completion:
         blocks = sampling.fenced_actions
-        ends = [text.index(stop) + len(stop) for stop in sampling.stop if stop in text]
+        ends = [] if (end := stop_end(text, sampling.stop, sampling.opening)) is None else [end]
         if blocks is not None and (first := first_action(text, blocks)) is not None and first.end < len(text):
             ends.append(first.end)
         finish: Finish = "stop" if ends else "eos"

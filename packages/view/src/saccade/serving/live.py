@@ -10,8 +10,8 @@ from saccade.chat.wire import ChatReply
 from saccade.engines.engine import Completion, Engine, Sampling, ScoreRequest, SequenceSlot, ShowsOpenTurn
 from saccade.errors import UserError
 from saccade.models.chat import Chat
-from saccade.rollout.conversation import up_to_stop
 from saccade.rollout.episodes import EpisodeSpec
+from saccade.turn_ends import up_to_stop
 from saccade.types import Finish, ImageRef, Message
 
 LOOK_EVERY_S = 0.05

@@ -76,7 +76,7 @@ class VllmSlot:
 
     async def _sample_to_stop(self, sampling: Sampling) -> Completion:
         """The turn, ended where our own ``StopFinder`` ends it."""
-        stops = StopFinder(sampling.stop, sampling.fenced_actions)
+        stops = StopFinder(sampling.stop, sampling.fenced_actions, sampling.opening)
         said: list[int] = []
         logprobs: list[float] = []
         weights: list[str] = []

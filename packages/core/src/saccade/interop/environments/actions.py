@@ -46,8 +46,8 @@ def asked_form(form: ActionForm) -> str:
 def parse_action(text: str, form: ActionForm) -> ParsedAction:
     """The action of a turn: the last block, or the whole turn where the form is ``text``.
 
-    A turn with several blocks, or a block in its thought, has no action: which one counts would be for the policy to
-    choose afterwards. So has one whose thought never ends.
+    A turn with several blocks has no action: which one counts would be for the policy to choose afterwards. So has one
+    whose thought never ends. Blocks in the thought are its words.
     """
     if len(text) > MAX_TURN_CHARS:
         return ParsedAction(thought="", action=None, is_well_formed=False, why="the turn is too long")
@@ -61,7 +61,7 @@ def parse_action(text: str, form: ActionForm) -> ParsedAction:
         action = rest.strip()
         return ParsedAction(thought=said, action=action, is_well_formed=bool(action) and "</think>" not in rest)
     blocks = _ACTION.findall(rest)
-    if len(blocks) != 1 or "<action>" in said:
+    if len(blocks) != 1:
         why = f"write the action as {_EXAMPLE}" if not blocks else "write one action only"
         return ParsedAction(thought=said, action=None, is_well_formed=False, why=why)
     return ParsedAction(

@@ -33,7 +33,7 @@ from saccade.protocols.pointed import pointed_protocol
 from saccade.protocols.points import find_points, has_point_tag, points_to_original, with_points, written_point
 from saccade.protocols.tagged import STOP, parse
 from saccade.rewards.repetition import repetition
-from saccade.rollout.conversation import up_to_stop
+from saccade.turn_ends import up_to_stop
 from saccade.types import Answer, ExpertTurn, Malformed, Task, Turn
 
 MAX_REPLY_CHARS = 1 << 16

@@ -20,9 +20,10 @@ from saccade.curation.rows import IMAGES, boxes_of, question_row
 from saccade.media.store import MediaStore
 from saccade.protocols.two_streams import TEXTUAL, textual_protocol
 from saccade.rewards.answers.metrics_by_set import answer_is_right
-from saccade.rollout.conversation import ORIGINAL_VIEW, up_to_stop
+from saccade.rollout.conversation import ORIGINAL_VIEW
 from saccade.seeding import seed_for
 from saccade.tasks.curriculum import HARD_OF_FIVE, Band
+from saccade.turn_ends import up_to_stop
 from saccade.types import Answer, Json, Task
 
 QUESTIONS, PASS_RATES = "questions.jsonl", "pass_rates.jsonl"
