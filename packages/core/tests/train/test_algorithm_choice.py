@@ -6,10 +6,12 @@ from typing import get_args
 import pytest
 
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.options import PairLoss, PolicyOptions
 from saccade.algorithms.sapo import GateTemperatures
-from saccade.config.settings import check_settings
+from saccade.config.settings import apply_overrides, check_settings
 from saccade.errors import UserError
+from saccade.recipes.questions_settings import TINY as QUESTIONS_TINY
+from saccade.recipes.questions_settings import QuestionsSettings
 from saccade.train.algorithm_settings import (
     ADVANTAGES,
     AdvantageName,
@@ -65,3 +67,37 @@ def test_every_name_is_an_algorithm_and_takes_other_advantages(name: AlgorithmNa
         chosen = chosen_algorithm(replace(settings, advantages=advantages), action_tokens=64)
         assert (chosen.advantages is ADVANTAGES.get(advantages)) == (advantages != "default")
         assert chosen.aggregation == algorithm.aggregation
+
+
+def test_a_name_brings_its_paper_s_clips_in_the_place_of_the_recipe_s() -> None:
+    for name in get_args(AlgorithmName):
+        if name == "grpo":
+            continue
+        for recipe in (QuestionsSettings(), QUESTIONS_TINY):
+            chosen = apply_overrides(recipe, [f"rl.algorithm.name={name}"]).rl.algorithm
+            assert chosen == AlgorithmSettings(name=name)
+    gspo = apply_overrides(QuestionsSettings(), ["rl.algorithm.name=gspo"]).rl.algorithm
+    assert (gspo.clips, gspo.in_words) == ((3e-4, 4e-4), "gspo, clip_low=0.0003, clip_high=0.0004")
+    assert AlgorithmSettings(name="vespo").in_words == "vespo, without clips"
+
+
+def test_clips_that_are_set_beside_a_name_are_kept_in_any_order() -> None:
+    for overrides in (
+        ["rl.algorithm.name=cispo", "rl.algorithm.clip_high=3"],
+        ["rl.algorithm.clip_high=3", "rl.algorithm.name=cispo"],
+    ):
+        assert apply_overrides(QuestionsSettings(), overrides).rl.algorithm.clips == (1.0, 3.0)
+
+
+def test_the_recipe_s_own_name_keeps_its_clips_and_options_outlast_a_name() -> None:
+    assert apply_overrides(QuestionsSettings(), ["rl.algorithm.name=grpo"]) == QuestionsSettings()
+    held = AlgorithmSettings(name="dapo", max_refills=2, options=PolicyOptions(kl_weight=0.01))
+    assert apply_overrides(held, ["name=grpo"]) == AlgorithmSettings(options=PolicyOptions(kl_weight=0.01))
+    assert apply_overrides(held, ["clip_high=0.3"]).max_refills == 2
+
+
+def test_pairs_need_a_reference_unless_their_loss_is_free_of_one() -> None:
+    simpo = PairLoss(beta=2.0, length_normalised=True, reference_free=True, target_margin=1.0)
+    for loss, needs in ((PairLoss(), True), (simpo, False)):
+        settings = AlgorithmSettings(name="dpo", dpo=loss)
+        assert chosen_algorithm(settings, action_tokens=64).needs_reference == needs

@@ -73,8 +73,9 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
 
     Values are read by the annotation of their field: int, float, bool, str, Path, Literal, tuple (``1,2,3``
     or a JSON list), ``X | None`` (``none``), nested dataclasses by their fields. Setting a field of a group
-    that is None starts from that group's defaults. Every group's optional method ``check()`` is called at the
-    end, inner first. Raises UserError for an unknown key, a value of the wrong type, or what ``check`` finds.
+    that is None starts from that group's defaults. A group's optional method ``base_for(changes)`` gives the
+    settings that its changes are put into, and its optional ``check()`` is called at the end, inner groups first.
+    Raises UserError for an unknown key, a value of the wrong type, or what ``check`` finds.
     """
     known = setting_keys(type(settings))
     changes: _Changes = {}
@@ -224,8 +225,9 @@ def _with_changes(settings: Settings | None, kind: type[Settings], changes: _Cha
             group = _group_of(annotations[name])
             assert group is not None
             values[name] = _with_changes(getattr(settings, name), group, change, f"{prefix}{name}.")
+    base_for: Callable[[Mapping[str, object]], Settings] | None = getattr(settings, "base_for", None)
     try:
-        return dataclasses.replace(settings, **values)
+        return dataclasses.replace(settings if base_for is None else base_for(values), **values)
     except UserError as error:
         raise UserError(f"{prefix}{error}") from error
 

@@ -1,6 +1,6 @@
 """Settings of a stage's algorithm, by name, checked before any work."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Literal
@@ -36,7 +36,6 @@ CLIPS: dict[AlgorithmName, tuple[float, float]] = {
     "gmpo": (0.4, 0.4),
 }
 """Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
-_GRPO_CLIPS = (0.2, 0.28)
 
 ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = {
     "gdpo": by_term,
@@ -49,6 +48,9 @@ ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = 
 
 _OWNERS = {"critic": "ppo", "sapo": "sapo", "vespo": "vespo", "dpo": "dpo", "pairs": "dpo"}
 """Groups of settings that are for one algorithm alone."""
+_WITHOUT_CLIP = ("sapo", "vespo", "dpo")
+_OF_THE_NAME = ("clip_low", "clip_high", "scale_by_std", "max_refills", "overlong_tokens", *_OWNERS)
+"""Settings whose values are meant for the algorithm that they were chosen with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,8 +119,7 @@ class AlgorithmSettings:
         if self.advantages != "default" and not self.scale_by_std:
             raise UserError(f"scale_by_std=false has no effect with advantages={self.advantages}")
         for name in ("clip_low", "clip_high"):
-            # Recipes for grpo come with clips of their own, which another name must not have to take away.
-            if getattr(self, name) not in (None, *_GRPO_CLIPS) and self.name in ("sapo", "vespo", "dpo"):
+            if getattr(self, name) is not None and self.name in _WITHOUT_CLIP:
                 raise UserError(f"{name}={getattr(self, name)} has no effect with name={self.name}, which has no clip")
         if self.distill.weight:
             self._check_distill()
@@ -139,8 +140,25 @@ class AlgorithmSettings:
         if self.distill.is_alone and self.name == "ppo":
             raise UserError("distill.reward_weight=0 learns from no reward, and name=ppo has a critic of it; use grpo")
 
+    def base_for(self, changes: Mapping[str, object]) -> "AlgorithmSettings":
+        """These settings, or those of another algorithm that the changes name: what a recipe chose for its own, clips
+        above all, is no choice for another."""
+        name = changes.get("name", self.name)
+        if name == self.name:
+            return self
+        return replace(self, **{one: getattr(AlgorithmSettings(), one) for one in _OF_THE_NAME})
+
+    @property
+    def in_words(self) -> str:
+        """The algorithm and its clips, as a log tells them."""
+        if self.name in _WITHOUT_CLIP:
+            return f"{self.name}, without clips"
+        low, high = self.clips
+        return f"{self.name}, clip_low={low:g}, clip_high={high:g}"
+
     @property
     def clips(self) -> tuple[float, float]:
+        """Below and above, those of the paper where they are not set."""
         low, high = CLIPS.get(self.name, (0.2, 0.2))
         return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
 

@@ -46,6 +46,8 @@ def learn_stage(run: RunState, stage: LearningStage) -> None:
     learner = _learner(run, stage, skipped_batches)
     if what := trained_in_words(run.model, stage.settings.optimizer):
         logger.info("stage %s: %s", stage.name, what)
+    if isinstance(stage, RLStage) and stage.algorithm is None:
+        logger.info("stage %s: %s", stage.name, stage.settings.algorithm.in_words)
     first_step = 0
     if run.reached is not None and run.reached.position.stage == stage.name:
         first_step = run.reached.position.step
