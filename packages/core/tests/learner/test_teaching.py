@@ -138,6 +138,15 @@ def test_a_server_s_list_is_compared_with_the_rest_as_one() -> None:
     assert totals["teacher_divergence"] == pytest.approx(torch.cat(apart).detach().sum().item(), rel=1e-4)
 
 
+def test_a_teacher_is_silent_where_the_policy_must_be() -> None:
+    model, other = small_model(), small_model(seed=5)
+    said = model.tokenizer.encode("plate", add_special_tokens=False)[0]
+    model.forbidden_ids = torch.tensor([*model.forbidden_ids.tolist(), said])
+    share_forbidden(other, model)
+    assert set(model.forbidden_ids.tolist()) <= set(other.forbidden_ids.tolist())
+    assert distributions(other, sequence(other, 0))[:, said].exp().max() == 0
+
+
 def test_an_adapter_s_beginning_teaches_without_a_copy_unless_the_head_was_trained(tmp_path) -> None:
     model = loaded_model(tmp_path / "checkpoint")
     settings = OptimizerSettings(learning_rate=0.02, micro_batch_tokens=400, lora=LoraSettings(rank=4))

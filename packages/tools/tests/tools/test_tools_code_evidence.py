@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from saccade.tools.code_evidence import needed_cells, seen_json
-from saccade.tools.code_work import Pictures, Shown
+from saccade.tools.code_work import BLANK, Pictures, Shown
 
 Program = Callable[[NDArray[np.int64]], object]
 SIDE = 64
@@ -55,6 +55,7 @@ def block(rows: range, columns: range, *, of: int = 16) -> list[str]:
         pytest.param(lambda a: a.sum(), range(16), range(16), id="a sum"),
         pytest.param(lambda a: a.shape, range(0), range(0), id="the size"),
         pytest.param(lambda a: "a long text", range(0), range(0), id="a constant"),
+        pytest.param(lambda a: a[40, 20, 0] >= BLANK[0], range(10, 11), range(5, 6), id="blank, the same is shown"),
     ],
 )
 def test_the_cells_that_an_output_needs(program: Program, rows: range, columns: range) -> None:
@@ -73,6 +74,11 @@ def test_what_changes_with_the_seed_is_no_evidence() -> None:
     pictures = {"a.png": picture()}
     assert needed_cells(lambda *_: Shown(text="7"), [""], pictures, Shown(text="0"), seed=1, runs=50) is None
     assert needed_cells(lambda *_: None, [""], pictures, Shown(text="0"), seed=1, runs=50) is None
+
+    def by_chance(codes: Sequence[str], given: Pictures, seed: int) -> Shown:
+        return Shown(text=str(seed))
+
+    assert needed_cells(by_chance, [""], pictures, by_chance([], pictures, 1), seed=1, runs=50) is None
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 5, 20, 60])

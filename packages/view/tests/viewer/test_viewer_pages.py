@@ -299,6 +299,9 @@ def test_heat_shows_entropy_and_the_ratios_to_reference_and_teacher(browser: Bro
             assert float(token.evaluate("one => one.style.getPropertyValue('--heat')")) == pytest.approx(
                 strength, abs=0.01
             )
+    assert "the teacher finds it more likely than the policy where blue" in page.locator("label.heat").inner_text()
+    sides = [(page.locator(".block-token").nth(at).get_attribute("class") or "").split()[-1] for at in range(4)]
+    assert sides == ["low", "low", "high", "high"]
     page.close()
 
 

@@ -74,6 +74,14 @@ def test_calls_without_a_picture_are_not_judged() -> None:
     assert call_values(TASK, scored, "judged") == [0.0, 0.0]
 
 
+def test_a_failed_call_is_not_judged_though_it_left_a_picture() -> None:
+    made = look(CROP)
+    assert made.result is not None
+    scored, teacher = judged(replace(made, result=replace(made.result, is_ok=False)))
+    assert scored.score is not None
+    assert (scored.score.evidence[SHOWS], teacher.asked) == ({}, [])
+
+
 def test_useless_calls_lower_the_value_and_repeated_ones_do_not_raise_it() -> None:
     assert sum(call_values(TASK, judged(look(CROP))[0], "judged")) == 1.0
     assert sum(call_values(TASK, judged(look(CROP), look(CROP))[0], "judged")) == 1.0
