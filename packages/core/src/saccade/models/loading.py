@@ -264,7 +264,8 @@ def load_model(path: Path, media: MediaStore, settings: LoadSettings = LoadSetti
 
 def _size(path: Path) -> str:
     count = weight_count(path)
-    return f"{count / 1e9:.2f} B weights " if count else ""
+    unit, size = ("B", 1e9) if count >= 1e7 else ("M", 1e6)
+    return f"{count / size:.2f} {unit} weights " if count else ""
 
 
 def _base_of(adapter: Path) -> Path:
