@@ -65,8 +65,10 @@ PICTURE_DEPENDENCE = "picture_dependence"
 CLIP_FRACTION = "clip_fraction"
 TEACHER_KL = "teacher_kl"
 TEACHER_DIVERGENCE = "teacher_divergence"
+TEACHER_GAP = "teacher_gap"
 """Policy against teacher in nats per token: log p(policy) - log p(teacher) of what was sampled, which is in expectation
-KL(policy || teacher); and the divergence of whole distributions that is learned from."""
+KL(policy || teacher); and the divergence of whole distributions that is learned from. The gap is how much more than the
+policy the teacher prefers the better paid trajectories of a question to the others, in nats a trajectory."""
 
 PAIRS = "pairs"
 """Pairs that a batch compared."""

@@ -12,6 +12,7 @@ from saccade.algorithms.distillation import (
     divergence,
     listed_and_rest,
     teacher_advantages,
+    teacher_gap,
     with_distillation,
     with_rest,
 )
@@ -98,6 +99,14 @@ def test_the_loss_adds_the_divergence_with_its_weight_to_each_token_s_share() ->
 def test_what_is_measured_is_the_reverse_kl_of_what_was_sampled() -> None:
     tokens = policy_tokens([-1.0, -2.0], advantages=[0.0, 0.0], teacher_logprobs=doubles(-1.5, -1.0))
     assert with_distillation(grpo(), SAMPLED).loss(tokens).sums["teacher_kl"].item() == pytest.approx(-0.5)
+
+
+def test_the_gap_is_how_much_more_the_teacher_prefers_better_paid_trajectories_of_a_question() -> None:
+    told = [(1.0, -2.0), (1.0, 0.0), (0.0, -4.0)]
+    assert teacher_gap([told]) == pytest.approx(3.0)
+    assert teacher_gap([told, [(0.0, 1.0), (2.0, 0.0)]]) == pytest.approx(1.0)
+    assert teacher_gap([told, [(1.0, 9.0), (1.0, 1.0)], []]) == pytest.approx(3.0)
+    assert teacher_gap([[(1.0, 9.0), (1.0, 1.0)]]) is None
 
 
 def test_batches_of_older_policies_keep_their_correction_and_stages_without_a_teacher_their_algorithm() -> None:

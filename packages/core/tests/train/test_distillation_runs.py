@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from dying_run import Killed
@@ -18,6 +19,7 @@ from saccade.testing.vllm_server import FakeVllm
 from saccade.train.plan import Plan, RLStage
 from saccade.train.run import run_plan
 from saccade.train.stage_settings import TeacherSettings
+from saccade.train.teachers import GAPS_HEARD, TeacherWatch
 
 pytestmark = pytest.mark.usefixtures("warm_engines")
 
@@ -84,6 +86,22 @@ def test_what_the_teacher_says_of_each_token_is_recorded(self_taught: Path) -> N
     assert found.advantages is not None
     assert len(found.teacher_logprobs) == len(found.advantages)
     assert all(value < 0 for value in found.teacher_logprobs)
+
+
+def test_a_teacher_that_prefers_nothing_right_is_told_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run(tmp_path / "run", *AHEAD, *ALONE)
+    gaps = numbers(tmp_path / "run", "teacher_gap")
+    said = [one for one in caplog.messages if "teaches nothing that is right" in one]
+    assert len(gaps) >= GAPS_HEARD
+    assert len(said) == (fmean(gaps[:GAPS_HEARD]) <= 0)
+
+
+@pytest.mark.parametrize(("gaps", "times"), [([-1.0, 0.5, 0.4], 1), ([-1.0, 0.5, 0.6, -9.0], 0), ([-1.0, -1.0], 0)])
+def test_the_first_gaps_decide_what_is_said(gaps: list[float], times: int, caplog: pytest.LogCaptureFixture) -> None:
+    hear = TeacherWatch("rl")
+    for gap in gaps:
+        hear(gap)
+    assert sum("teaches nothing that is right" in one for one in caplog.messages) == times
 
 
 @pytest.mark.parametrize("extra", [(), ("rl.algorithm.distill.loss=jsd",)], ids=["sampled", "whole"])

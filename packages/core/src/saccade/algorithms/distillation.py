@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import log, log1p
+from statistics import fmean
 
 import torch
 from jaxtyping import Float, Int
@@ -78,6 +79,23 @@ def teacher_advantages(
         options.reward_weight * advantage + options.weight * _difference(other - mine)
         for advantage, mine, other in zip(advantages, own, teacher, strict=True)
     )
+
+
+def teacher_gap(groups: Sequence[Sequence[tuple[float, float]]]) -> float | None:
+    """How much more than the policy a teacher prefers better paid trajectories, in nats; None where no rewards differ.
+
+    Of each trajectory of a group its reward and the sum of log q - log p over its tokens: the mean of those above the
+    group's mean reward less the mean of those below, and the mean of that over groups. At 0 and below the teacher
+    makes nothing likelier that is right.
+    """
+    gaps = []
+    for group in groups:
+        middle = fmean(reward for reward, _ in group) if group else 0.0
+        better = [preferred for reward, preferred in group if reward > middle]
+        worse = [preferred for reward, preferred in group if reward < middle]
+        if better and worse:
+            gaps.append(fmean(better) - fmean(worse))
+    return fmean(gaps) if gaps else None
 
 
 def _difference(value: float) -> float:

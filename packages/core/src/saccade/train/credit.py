@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from typing import Literal, Protocol
 
+from saccade import metric_names as metric
 from saccade.algorithms.advantages import PerToken
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import is_truncated
@@ -32,6 +33,10 @@ class BatchTeacher(Protocol):
         """All sequences, in their order, with the numbers and the views that the algorithm learns from."""
         ...
 
+    def watch(self, gap: float) -> None:
+        """Hears the ``teacher_gap`` of each step that has one."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CreditedBatch:
@@ -46,7 +51,7 @@ class CreditedBatch:
     rejected: int
     """Trajectories that the algorithm left out because their sampler was too far from the learner."""
     metrics: Mapping[str, float] = field(default_factory=dict)
-    """Of pairs, where the algorithm compares them."""
+    """Of pairs, where the algorithm compares them, and of a teacher, where there is one."""
 
 
 @dataclass(slots=True)
@@ -128,6 +133,22 @@ class _CreditTable:
 
         for row in self.learned:
             row.sequences = [taught(one) for one in row.sequences]
+
+    def teacher_metrics(self) -> Mapping[str, float]:
+        """The gap between better and worse paid trajectories; nothing where no single token was judged."""
+        from saccade.algorithms.distillation import teacher_gap
+
+        gap = teacher_gap(
+            [
+                [
+                    (row.trajectory.score.total, math.fsum(map(_preferred, row.sequences)))
+                    for row in of_group
+                    if row.sequences and row.trajectory.score is not None and row.numbers(_teacher_logprobs)
+                ]
+                for of_group in self.rows
+            ]
+        )
+        return {} if gap is None else {metric.TEACHER_GAP: gap}
 
     def shape(self, perception: PerceptionOptions) -> None:
         """VPPO's advantages in the place of those that the sequences have; what is left out has no part in them."""
@@ -221,6 +242,7 @@ def compute_advantages(
         table.shape(algorithm.perception)
     if teacher is not None and algorithm.distill is not None:
         table.teach(groups, teacher)
+        metrics = {**metrics, **table.teacher_metrics()}
         table.distill(algorithm.distill)
     return CreditedBatch(
         sequences=[[one for row in rows if not row.is_left_out for one in row.sequences] for rows in table.rows],
@@ -237,6 +259,16 @@ def compute_advantages(
         rejected=rejected,
         metrics=metrics,
     )
+
+
+def _teacher_logprobs(one: TrainingSequence) -> _Numbers | None:
+    return one.teacher_logprobs
+
+
+def _preferred(one: TrainingSequence) -> float:
+    """How much likelier the teacher finds it than the policy does, in nats."""
+    own = one.old_logprobs or one.sampled_logprobs
+    return math.fsum(theirs - mine for theirs, mine in zip(one.teacher_logprobs or (), own))
 
 
 def likelihood_of(contexts: Sequence[TrainingSequence]) -> Likelihood:

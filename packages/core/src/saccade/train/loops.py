@@ -165,6 +165,8 @@ class RLLoop(Iterator[StepOutcome]):
         learned = self._learn([one for one in credited.sequences if one], is_stale=is_old)
         attempts = with_entropies(credited, self._learner.take_entropies())
         metrics |= {**told_apart(learned, is_stale=is_old), **drift, **credited.metrics}
+        if self._teacher is not None and metric.TEACHER_GAP in credited.metrics:
+            self._teacher.watch(credited.metrics[metric.TEACHER_GAP])
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
         if settings.in_flight:

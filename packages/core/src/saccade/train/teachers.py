@@ -1,8 +1,10 @@
 """The teacher of a stage: who it is, what it is shown, and what it says of a batch."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Protocol
 
 from saccade.errors import UserError
@@ -15,6 +17,8 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.train.privileged import PrivilegedView, hint_of, lack_of
 from saccade.train.stages import RLStage
 from saccade.types import Group, Task
+
+logger = logging.getLogger(__name__)
 
 
 def teaching_of(stage: RLStage) -> Teaching | None:
@@ -33,6 +37,30 @@ class TokenJudge(Protocol):
     def __call__(self, sequences: Sequence[TrainingSequence]) -> Sequence[tuple[tuple[float, ...], TopTokens]]: ...
 
 
+GAPS_HEARD = 3
+"""Steps with a ``teacher_gap`` after which a teacher that prefers nothing right is told of."""
+
+
+class TeacherWatch:
+    """Says once, after the first steps that tell, where a teacher does not prefer what is right."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+        self._gaps: list[float] = []
+
+    def __call__(self, gap: float) -> None:
+        self._gaps.append(gap)
+        if len(self._gaps) == GAPS_HEARD and fmean(self._gaps) <= 0:
+            logger.warning(
+                "in stage %s the teacher prefers better paid trajectories no more than the policy does (teacher_gap "
+                "%.2f nats, mean of %d steps), so it teaches nothing that is right: show it what helps (teacher.view), "
+                "take another (teacher.model), or add the reward (rl.algorithm.distill.reward_weight=1)",
+                self._stage,
+                fmean(self._gaps),
+                GAPS_HEARD,
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class StageTeacher:
     """A ``BatchTeacher``: the sequences with the teacher's view of them, and its log-probabilities of their tokens."""
@@ -42,6 +70,8 @@ class StageTeacher:
     logprobs: Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, ...]]] | None
     """Of action tokens; None where whole distributions are compared, in the learner."""
     judge: TokenJudge | None = None
+    watch: Callable[[float], None]
+    """Hears the ``teacher_gap`` of each step that has one."""
 
     def taught(self, groups: Sequence[tuple[Group, Sequence[TrainingSequence]]]) -> Sequence[TrainingSequence]:
         found: list[TrainingSequence] = []
@@ -89,7 +119,12 @@ def stage_teacher(
         return score(sequences, temperature=temperature)
 
     is_scored = score is not None and not teaching.options.compares_whole
-    return StageTeacher(views=views_of(stage, model), logprobs=logprobs if is_scored else None, judge=judge)
+    return StageTeacher(
+        views=views_of(stage, model),
+        logprobs=logprobs if is_scored else None,
+        judge=judge,
+        watch=TeacherWatch(stage.name),
+    )
 
 
 def views_of(stage: RLStage, model: VisionLanguageModel) -> dict[str, PrivilegedView]:
