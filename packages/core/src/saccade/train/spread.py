@@ -16,7 +16,7 @@ from pathlib import Path
 from saccade import metric_names as metric
 from saccade.config.fleet import COLLECTIVE
 from saccade.engines.engine import Engine, abilities_of
-from saccade.engines.weights import new_weights_path, write_weights
+from saccade.engines.weights import WeightsWriter, delete_weights, new_weights_path
 from saccade.errors import MachineError
 from saccade.heartbeat import phase
 from saccade.media.packed import add_packed, packed_pictures
@@ -85,6 +85,7 @@ class SpreadRollouts:
         self._on_restart = on_restart
         self._restarts_left = fleet.settings.restarts
         self._files: list[Path] = []
+        self._writer = WeightsWriter()
         self._sender = sender_for(fleet.settings, fleet.host, engine, model)
         # What a kill has left there.
         shutil.rmtree(fleet.weights, ignore_errors=True)
@@ -218,10 +219,10 @@ class SpreadRollouts:
             return None
         coming, self._coming = self._coming, None
         path = new_weights_path(self._fleet.weights, version) if coming is None else coming.path
-        write_weights(model, path)
+        self._writer.write(model, path)
         self._files.append(path)
         while len(self._files) > _FILES_KEPT:
-            self._files.pop(0).unlink(missing_ok=True)
+            delete_weights(self._files.pop(0), kept=self._files)
         return path
 
     def _send_weights(self, numbers: Sequence[int]) -> None:
