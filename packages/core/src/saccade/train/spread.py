@@ -57,6 +57,8 @@ class _Seat:
     is_new: bool = True
     version: int | None = None
     """Of the weights that it was sent, where they are sent."""
+    base: int | None = None
+    """The number of the base that it was sent, where they are an adapter."""
     busy_s: float = 0.0
     busy_cpu_s: float = 0.0
 
@@ -232,12 +234,14 @@ class SpreadRollouts:
             lacking = [number for number in numbers if self._seats[number].version != version]
             if not lacking:
                 return
-            lost = self._sender.send([self._seats[number].worker for number in lacking])
+            seats = [self._seats[number] for number in lacking]
+            with_base = any(seat.base != self._sender.base for seat in seats)
+            lost = self._sender.send([seat.worker for seat in seats], with_base=with_base)
             for place, why in lost.items():
                 self._replace(lacking[place], why, "another one is sent the weights")
             if not lost:
-                for number in lacking:
-                    self._seats[number].version = version
+                for seat in seats:
+                    seat.version, seat.base = version, self._sender.base
 
     def _is_overdue(self, share: WorkerShare) -> bool:
         """Whether a share is given up; while the learner owes it weights, the time does not count."""
