@@ -8,9 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from places import ROOT
 from saccade.engines.engine import EngineContext, EngineLostError, Sampling, ScoreRequest
 from saccade.engines.local import LocalEngine
 from saccade.engines.process import ProcessEngine
+from saccade.engines.vllm.engine import VllmEngine
+from saccade.engines.vllm.settings import VllmSettings
 from saccade.engines.weights import WeightsFile, WeightsWriter, delete_weights, new_weights_path
 from saccade.errors import SaccadeError
 from saccade.learner.optimizer import OptimizerSettings
@@ -19,10 +22,10 @@ from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
 from saccade.models.lora import LoraSettings, adapter_parameters
 from saccade.models.vlm import load_weights, named_weights
+from saccade.testing.vllm_server import FakeVllm
 
 QUESTION = "What is on the red plate?"
 TEXTS = tuple(tuple(range(start, start + 12)) for start in (5, 40))
-LORA = OptimizerSettings(lora=LoraSettings(rank=2))
 WITH_WHOLE = OptimizerSettings(lora=LoraSettings(rank=2), trained=r"visual\.merger")
 
 
@@ -204,3 +207,31 @@ def test_the_process_is_sent_the_adapter_alone_and_one_that_replaces_it_the_base
     assert len(sizes(folder)) == 1
     assert scores(engine) == scores(with_all)
     asyncio.run(engine.aclose())
+
+
+def test_vllms_plugin_merges_what_an_engine_here_merges(policy, written, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "engine"))
+    from saccade_vllm_plugin.merged import merged_weights
+
+    assert same_bits(merged_weights(written(policy).path), policy.named_weights())
+    choose_trained(policy, OptimizerSettings())
+    assert same_bits(merged_weights(written(policy).path), policy.named_weights())
+
+
+def test_servers_of_vllm_are_sent_the_adapter_alone(make_model, policy, tmp_path):
+    with FakeVllm(make_model()) as server:
+        settings = VllmSettings(urls=(server.url,), folder=tmp_path)
+        engine = VllmEngine(EngineContext(model=policy, load=LoadSettings()), settings)
+        [folder] = tmp_path.iterdir()
+        for version in (1, 2):
+            learn(policy, version)
+            engine.update_weights(policy, version)
+            small, large = sizes(folder)
+            assert small < 0.3 * large
+            assert same_bits(named_weights(server.model), policy.named_weights())
+        assert engine.lost_answers == 0
+        choose_trained(policy, OptimizerSettings())
+        engine.update_weights(policy, 3)
+        assert len(sizes(folder)) == 1
+        assert same_bits(named_weights(server.model), policy.named_weights())
+        asyncio.run(engine.aclose())
