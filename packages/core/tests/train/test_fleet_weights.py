@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from saccade.engines.engine import WeightSource
 from saccade.errors import MachineError
 from saccade.models.low_rank import PEFT_PREFIX, AdaptedWeights, LowRank
 from saccade.train.fleet_weights import Invitation, LostWorkerError, ReceivedWeights, WeightsReceiver, WeightsSender
@@ -54,7 +55,7 @@ class ThreadReceiver:
             raise
 
 
-def bits(source: Policy | ReceivedWeights) -> dict[str, bytes]:
+def bits(source: WeightSource) -> dict[str, bytes]:
     return {
         name: weight.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         for name, weight in source.named_weights()

@@ -121,8 +121,12 @@ def delete_weights(path: Path, *, kept: Iterable[Path]) -> None:
 
 
 def _base_of(path: Path) -> Path | None:
-    with safe_open(path, framework="pt") as file:
-        name = (file.metadata() or {}).get(BASE)
+    try:
+        with safe_open(path, framework="pt") as file:
+            name = (file.metadata() or {}).get(BASE)
+    except (OSError, SafetensorError):
+        # Its folder may be gone already.
+        return None
     return None if name is None else path.with_name(name)
 
 

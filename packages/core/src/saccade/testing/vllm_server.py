@@ -7,7 +7,7 @@ paused, and loses, hangs and lies as a test wants it. vLLM itself is tried by th
 import base64
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Self
 
 import msgspec
 import torch
+from torch import Tensor
 
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
@@ -64,7 +65,7 @@ class FakeVllm:
         self._generating = threading.Lock()
         self._waits = threading.Event()
         """Set while a request waits for weights."""
-        self._coming: WeightsFile | None = None
+        self._coming: _Loaded | None = None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -178,11 +179,11 @@ class FakeVllm:
     def _update(self, fields: Mapping[str, Json]) -> None:
         info = fields["update_info"]
         assert isinstance(info, dict)
-        loaded = WeightsFile(Path(str(info["path"])))
+        loaded = dict(WeightsFile(Path(str(info["path"]))).named_weights())
         if self._waits.is_set():
-            self._coming = loaded
+            self._coming = _Loaded(loaded)
         elif not self.ignores_updates:
-            load_weights(self.model, loaded.named_weights())
+            load_weights(self.model, loaded.items())
 
     def _go_on(self) -> None:
         """The request that waits goes on with the weights that came, which have their name by now."""
@@ -301,6 +302,16 @@ class FakeVllm:
         # The tiny models have one frame, so that their patches are the whole of it.
         if not torch.equal(values, expected.values):
             raise ValueError("the pixels are not those that the model sees")
+
+
+class _Loaded:
+    """Weights of a file, as an engine takes them over."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        self._weights = weights
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        yield from self._weights.items()
 
 
 def _of_images(features: Mapping[str, Json], field: str) -> list[Json]:
