@@ -186,12 +186,16 @@ def adapted_weights(model: "VisionLanguageModel") -> AdaptedWeights:
     own = {id(weight) for weight in trained.values()}
     frozen = [one for one in (*model.hf.parameters(), *model.hf.buffers()) if id(one) not in own]
     return AdaptedWeights(
-        # One that was written into, or that has other memory, is another base.
-        base=(adapter, tuple((one.data_ptr(), one._version) for one in frozen)),
+        base=(adapter, tuple(map(_state_of, frozen))),
         base_weights=lambda: each_once(_own_state(model.hf)),
         adapters=_low_ranks(model.hf),
         whole={name: weight.detach() for name, weight in trained.items() if ".lora_" not in name},
     )
+
+
+def _state_of(weight: Tensor) -> tuple[int, int]:
+    """Another one where it was written into, or has other memory."""
+    return weight.data_ptr(), 0 if weight.is_inference() else weight._version
 
 
 def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:

@@ -65,9 +65,9 @@ class AdaptedWeights:
     def named_weights(self) -> Iterator[tuple[str, Tensor]]:
         """As ``WeightSource.named_weights``."""
         for name, weight in self.base_weights():
-            yield name, self.merged(name, weight)
+            yield name, self.merged_weight(name, weight)
 
-    def merged(self, name: str, weight: Tensor) -> Tensor:
+    def merged_weight(self, name: str, weight: Tensor) -> Tensor:
         """What is sampled with in the place of a weight of the base."""
         adapter = self.adapters.get(name)
         return self.whole.get(name, weight) if adapter is None else adapter.added_to(weight)

@@ -376,7 +376,7 @@ def named_weights(model: VisionLanguageModel) -> Iterator[tuple[str, Tensor]]:
 
 def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]) -> None:
     """Copies weights into a model without an adapter; ``SaccadeError`` when they are those of another model."""
-    for weight, given in _paired(model, weights).values():
+    for weight, given in _weight_pairs(model, weights).values():
         weight.copy_(given)
 
 
@@ -385,15 +385,17 @@ def load_adapted(model: VisionLanguageModel, adapted: AdaptedWeights, *, has_bas
 
     One weight is added to after the other, so that beside the base no more than one is in memory.
     """
-    pairs, changed = _paired(model, adapted.base_weights()), {*adapted.adapters, *adapted.whole}
+    pairs, changed = _weight_pairs(model, adapted.base_weights()), {*adapted.adapters, *adapted.whole}
     if unknown := changed - pairs.keys():
         raise SaccadeError(f"this is the adapter of another model, which has a weight {min(unknown)}")
     for name in changed if has_base else pairs:
         weight, given = pairs[name]
-        weight.copy_(adapted.merged(name, given))
+        weight.copy_(adapted.merged_weight(name, given))
 
 
-def _paired(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]) -> dict[str, tuple[Tensor, Tensor]]:
+def _weight_pairs(
+    model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]
+) -> dict[str, tuple[Tensor, Tensor]]:
     """The model's weights, each with the one that it is to become."""
     if model.adapter is not None:
         raise SaccadeError("weights cannot be copied into a model with an adapter; load it without")
