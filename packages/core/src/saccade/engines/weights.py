@@ -103,8 +103,8 @@ class WeightsWriter:
                 self._base = adapted.base, base
             base = self._base[1]
             told = {"format": "pt", BASE: base.name, SCALE: repr(adapted.scale)}
-            sent = _megabytes(_write(adapted.peft_tensors().items(), path, told))
-            self._tell(f"adapter only, {sent} of {_megabytes(base.stat().st_size)}, which they are given once")
+            sent = _write(adapted.peft_tensors().items(), path, told)
+            self._tell(adapter_in_words(sent, base.stat().st_size))
 
     def _tell(self, what: str) -> None:
         if what != self._told:
@@ -137,6 +137,11 @@ def _write(weights: Iterable[tuple[str, Tensor]], path: Path, told: Mapping[str,
     save_file(tensors, unfinished, metadata=None if told is None else dict(told))
     unfinished.rename(path)
     return path.stat().st_size
+
+
+def adapter_in_words(sent: int, base: int) -> str:
+    """The bytes of every update, and those of the base that are sent once."""
+    return f"adapter only, {_megabytes(sent)}, and once its base, {_megabytes(base)}"
 
 
 def _megabytes(count: int) -> str:

@@ -5,6 +5,7 @@ others. It lasts while they stay the same processes. Who is lost before all have
 wait for a word, and are told to leave. With LoRA a worker is sent the base once, and then the adapter alone.
 """
 
+import logging
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -19,10 +20,13 @@ from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from saccade.config.fleet import COLLECTIVE, FleetSettings
 from saccade.engines.engine import Engine, WeightSource, abilities_of, adapted_weights_of
+from saccade.engines.weights import adapter_in_words
 from saccade.errors import MachineError, UserError
 from saccade.learner.meeting import listening_store, on_this_machine
 from saccade.models.low_rank import PEFT_PREFIX, AdaptedWeights
 from saccade.models.vlm import VisionLanguageModel
+
+logger = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
 _GO, _LEAVE = "go", "leave"
@@ -122,6 +126,8 @@ class WeightsSender:
             self._below = _copies(adapted.base_weights(), self._below)
             self.base = self._bases = self._bases + 1
             self._key = adapted.base
+            sizes = (sum(one.nbytes for one in some.values()) for some in (adapted.peft_tensors(), self._below))
+            logger.info("weights to rollout workers: %s", adapter_in_words(*sizes))
         self._scale = adapted.scale
         self._weights = _copies(adapted.peft_tensors().items(), self._weights)
 
