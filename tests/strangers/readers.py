@@ -197,7 +197,6 @@ OTHERS: dict[str, str] = {
     "testing/drawn_charts.py": "opens a picture that it has just drawn",
     "testing/family_weights.py": "opens checkpoints that it has just saved, beside transformers",
     "testing/ranks.py": "reads results of processes that a test started",
-    "testing/vllm_server.py": "reads weights that a test wrote",
     "tools/catalogue/models.py": "a function called load of its own",
     "train/recipe_loading.py": "imports shipped recipes by their names",
     "train/state.py": "opens metrics for writing, in a run that is guarded by its directory",

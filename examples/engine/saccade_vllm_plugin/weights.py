@@ -1,8 +1,8 @@
 """Weights that vLLM takes over from a safetensors file, in place."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from safetensors import safe_open
 from vllm.distributed.weight_transfer.base import (
     WeightTransferEngine,
     WeightTransferInitInfo,
@@ -10,6 +10,8 @@ from vllm.distributed.weight_transfer.base import (
 )
 from vllm.model_executor.model_loader.reload.layerwise import finalize_layerwise_reload, initialize_layerwise_reload
 from vllm.platforms import current_platform
+
+from saccade_vllm_plugin.merged import merged_weights
 
 
 @dataclass
@@ -20,7 +22,8 @@ class NothingToKnow(WeightTransferInitInfo):
 @dataclass
 class WeightsFile(WeightTransferUpdateInfo):
     path: str
-    """All weights under transformers' names. A part of a fused layer alone would spoil it without a word."""
+    """All weights under transformers' names, or an adapter beside its base, which together are all: a part of a fused
+    layer alone would spoil it without a word."""
 
 
 class FileWeights(WeightTransferEngine):
@@ -33,8 +36,7 @@ class FileWeights(WeightTransferEngine):
         initialize_layerwise_reload(self.model)
 
     def receive_weights(self, update_info: WeightsFile) -> None:
-        with safe_open(update_info.path, framework="pt") as file:
-            self.model.load_weights((name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
+        self.model.load_weights(merged_weights(Path(update_info.path)))
 
     def finish_weight_update(self) -> None:
         finalize_layerwise_reload(self.model, self.model_config)

@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from saccade.engines.engine import WeightSource
 from saccade.errors import MachineError
+from saccade.models.low_rank import PEFT_PREFIX, AdaptedWeights, LowRank
 from saccade.train.fleet_weights import Invitation, LostWorkerError, ReceivedWeights, WeightsReceiver, WeightsSender
 
 
@@ -53,7 +55,7 @@ class ThreadReceiver:
             raise
 
 
-def bits(source: Policy | ReceivedWeights) -> dict[str, bytes]:
+def bits(source: WeightSource) -> dict[str, bytes]:
     return {
         name: weight.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
         for name, weight in source.named_weights()
@@ -98,3 +100,51 @@ def test_what_is_kept_is_a_copy(sender: WeightsSender) -> None:
     assert sender.send([worker]) == {}
     assert worker.has is not None
     assert worker.has.weights["weight"].tolist() == [0.0, 0.0]
+
+
+@dataclass
+class AdaptedPolicy:
+    """A weight of a base with an adapter, and one that the adapter has whole."""
+
+    seed: int
+    base: int = 1
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        yield from self.adapted_weights().named_weights()
+
+    def adapted_weights(self) -> AdaptedWeights:
+        below = torch.Generator().manual_seed(100 + self.base)
+        matrix, whole, rest = (torch.randn((6, 4), generator=below) for _ in range(3))
+        chance = torch.Generator().manual_seed(self.seed)
+        down, up, new = (torch.randn(shape, generator=chance) for shape in ((2, 4), (6, 2), (6, 4)))
+        return AdaptedWeights(
+            base=self.base,
+            base_weights={"a.weight": matrix, "b.weight": whole, "c.weight": rest}.items,
+            adapters={"a.weight": LowRank(down, up, 0.5)},
+            whole={"b.weight": new},
+        )
+
+
+def test_after_the_base_only_the_adapter_is_sent_until_the_base_changes(sender: WeightsSender) -> None:
+    worker = ThreadReceiver()
+    sent = []
+    for version, base in enumerate((1, 1, 1, 2, 2)):
+        before, policy = sender.base, AdaptedPolicy(version, base)
+        sender.keep(policy, version)
+        assert sender.send([worker], with_base=sender.base != before) == {}
+        assert worker.has is not None
+        assert bits(worker.has) == bits(policy)
+        assert worker.has.adapted_weights() is not None
+        sent.append(sum(not name.startswith(PEFT_PREFIX) for name, _, _ in worker.invited[-1].weights))
+    assert sent == [3, 0, 0, 3, 0]
+    sender.keep(Policy(9), 9)
+    assert sender.send([worker]) == {}
+    assert bits(worker.has) == bits(Policy(9))
+
+
+def test_a_worker_without_the_base_does_not_take_an_adapter(sender: WeightsSender) -> None:
+    worker = ThreadReceiver()
+    sender.keep(AdaptedPolicy(1), 1)
+    with pytest.raises(MachineError, match="an adapter was sent without its base"):
+        sender.send([worker], with_base=False)
+    assert worker.has is None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from saccade.models.loading import LoadSettings
+    from saccade.models.low_rank import AdaptedWeights
     from saccade.models.vlm import VisionLanguageModel
 
 
@@ -113,6 +114,20 @@ class WeightSource(Protocol):
         Tensors may be the learner's own: an engine copies what it keeps.
         """
         ...
+
+
+@runtime_checkable
+class AdapterSource(Protocol):
+    """A ``WeightSource`` that can tell base and adapter apart, so that the adapter alone goes to who has the base."""
+
+    def adapted_weights(self) -> "AdaptedWeights | None":
+        """None where there is no adapter."""
+        ...
+
+
+def adapted_weights_of(source: WeightSource) -> "AdaptedWeights | None":
+    """Base and adapter of a source; None of one that has no adapter, or does not tell it apart."""
+    return source.adapted_weights() if isinstance(source, AdapterSource) else None
 
 
 class Engine(Protocol):

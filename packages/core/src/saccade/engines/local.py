@@ -1,14 +1,14 @@
 """The engine that runs in this process: many trajectories advance on one torch model, and no work is done twice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
 from saccade.engines.continuing import Placeholders
-from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource
+from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource, adapted_weights_of
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
@@ -17,7 +17,7 @@ from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
 from saccade.models.checkpoint import EngineSettings
 from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
-from saccade.models.vlm import VisionLanguageModel, load_weights
+from saccade.models.vlm import VisionLanguageModel, load_adapted, load_weights
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
 
@@ -87,6 +87,8 @@ class LocalEngine:
         )
         self._token_bytes = TokenBytes(model.tokenizer)
         self._policy_version = policy_version
+        self._base: Hashable = None
+        """Below the adapter that it was given last, where it was given one."""
         self._draw = draw
         self._finished_work = EngineWork()
         self._taken_work = EngineWork()
@@ -139,7 +141,13 @@ class LocalEngine:
 
     def _take_over(self, source: WeightSource) -> None:
         if source is not self.model:
-            load_weights(self.model, source.named_weights())
+            # A base that is only half there is none.
+            had, self._base = self._base, None
+            if (adapted := adapted_weights_of(source)) is None:
+                load_weights(self.model, source.named_weights())
+            else:
+                load_adapted(self.model, adapted, has_base=had == adapted.base)
+                self._base = adapted.base
         self.reset()
 
     def reset(self) -> None:

@@ -6,7 +6,6 @@ batch (``EngineLostError``); the next one begins with a new process and the newe
 """
 
 import asyncio
-import itertools
 import logging
 import tempfile
 import threading
@@ -17,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 
 from saccade.codec.codecs import PLAIN_CODEC
 from saccade.engines.engine import Completion, EngineContext, EngineLostError, Sampling, ScoreRequest, WeightSource
@@ -32,6 +30,7 @@ from saccade.engines.process_values import (
     ScoreHead,
     disk_errors,
 )
+from saccade.engines.weights import WeightsWriter, delete_weights, new_weights_path
 from saccade.errors import SaccadeError
 from saccade.types import ImageRef, Json
 
@@ -56,8 +55,8 @@ class ProcessEngine:
         self._pictures = Pictures(context.model.media, self._folder / PICTURES)
         with disk_errors(self._folder):
             context.model.save_base(self._folder / MODEL)
-        self._weights_written = itertools.count()
-        self._weights = self._write_weights(context.model)
+        self._writer = WeightsWriter(disk_errors)
+        self._weights = self._write_weights(context.model, context.policy_version)
         self._is_closed = False
         self._flight: _Flight | None = None
         # A batch may be played in one thread while another gives it weights.
@@ -114,7 +113,7 @@ class ProcessEngine:
 
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Writes the weights down for this process and for those that replace it, and waits until they are in use."""
-        written = self._write_weights(source)
+        written = self._write_weights(source, version)
         with self._flying:
             if self._flight is not None and self._flight.weights is None:
                 self._flight.weights, self._flight.version = written, version
@@ -126,9 +125,12 @@ class ProcessEngine:
             # The process that replaces it begins with them.
             pass
         except SaccadeError:
-            written.unlink()
+            delete_weights(written, kept=[self._weights])
             raise
-        self._weights.unlink()
+        self._take(written, version)
+
+    def _take(self, written: Path, version: int) -> None:
+        delete_weights(self._weights, kept=[written])
         self._weights, self._policy_version = written, version
 
     def expect_weights(self, after_steps: int) -> None:
@@ -142,8 +144,7 @@ class ProcessEngine:
         with self._flying:
             flight, self._flight = self._flight, None
             if flight is not None and flight.weights is not None:
-                self._weights.unlink()
-                self._weights, self._policy_version = flight.weights, flight.version
+                self._take(flight.weights, flight.version)
 
     def reset(self) -> None:
         """Encodes every image anew from here on."""
@@ -187,11 +188,10 @@ class ProcessEngine:
                 connection.ask(self._flight.update())
         return connection
 
-    def _write_weights(self, source: WeightSource) -> Path:
+    def _write_weights(self, source: WeightSource, version: int) -> Path:
         """A new file: the process may be reading the last one."""
-        path = self._folder / f"weights-{next(self._weights_written)}.safetensors"
-        with disk_errors(path):
-            save_file({name: weight.detach().cpu().contiguous() for name, weight in source.named_weights()}, path)
+        path = new_weights_path(self._folder, version)
+        self._writer.write(source, path)
         return path
 
 

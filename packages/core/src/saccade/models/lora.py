@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from saccade.errors import UserError, missing_extra
-from saccade.models.low_rank import has_adapter
+from saccade.models.low_rank import PEFT_PREFIX, AdaptedWeights, LowRank, has_adapter
 from saccade.plain_files import plain_text
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ _MATCH_S = 10.0
 _NOT_OURS = ("use_rslora", "use_dora", "rank_pattern", "alpha_pattern", "lora_bias", "use_qalora", "target_parameters")
 """Fields of an adapter's configuration that change what it computes."""
 DEFAULT_TARGETS = r".*language_model\..*_proj"
-_PREFIX = "base_model.model."
-"""PEFT's files name a module by its path below a wrapper that we do not use."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +72,7 @@ class LoraSettings:
             raise UserError(f"targets={self.targets!r} is no regular expression: {error}") from error
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Adapter:
     """The adapter of a model: its settings, where its base is on disk, and how it was when the stage began."""
 
@@ -182,14 +180,49 @@ def _own_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
     return {name.replace(".base_layer.", "."): w for name, w in hf.state_dict().items() if ".lora_" not in name}
 
 
+def adapted_weights(model: "VisionLanguageModel") -> AdaptedWeights:
+    """The weights of a model with an adapter, told apart; tensors are the model's own."""
+    adapter, trained = _adapter_of(model), adapter_parameters(model)
+    own = {id(weight) for weight in trained.values()}
+    frozen = [one for one in (*model.hf.parameters(), *model.hf.buffers()) if id(one) not in own]
+    return AdaptedWeights(
+        base=(adapter, tuple(map(_state_of, frozen))),
+        base_weights=lambda: each_once(_own_state(model.hf)),
+        adapters=_low_ranks(model.hf),
+        whole={name: weight.detach() for name, weight in trained.items() if ".lora_" not in name},
+    )
+
+
+def _state_of(weight: Tensor) -> tuple[int, int]:
+    """Another one where it was written into, or has other memory."""
+    return weight.data_ptr(), 0 if weight.is_inference() else weight._version
+
+
 def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
     """All weights under the names that they have without an adapter, with B A added and rounded to the base's type."""
+    adapters = _low_ranks(hf)
     state = _own_state(hf)
+    return {name: adapters[name].added_to(one) if name in adapters else one for name, one in state.items()}
+
+
+def _low_ranks(hf: "PreTrainedModel") -> dict[str, LowRank]:
+    """The adapters by the name of the weight that each is added to."""
+    found: dict[str, LowRank] = {}
     for name, layer in hf.named_modules():
         if has_adapter(layer):
-            weight = state[f"{name}.weight"]
-            state[f"{name}.weight"] = (weight.float() + layer.get_delta_weight(_NAME).float()).to(weight.dtype)
-    return state
+            down, up = (parts[_NAME].weight.detach() for parts in (layer.lora_A, layer.lora_B))
+            found[f"{name}.weight"] = LowRank(down, up, float(layer.scaling[_NAME]))
+    return found
+
+
+def each_once(state: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    """The weights of a state; of tied ones only the first is named."""
+    seen: set[tuple[int, torch.Size]] = set()
+    for name, weight in state.items():
+        place = weight.data_ptr(), weight.shape
+        if place not in seen:
+            seen.add(place)
+            yield name, weight.detach()
 
 
 def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
@@ -343,7 +376,7 @@ def _refuse_tied(model: "VisionLanguageModel", whole: tuple[str, ...], directory
 
 
 def _file_name(parameter: str) -> str:
-    return _PREFIX + parameter.replace(f".{_NAME}.", ".")
+    return PEFT_PREFIX + parameter.replace(f".{_NAME}.", ".")
 
 
 def _adapter_of(model: "VisionLanguageModel") -> Adapter:

@@ -1,5 +1,6 @@
 """What a low-rank adapter adds to a linear layer, as plain tensors: beside the layer's product, or in its weights."""
 
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,74 @@ class LowRank:
     ) -> Float[Tensor, "columns depth"]:
         """``out``, filled with ``weight`` and the adapter; ``weight`` stays as it is. All of them are fp32."""
         return torch.mm(self.up, self.down, out=out).mul_(self.scale).add_(weight)
+
+    @torch.no_grad()
+    def added_to(self, weight: Float[Tensor, "columns depth"]) -> Float[Tensor, "columns depth"]:
+        """The weight with the adapter, worked out in fp32 and rounded to its type; ``weight`` stays as it is."""
+        delta = torch.mm(self.up.float(), self.down.float()).mul_(self.scale)
+        return delta.add_(weight.float()).to(weight.dtype)
+
+
+PEFT_PREFIX = "base_model.model."
+"""PEFT's files name a module by its path below a wrapper that we do not use."""
+_DOWN, _UP = ".lora_A.weight", ".lora_B.weight"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdaptedWeights:
+    """All weights of a model, told apart: a base that stays, and an adapter that every step changes.
+
+    Who has the base takes over the adapter alone. It is added to the base itself each time, never to what the adapter
+    before it was added to, so the sum has the bytes that it has where all weights are given.
+    """
+
+    base: Hashable
+    """Equal only where the base is the same to the bit."""
+    base_weights: Callable[[], Iterable[tuple[str, Tensor]]]
+    """Every weight once under transformers' name, those that the adapter has whole among them."""
+    adapters: Mapping[str, LowRank]
+    """By the name of the weight that each is added to."""
+    whole: Mapping[str, Tensor]
+    """Weights that take the place of the base's."""
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """As ``WeightSource.named_weights``."""
+        for name, weight in self.base_weights():
+            yield name, self.merged_weight(name, weight)
+
+    def merged_weight(self, name: str, weight: Tensor) -> Tensor:
+        """What is sampled with in the place of a weight of the base."""
+        adapter = self.adapters.get(name)
+        return self.whole.get(name, weight) if adapter is None else adapter.added_to(weight)
+
+    def peft_tensors(self) -> dict[str, Tensor]:
+        """The adapter under the names that PEFT's files have for it."""
+        tensors = {f"{PEFT_PREFIX}{name}": weight for name, weight in self.whole.items()}
+        for name, adapter in self.adapters.items():
+            module = f"{PEFT_PREFIX}{name.removesuffix('.weight')}"
+            tensors |= {f"{module}{_DOWN}": adapter.down, f"{module}{_UP}": adapter.up}
+        return tensors
+
+    @classmethod
+    def of_peft(
+        cls,
+        tensors: Mapping[str, Tensor],
+        scale: float,
+        *,
+        base: Hashable,
+        base_weights: Callable[[], Iterable[tuple[str, Tensor]]],
+    ) -> "AdaptedWeights":
+        """The same again, from ``peft_tensors``."""
+        named = {name.removeprefix(PEFT_PREFIX): tensor for name, tensor in tensors.items()}
+        downs = {name.removesuffix(_DOWN): tensor for name, tensor in named.items() if name.endswith(_DOWN)}
+        adapters = {f"{name}.weight": LowRank(down, named[f"{name}{_UP}"], scale) for name, down in downs.items()}
+        whole = {name: tensor for name, tensor in named.items() if not name.endswith((_DOWN, _UP))}
+        return cls(base=base, base_weights=base_weights, adapters=adapters, whole=whole)
+
+    @property
+    def scale(self) -> float:
+        """Of all adapters alike: alpha / rank."""
+        return next(iter(self.adapters.values())).scale
 
 
 def has_adapter(layer: nn.Module) -> bool:

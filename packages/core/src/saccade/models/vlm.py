@@ -26,7 +26,8 @@ from saccade.models.chat_templates import TemplateTokenizer
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS
 from saccade.models.families import family_of
 from saccade.models.families.family import Family, ImageFeatures
-from saccade.models.lora import Adapter, base_state, merged_state, save_adapter
+from saccade.models.lora import Adapter, adapted_weights, base_state, each_once, merged_state, save_adapter
+from saccade.models.low_rank import AdaptedWeights
 from saccade.models.masks import AttentionMask
 from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
 from saccade.models.recurrent import carry_states, recurrent_layers
@@ -305,6 +306,10 @@ class VisionLanguageModel:
         """As ``saccade.models.vlm`` gives them: what an engine of its own samples with."""
         return named_weights(self)
 
+    def adapted_weights(self) -> AdaptedWeights | None:
+        """The same told apart, where there is an adapter."""
+        return None if self.adapter is None else adapted_weights(self)
+
     def save(self, directory: Path) -> None:
         """Hugging Face layout: weights, configuration, tokenizer with its chat template, image processor.
 
@@ -366,17 +371,32 @@ def quiet_transformers() -> Iterator[None]:
 
 def named_weights(model: VisionLanguageModel) -> Iterator[tuple[str, Tensor]]:
     """Every weight once, an adapter added to what it adapts; of tied weights only the first is named."""
-    state = model.hf.state_dict() if model.adapter is None else merged_state(model.hf)
-    seen: set[tuple[int, torch.Size]] = set()
-    for name, weight in state.items():
-        place = weight.data_ptr(), weight.shape
-        if place not in seen:
-            seen.add(place)
-            yield name, weight.detach()
+    return each_once(model.hf.state_dict() if model.adapter is None else merged_state(model.hf))
 
 
 def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]) -> None:
     """Copies weights into a model without an adapter; ``SaccadeError`` when they are those of another model."""
+    for weight, given in _weight_pairs(model, weights).values():
+        weight.copy_(given)
+
+
+def load_adapted(model: VisionLanguageModel, adapted: AdaptedWeights, *, has_base: bool) -> None:
+    """As ``load_weights``, with a base and its adapter; what ``has_base`` already keeps what the adapter leaves alone.
+
+    One weight is added to after the other, so that beside the base no more than one is in memory.
+    """
+    pairs, changed = _weight_pairs(model, adapted.base_weights()), {*adapted.adapters, *adapted.whole}
+    if unknown := changed - pairs.keys():
+        raise SaccadeError(f"this is the adapter of another model, which has a weight {min(unknown)}")
+    for name in changed if has_base else pairs:
+        weight, given = pairs[name]
+        weight.copy_(adapted.merged_weight(name, given))
+
+
+def _weight_pairs(
+    model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor]]
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """The model's weights, each with the one that it is to become."""
     if model.adapter is not None:
         raise SaccadeError("weights cannot be copied into a model with an adapter; load it without")
     from saccade.models.eight_bit_linear import refuse_eight_bit
@@ -388,7 +408,6 @@ def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor
         raise SaccadeError(
             f"these are the weights of another model: {len(wrong)} differ in name or shape, such as {min(wrong)}"
         )
-    for name, weight in own.items():
-        weight.copy_(given[name])
     # No directory holds these weights.
     model.source = None
+    return {name: (weight, given[name]) for name, weight in own.items()}

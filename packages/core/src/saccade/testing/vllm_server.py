@@ -15,11 +15,11 @@ from typing import Self
 
 import msgspec
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
+from saccade.engines.weights import WeightsFile
 from saccade.models.vlm import VisionLanguageModel, load_weights
 from saccade.types import ImageRef, Json
 from saccade.waiting import run_to_end
@@ -179,7 +179,7 @@ class FakeVllm:
     def _update(self, fields: Mapping[str, Json]) -> None:
         info = fields["update_info"]
         assert isinstance(info, dict)
-        loaded = load_file(Path(str(info["path"])))
+        loaded = dict(WeightsFile(Path(str(info["path"]))).named_weights())
         if self._waits.is_set():
             self._coming = _Loaded(loaded)
         elif not self.ignores_updates:

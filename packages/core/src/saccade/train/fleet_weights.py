@@ -2,11 +2,12 @@
 
 A group of its own beside the learners': the sender is its first rank, and those workers that lack the weights are the
 others. It lasts while they stay the same processes. Who is lost before all have come costs the others nothing: they
-wait for a word, and are told to leave.
+wait for a word, and are told to leave. With LoRA a worker is sent the base once, and then the adapter alone.
 """
 
+import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,10 +19,14 @@ from torch import Tensor
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from saccade.config.fleet import COLLECTIVE, FleetSettings
-from saccade.engines.engine import Engine, WeightSource, abilities_of
+from saccade.engines.engine import Engine, WeightSource, abilities_of, adapted_weights_of
+from saccade.engines.weights import adapter_in_words
 from saccade.errors import MachineError, UserError
 from saccade.learner.meeting import listening_store, on_this_machine
+from saccade.models.low_rank import PEFT_PREFIX, AdaptedWeights
 from saccade.models.vlm import VisionLanguageModel
+
+logger = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
 _GO, _LEAVE = "go", "leave"
@@ -46,6 +51,10 @@ class Invitation:
     version: int
     weights: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]
     """Name, type and shape of each, in the order in which they are sent."""
+    base: int | None
+    """The number of the base that those under PEFT's names are an adapter of; None where all weights are sent."""
+    scale: float
+    """alpha / rank of the adapter."""
     join_s: float
     send_s: float
     """How long the others may take to come, and a message to arrive."""
@@ -56,9 +65,14 @@ class ReceivedWeights:
     """A ``WeightSource``."""
 
     weights: Mapping[str, Tensor]
+    adapted: AdaptedWeights | None = None
+    """In their place, where an adapter was sent."""
 
     def named_weights(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.weights.items()
+        yield from self.weights.items() if self.adapted is None else self.adapted.named_weights()
+
+    def adapted_weights(self) -> AdaptedWeights | None:
+        return self.adapted
 
 
 class _Broadcasts(Protocol):
@@ -84,6 +98,14 @@ class WeightsSender:
     join_s: float = 600.0
     send_s: float = 600.0
     version: int = -1
+    base: int | None = None
+    """The number of the base that an adapter is kept of; None where all weights are kept."""
+    _bases: int = 0
+    _key: Hashable = None
+    _below: dict[str, Tensor] = field(default_factory=dict)
+    """The base's weights."""
+    _scale: float = 0.0
+    _sending: dict[str, Tensor] = field(default_factory=dict)
     _store: TCPStore = field(init=False)
     _weights: dict[str, Tensor] = field(default_factory=dict)
     _members: tuple[Receives, ...] = ()
@@ -95,16 +117,27 @@ class WeightsSender:
 
     def keep(self, source: WeightSource, version: int) -> None:
         """A copy in memory of what is sent from here on: the model itself may be trained meanwhile."""
-        for name, weight in source.named_weights():
-            kept = self._weights.setdefault(name, torch.empty_like(weight, device="cpu"))
-            kept.copy_(weight.detach())
-        self.version = version
+        adapted, self.version = adapted_weights_of(source), version
+        if adapted is None:
+            self.base, self._below = None, {}
+            self._weights = _copies(source.named_weights(), self._weights)
+            return
+        if self.base is None or self._key != adapted.base:
+            self._below = _copies(adapted.base_weights(), self._below)
+            self.base = self._bases = self._bases + 1
+            self._key = adapted.base
+            sizes = (sum(one.nbytes for one in some.values()) for some in (adapted.peft_tensors(), self._below))
+            logger.info("weights to rollout workers: %s", adapter_in_words(*sizes))
+        self._scale = adapted.scale
+        self._weights = _copies(adapted.peft_tensors().items(), self._weights)
 
-    def send(self, workers: Sequence[Receives]) -> dict[int, str]:
+    def send(self, workers: Sequence[Receives], *, with_base: bool = True) -> dict[int, str]:
         """Sends what is kept to these workers at once; the places of those that were lost, and why: then none has it.
 
-        MachineError where nobody was lost and it failed all the same.
+        All of them must have the base of an adapter that is sent without. MachineError where nobody was lost and it
+        failed all the same.
         """
+        self._sending = {**(self._below if with_base else {}), **self._weights}
         is_fresh = self._group is None or len(workers) != len(self._members)
         is_fresh = is_fresh or any(one is not other for one, other in zip(workers, self._members))
         if is_fresh:
@@ -141,14 +174,14 @@ class WeightsSender:
             if self._group is None:
                 with on_this_machine(self.host):
                     self._group = _group(self.backend, self._store, self._number, 0, size, self.send_s)
-            for weight in self._weights.values():
+            for weight in self._sending.values():
                 _broadcast(self._group, weight, self.backend)
         except RuntimeError as error:
             return str(error).splitlines()[0]
         return None
 
     def _invitation(self, rank: int, size: int) -> Invitation:
-        weights = tuple((name, weight.dtype, tuple(weight.shape)) for name, weight in self._weights.items())
+        weights = tuple((name, weight.dtype, tuple(weight.shape)) for name, weight in self._sending.items())
         return Invitation(
             host=self.host,
             port=self._store.port,
@@ -158,6 +191,8 @@ class WeightsSender:
             backend=self.backend,
             version=self.version,
             weights=weights,
+            base=self.base,
+            scale=self._scale,
             join_s=self.join_s,
             send_s=self.send_s,
         )
@@ -170,6 +205,8 @@ class WeightsReceiver:
         self._number: int | None = None
         self._store: TCPStore | None = None
         self._group: _Broadcasts | None = None
+        self._below: tuple[int | None, dict[str, Tensor]] = (None, {})
+        """The number of the base that adapters are sent of, and its weights."""
 
     def receive(self, invitation: Invitation) -> ReceivedWeights:
         """The weights, in memory of their own. MachineError when the sender went, or told to leave."""
@@ -181,7 +218,18 @@ class WeightsReceiver:
         except RuntimeError as error:
             self._group = None
             raise MachineError(f"the weights did not arrive: {str(error).splitlines()[0]}") from error
-        return ReceivedWeights(weights=weights)
+        below = {name: weight for name, weight in weights.items() if not name.startswith(PEFT_PREFIX)}
+        if invitation.base is None:
+            self._below = None, {}
+            return ReceivedWeights(weights=weights)
+        if below:
+            self._below = invitation.base, below
+        number, base = self._below
+        if number != invitation.base:
+            raise MachineError("an adapter was sent without its base")
+        sent = {name: weight for name, weight in weights.items() if name.startswith(PEFT_PREFIX)}
+        adapted = AdaptedWeights.of_peft(sent, invitation.scale, base=number, base_weights=base.items)
+        return ReceivedWeights(weights={}, adapted=adapted)
 
     def _join_group(self, invitation: Invitation) -> _Broadcasts:
         if self._group is not None and self._number == invitation.group:
@@ -198,6 +246,17 @@ class WeightsReceiver:
                 invitation.backend, self._store, invitation.group, invitation.rank, invitation.size, invitation.send_s
             )
         return self._group
+
+
+def _copies(weights: Iterable[tuple[str, Tensor]], before: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies on the CPU, in the memory of those before where they are alike."""
+    copies: dict[str, Tensor] = {}
+    for name, weight in weights:
+        kept = before.get(name)
+        if kept is None or (kept.shape, kept.dtype) != (weight.shape, weight.dtype):
+            kept = torch.empty_like(weight, device="cpu")
+        copies[name] = kept.copy_(weight.detach())
+    return copies
 
 
 def _came(group: int, rank: int) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from saccade import metric_names as metric
 from saccade.config.fleet import COLLECTIVE
 from saccade.engines.engine import Engine, abilities_of
-from saccade.engines.weights import new_weights_path, write_weights
+from saccade.engines.weights import WeightsWriter, delete_weights, new_weights_path
 from saccade.errors import MachineError
 from saccade.heartbeat import phase
 from saccade.media.packed import add_packed, packed_pictures
@@ -57,6 +57,8 @@ class _Seat:
     is_new: bool = True
     version: int | None = None
     """Of the weights that it was sent, where they are sent."""
+    base: int | None = None
+    """The number of the base that it was sent, where they are an adapter."""
     busy_s: float = 0.0
     busy_cpu_s: float = 0.0
 
@@ -85,6 +87,7 @@ class SpreadRollouts:
         self._on_restart = on_restart
         self._restarts_left = fleet.settings.restarts
         self._files: list[Path] = []
+        self._writer = WeightsWriter()
         self._sender = sender_for(fleet.settings, fleet.host, engine, model)
         # What a kill has left there.
         shutil.rmtree(fleet.weights, ignore_errors=True)
@@ -218,10 +221,10 @@ class SpreadRollouts:
             return None
         coming, self._coming = self._coming, None
         path = new_weights_path(self._fleet.weights, version) if coming is None else coming.path
-        write_weights(model, path)
+        self._writer.write(model, path)
         self._files.append(path)
         while len(self._files) > _FILES_KEPT:
-            self._files.pop(0).unlink(missing_ok=True)
+            delete_weights(self._files.pop(0), kept=self._files)
         return path
 
     def _send_weights(self, numbers: Sequence[int]) -> None:
@@ -231,12 +234,14 @@ class SpreadRollouts:
             lacking = [number for number in numbers if self._seats[number].version != version]
             if not lacking:
                 return
-            lost = self._sender.send([self._seats[number].worker for number in lacking])
+            seats = [self._seats[number] for number in lacking]
+            with_base = any(seat.base != self._sender.base for seat in seats)
+            lost = self._sender.send([seat.worker for seat in seats], with_base=with_base)
             for place, why in lost.items():
                 self._replace(lacking[place], why, "another one is sent the weights")
             if not lost:
-                for number in lacking:
-                    self._seats[number].version = version
+                for seat in seats:
+                    seat.version, seat.base = version, self._sender.base
 
     def _is_overdue(self, share: WorkerShare) -> bool:
         """Whether a share is given up; while the learner owes it weights, the time does not count."""

@@ -191,8 +191,8 @@ class VllmEngine:
             self._policy_version = version
         else:
             self._flight = (*self._flight, newest)
-        self._newest = newest
-        self._weights.drop_all_but(path)
+        before, self._newest = self._newest, newest
+        self._weights.drop(before.path, kept=path)
         run_to_end(self._tell_all(in_flight=expected))
 
     def expect_weights(self, after_steps: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from saccade.engines.engine import WeightSource
 from saccade.engines.vllm.replica import NamedWeights
-from saccade.engines.weights import new_weights_path, write_weights
+from saccade.engines.weights import WeightsWriter, delete_weights, new_weights_path
 from saccade.errors import MachineError
 
 IN_MEMORY = Path("/dev/shm")
@@ -24,17 +24,18 @@ class WeightsFolder:
                 f"engine.folder={parent}: no folder for weights can be made there ({error.strerror})"
             ) from error
         self.path = Path(self._owned.name)
+        self._writer = WeightsWriter()
 
     def write(self, source: WeightSource, version: int) -> NamedWeights:
         """The weights in a file that no other version ever had."""
         path = new_weights_path(self.path, version)
-        write_weights(source, path)
+        self._writer.write(source, path)
         return NamedWeights(path=path, version=version)
 
-    def drop_all_but(self, kept: Path) -> None:
-        for path in self.path.glob("w-*.safetensors"):
-            if path != kept:
-                path.unlink(missing_ok=True)
+    def drop(self, path: Path, *, kept: Path) -> None:
+        """Deletes weights of this folder, and their base where those that are kept have another."""
+        if path != kept and path.parent == self.path:
+            delete_weights(path, kept=[kept])
 
     def close(self) -> None:
         self._owned.cleanup()
