@@ -2,7 +2,7 @@
 
 python benchmarks/demo_seeds.py --seeds 0 1 2 --out runs/demo_seeds --threads 1
 python -m studies.algorithms.seeds --from runs/demo_seeds --json studies/algorithms/seeds.json
-python -m studies.algorithms.seeds --from runs/demo_seeds --set rl.epochs=4 --set rl.minibatches=4 \\
+python -m studies.algorithms.seeds --from runs/demo_seeds --set rl.inner_epochs=4 --set rl.minibatches=4 \\
     --algorithms GRPO CISPO SAPO GMPO LUSPO VESPO GSPO --out runs/algorithms_16 --json studies/algorithms/updates.json
 """
 
