@@ -2,6 +2,8 @@
 
 python benchmarks/demo_seeds.py --seeds 0 1 2 --out runs/demo_seeds --threads 1
 python -m studies.algorithms.seeds --from runs/demo_seeds --json studies/algorithms/seeds.json
+python -m studies.algorithms.seeds --from runs/demo_seeds --set rl.inner_epochs=4 --set rl.minibatches=4 \\
+    --algorithms GRPO CISPO SAPO GMPO LUSPO VESPO GSPO --out runs/algorithms_16 --json studies/algorithms/updates.json
 """
 
 import argparse
@@ -10,6 +12,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -52,9 +55,10 @@ def main() -> None:
     parser.add_argument("--algorithms", nargs="+", default=list(ALGORITHMS), choices=list(ALGORITHMS), metavar="NAME")
     parser.add_argument("--out", type=Path, default=Path("runs/algorithms"))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
     runs = [
-        run(name, seed, arguments.start / f"seed-{seed}", arguments.out)
+        run(name, seed, arguments.start / f"seed-{seed}", arguments.out, arguments.overrides)
         for name in arguments.algorithms
         for seed in arguments.seeds
     ]
@@ -70,11 +74,12 @@ def main() -> None:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
-def run(name: str, seed: int, start: Path, out: Path) -> dict[str, object]:
+def run(name: str, seed: int, start: Path, out: Path, overrides: Sequence[str]) -> dict[str, object]:
     """Reinforcement by one algorithm from the imitation of a finished demo; resumes what was interrupted."""
     [imitation] = (start / "checkpoints").glob("sft-*")
     directory = out / f"{re.sub('[^a-z0-9+]+', '-', name.lower()).strip('-')}-{seed}"
-    settings = [word for setting in ALGORITHMS[name] for word in ("--set", f"rl.algorithm.{setting}")]
+    own = [f"rl.algorithm.{setting}" for setting in ALGORITHMS[name]]
+    settings = [word for setting in (*own, *overrides) for word in ("--set", setting)]
     command = [sys.executable, "-m", "saccade", "train", "demo", "--model", str(imitation), "--seed", str(seed)]
     options = ["--out", str(directory), "--threads", "1", "--quiet", "--resume"]
     subprocess.run([*command, *options, *settings], check=True, stdout=subprocess.DEVNULL)

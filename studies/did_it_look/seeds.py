@@ -3,7 +3,8 @@
 The runs are those of ``look_closer``: imitation of a careless expert leaves the habit of cropping the middle and
 guessing. For each seed the first variant imitates; the others start from there. Named before the first run: accuracy
 and the share of faithful trajectories among 300 held-out questions after 12 steps of 8 questions by 8 trajectories,
-where the outcome alone has not yet found out.
+where the outcome alone has not yet found out. In the variants "a guess pays" nine in ten training questions have one
+answer (``guess_pays.py``); held out they are as before, and so are imitations and end point.
 
 python -m studies.did_it_look.seeds --seeds 0 1 2 --out runs/evidence --json studies/did_it_look/seeds.json
 """
@@ -29,16 +30,21 @@ from saccade.rewards.evidence import evidence_of
 from saccade.runs.records import read_records
 
 BASE = "outcome"
+GUESS = "a guess pays, "
+JUDGED_RECIPE = f"{Path(__file__).with_name('colour_judge.py')}:judged"
+GUESS_RECIPE = f"{Path(__file__).with_name('guess_pays.py')}:guess_pays"
 _LESS = ("rl.steps=12", "rl.tasks_per_step=8", "rl.evaluate_every=4")
 _FOUND = ("rl.evidence.weight=0.5", "rl.evidence.form=found")
 _DIFFERENCE = ("rl.evidence.weight=0.5", "rl.evidence.form=difference", "rollout.probes_calls=true")
-VARIANTS: Variants = {
+BALANCED: Variants = {
     BASE: _LESS,
     "found": (*_LESS, *_FOUND),
     "found, to turns": (*_LESS, *_FOUND, "rl.evidence.to=turns"),
+    "judged": (*_LESS, "rl.evidence.weight=0.5", "rl.evidence.form=judged"),
     "difference": (*_LESS, *_DIFFERENCE),
     "difference, to turns": (*_LESS, *_DIFFERENCE, "rl.evidence.to=turns"),
 }
+VARIANTS: Variants = BALANCED | {GUESS + name: settings for name, settings in BALANCED.items()}
 
 
 def main() -> None:
@@ -55,7 +61,8 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str
     start = None
     if variant != BASE:
         start, settings = imitation_of(directory_of(BASE, seed, out)), [*settings, "sft.steps=0"]
-    report = train("look_closer", seed, directory, settings, threads=threads, start=start)
+    recipe = GUESS_RECIPE if variant.startswith(GUESS) else JUDGED_RECIPE if variant == "judged" else "look_closer"
+    report = train(recipe, seed, directory, settings, threads=threads, start=start)
     stages = [stage | {"faithful": faithful(directory, stage["name"])} for stage in report["stages"]]
     return {"wall_s": report["wall_s"], "stages": stages}
 

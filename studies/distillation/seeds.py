@@ -10,6 +10,7 @@ variant has sampled no more tokens than the one of its seed that sampled fewest 
 python -m studies.distillation.seeds --seeds 0 1 2 --out runs/distillation --json studies/distillation/seeds.json
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,6 +35,9 @@ VARIANTS: Variants = {
     "region, whole": ("sft.steps=0", *ALONE, "rl.algorithm.distill.loss=reverse_kl"),
     "region and reward": ("sft.steps=0", "rl.algorithm.distill.weight=0.1"),
     "answer": ("sft.steps=0", *ALONE),
+    "start": ("sft.steps=0", *ALONE),
+    "base": ("sft.steps=0", *ALONE),
+    "base, whole": ("sft.steps=0", *ALONE, "rl.algorithm.distill.loss=reverse_kl"),
 }
 SHOWN = [BASE, "grpo", "region"]
 GROUP, TASKS = 8, 8
@@ -55,8 +59,8 @@ def main() -> None:
 
 def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str]) -> Row:
     """One run as a row of the results."""
-    view = "answer" if variant == "answer" else "region"
-    recipe = "look_closer" if variant in (BASE, "grpo") else f"{RECIPE}:{view}"
+    teacher = re.split(r"\W", variant)[0]
+    recipe = "look_closer" if variant in (BASE, "grpo") else f"{RECIPE}:{teacher}"
     start = None if variant == BASE else imitation_of(directory_of(BASE, seed, out))
     directory = directory_of(variant, seed, out)
     report = train(recipe, seed, directory, settings, threads=threads, start=start)
