@@ -62,19 +62,21 @@ def _same_json(given: str, gold: str) -> bool:
         return False
 
 
-def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
+def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = (), *, has_letters: bool = True) -> bool:
     """Whether the prediction names the option that gold names, both by letter or by the option's whole text.
 
     ``B``, ``(b)``, ``**B.**``, ``Option B is correct``, ``B. a dog`` and ``a dog`` name an option; ``A or B``, ``B, not
     A`` and ``B. a cat`` with the text of another option do not. A lone letter is a letter even where an option's text
-    is one. Without choices, letters are compared.
+    is one. Without choices, letters are compared. ``has_letters`` says whether the question shows the options with
+    their letters: where it does not, a letter names none, and an option is named by its text.
     """
     if len(prediction) > MAX_ANSWER_CHARACTERS:
         return False
     if not choices:
         given, wanted = _letter(bare(prediction)), _letter(gold)
         return given == wanted if given and wanted else exact_match(prediction, gold)
-    return bool(options_named(prediction, choices) & options_named(gold, choices))
+    given, wanted = (options_named(text, choices, has_letters=has_letters) for text in (prediction, gold))
+    return bool(given & wanted)
 
 
 def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
@@ -226,9 +228,9 @@ def _letter(text: str) -> str | None:
     return match["letter"].upper() if match else None
 
 
-def options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
-    """Indices of the options that the text names; several only where options have the same text."""
-    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))]
+def options_named(text: str, choices: Sequence[str], *, has_letters: bool = True) -> frozenset[int]:
+    """Indices of the options that the text names, by letter too where they have any; several where texts are equal."""
+    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))] if has_letters else []
     forms = said_forms(text)
     letter = next((named for said in forms if (named := _letter(said)) in letters), None)
     if letter is not None:
