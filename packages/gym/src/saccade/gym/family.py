@@ -144,7 +144,7 @@ class GymFamily:
             look,
             asking,
             asked,
-            shown_pictures(chosen, asking, asked, is_answerable),
+            shown_pictures(chosen, asking, asked, is_answerable, hides=unanswerable is not None),
             expert=expert,
             suffix="" if unanswerable is None else IF_NOT,
             is_answerable=is_answerable,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.gym.covering import covered_up
+from saccade.gym.covering import covered_up, ground_covered_up
 from saccade.gym.experts import expert_turns, place_in
 from saccade.gym.levels import Levels
 from saccade.gym.program import UNANSWERABLE, Asking, ExpertKind, Program, ProgramQuestion, sentence
@@ -108,11 +108,14 @@ def find_question(program: Program, asking: Asking, is_answerable: bool) -> Prog
     return _untold(asked)
 
 
-def shown_pictures(program: Program, asking: Asking, asked: ProgramQuestion, is_answerable: bool) -> Rendering:
-    """The pictures that the question is asked of."""
-    if is_answerable or program.falsify is not None:
+def shown_pictures(
+    program: Program, asking: Asking, asked: ProgramQuestion, is_answerable: bool, *, hides: bool
+) -> Rendering:
+    """The pictures that the question is asked of; ``hides`` says whether some questions are asked of covered ones."""
+    if program.falsify is not None or not hides:
         return asking.rendering
-    return covered_up(asking.rendering, asked.evidence, asking.rng)
+    cover = ground_covered_up if is_answerable else covered_up
+    return cover(asking.rendering, asked.evidence, asking.rng)
 
 
 def _untold(asked: ProgramQuestion) -> ProgramQuestion:

@@ -22,8 +22,9 @@ any of them, where the answer is a list        all of its items, in any order
 thinkvl and whatever is no set of the table    by the kind of the answer (``answers.kinds``)
 =============================================  ====================================================================
 
-Options are named by their whole text or, where they are shown with letters, by letter; in the mathematical sets also by their value. No metric looks for
-an answer inside a longer text: an answer counts as it was given, or as ``replies`` strips it.
+Options are named by their whole text or, where they are shown with letters, by letter; in the mathematical sets also
+by their value. No metric looks for an answer inside a longer text: an answer counts as it was given, or as ``replies``
+strips it.
 """
 
 import re
