@@ -192,6 +192,31 @@ def test_the_same_row_is_graded_the_same_whatever_its_file_is_called() -> None:
         assert not answer_is_right(row, "104")
 
 
+@pytest.mark.parametrize(
+    ("gold", "said", "is_same"),
+    [
+        ("80–90", "80-90", True),
+        ("80–90", "80 - 90", True),
+        ("80–90", "80 to 90", True),
+        ("80–90", "8090", False),
+        ("80–90", "80–100", False),
+        ("pink cube", "the pink cube", True),
+        ("white pawn", "A white pawn.", True),
+        ("pink cube", "not the pink cube", False),
+        ("C5H14N2", "C₅H₁₄N₂", True),
+        ("C5H14N2", "$C_5H_{14}N_2$", True),
+        ("C5H14N2", "C₅H₁₂N₂", False),
+        ("E flat major", "E♭ major", True),
+        ("E flat major", "E major", False),
+        ("A", "a", True),
+        ("the A", "A", False),
+    ],
+)
+def test_forms_of_the_same_words_are_right_and_others_are_not(gold: str, said: str, is_same: bool) -> None:
+    task = Task(id="x", family="f", question="What is it?", answer=gold, answer_kind="exact", images=())
+    assert answer_is_right(task, said) is is_same
+
+
 CHOICE = Task(
     id="x", family="f", question="", answer="Wolves", answer_kind="choice", images=(), choices=("Wolves", "Stags")
 )

@@ -39,10 +39,19 @@ _LETTER_AND_TEXT = re.compile(
 )
 _LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
 _DIGITS = re.compile(r"[0-9]+")
+_SIGNS = str.maketrans({**dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789")), "♭": " flat", "♯": " sharp"})
+_RANGE = re.compile(r"(?<=[0-9])\s*(?:[-‐-―−]|\bto\b)\s*(?=[0-9])")
+"""What stands between two numbers of a range."""
+_INDEX = re.compile(r"(?<=[a-z])_(?:\{([0-9]+)\}|([0-9]+))")
+"""LaTeX's lower index, as in a formula of atoms."""
+_ARTICLE = re.compile(r"^(?:the|an?) (?=[a-z]{2})")
 
 
 def exact_match(prediction: str, gold: str) -> bool:
     """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
+
+    An article at the beginning says nothing, any dash between two numbers or "to" is one (``80-90``), and lower indices
+    and signs of music may be written out (``C5H12``, ``E flat``).
 
     A sentence that says yes or no, such as ``No, it is not``, is that word. JSON objects are equal whatever the order
     of their keys.
@@ -219,7 +228,9 @@ def is_nearly(said: str, gold: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    words = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    words = " ".join(unicodedata.normalize("NFC", text).translate(_SIGNS).casefold().split())
+    words = _INDEX.sub(r"\1\2", _RANGE.sub("-", words))
+    words = _ARTICLE.sub("", words)
     return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’ ") or words
 
 
