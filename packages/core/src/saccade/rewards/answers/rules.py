@@ -50,7 +50,7 @@ _ARTICLE = re.compile(r"^(?:the|an?) (?=[a-z]{2})")
 def exact_match(prediction: str, gold: str) -> bool:
     """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
 
-    An article at the beginning says nothing, any dash between two numbers or "to" is one (``80-90``), and lower indices
+    An article before the words of a gold without one says nothing, any dash between two numbers or "to" is one (``80-90``), and lower indices
     and signs of music may be written out (``C5H12``, ``E flat``).
 
     A sentence that says yes or no, such as ``No, it is not``, is that word. JSON objects are equal whatever the order
@@ -60,6 +60,7 @@ def exact_match(prediction: str, gold: str) -> bool:
         return False
     wanted = {_plain(gold), _plain(bare(gold))} - {""}
     said = {_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction)}
+    said |= {_ARTICLE.sub("", text) for text in said if text}
     return not wanted.isdisjoint(said) or (gold.startswith("{") and _same_json(bare(prediction), gold))
 
 
@@ -230,7 +231,6 @@ def is_nearly(said: str, gold: str) -> bool:
 def _plain(text: str) -> str:
     words = " ".join(unicodedata.normalize("NFC", text).translate(_SIGNS).casefold().split())
     words = _INDEX.sub(r"\1\2", _RANGE.sub("-", words))
-    words = _ARTICLE.sub("", words)
     return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’ ") or words
 
 
