@@ -83,7 +83,7 @@ def _count_notes(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {"measure": str(measure)}, found, wrong=[len(found) + len(beside)])
 
 
-@program("How many rests are there in all?", "Count the rests of the melody.")
+@program("How many rests are there in all?", "Count the rests of the melody.", spread=8)
 def _count_rests(asking: Asking) -> ProgramQuestion | None:
     found = asking.state.of_kind("rest")
     return count_of(len(found), {}, found) if found else None
@@ -151,6 +151,7 @@ def _solve_highest(state: SceneState, words: Words) -> str:
     "In which measure is the highest note? The first measure is number 1.",
     "Counting measures from 1, which one holds the highest note?",
     solve=_solve_highest,
+    spread=8,
 )
 def _highest(asking: Asking) -> ProgramQuestion | None:
     """The measure with the highest note, by so much that no accidental changes it."""
@@ -217,6 +218,7 @@ def _count_measures(asking: Asking) -> ProgramQuestion | None:
 @program(
     "Which measure has the most notes? The first one is number 1, rests do not count.",
     "Counting measures from 1, which one holds more notes than any other?",
+    spread=8,
 )
 def _most_notes(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)
