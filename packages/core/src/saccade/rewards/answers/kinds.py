@@ -78,7 +78,7 @@ def _several_letters(text: str, options: int) -> frozenset[str]:
 def _is_right(task: Task, answer: str) -> bool:
     match task.answer_kind:
         case "exact":
-            return exact_match(answer, task.answer)
+            return exact_match(answer, task.answer, takes_article=True)
         case "choice":
             options = task.choices or options_in(task.question)
             return multiple_choice(answer, task.answer, options, has_letters=shows_letters(task))

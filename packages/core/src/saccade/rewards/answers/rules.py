@@ -47,20 +47,18 @@ _INDEX = re.compile(r"(?<=[a-z])_(?:\{([0-9]+)\}|([0-9]+))")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=[a-z]{2})")
 
 
-def exact_match(prediction: str, gold: str) -> bool:
+def exact_match(prediction: str, gold: str, *, takes_article: bool = False) -> bool:
     """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
 
-    An article before the words of a gold without one says nothing, any dash between two numbers or "to" is one (``80-90``), and lower indices
-    and signs of music may be written out (``C5H12``, ``E flat``).
-
-    A sentence that says yes or no, such as ``No, it is not``, is that word. JSON objects are equal whatever the order
-    of their keys.
+    Any dash between two numbers or "to" is one (``80-90``), and lower indices and signs of music may be written out
+    (``C5H12``, ``E flat``). ``takes_article`` lets "the pink cube" pass for "pink cube".
     """
     if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
         return False
     wanted = {_plain(gold), _plain(bare(gold))} - {""}
     said = {_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction)}
-    said |= {_ARTICLE.sub("", text) for text in said if text}
+    if takes_article:
+        said |= {_ARTICLE.sub("", text) for text in said if text}
     return not wanted.isdisjoint(said) or (gold.startswith("{") and _same_json(bare(prediction), gold))
 
 
