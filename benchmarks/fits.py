@@ -23,6 +23,7 @@ ROWS = 32
 """Trajectories side by side: others wait."""
 WAYS = {
     "LoRA 16": ("rl.optimizer.lora.rank=16",),
+    "LoRA 16, base in 8 bits": ("rl.optimizer.lora.rank=16", "model.frozen_weights=int8"),
     "all weights, offloaded": ("rl.optimizer.offload_optimizer=true",),
     "all weights, 8-bit": ("rl.optimizer.eight_bit_optimizer=true",),
     "all weights": (),

@@ -41,6 +41,8 @@ class Screen:
     heat: str = ""
     heading: str = ""
     """Words of the heading that stands at the top of the picture."""
+    checked: str = ""
+    """Label of a box that is ticked."""
 
 
 SCREENS = (
@@ -48,6 +50,14 @@ SCREENS = (
     Screen(name="wrong", run="demo", route="t/{id}", filter="right=0&tool=crop&stage=rl&sort=-advantage"),
     Screen(
         name="heat", run="demo", route="t/{id}", filter="right=0&tool=crop&stage=rl&step_max=10", heat="probability"
+    ),
+    Screen(
+        name="evidence",
+        run="demo",
+        route="t/{id}",
+        filter="right=0&tool=crop&stage=after_rl",
+        height=1060,
+        checked="darken what no call returned",
     ),
     Screen(name="phone", run="demo", route="t/{id}", filter="right=0&tool=crop&stage=rl", width=390, scheme="dark"),
     Screen(name="curves", run="demo", route="", height=1100),
@@ -149,6 +159,8 @@ def taken(browser: Browser, address: str, run: str, screen: Screen, path: Path) 
     page.wait_for_selector("#view:not([aria-busy]) .page")
     if screen.heat:
         page.get_by_label("Heat on tokens").select_option(screen.heat)
+    if screen.checked:
+        page.get_by_label(screen.checked).check()
     if screen.heading:
         page.get_by_role("heading", name=screen.heading).evaluate("one => one.scrollIntoView()")
     page.wait_for_timeout(800)

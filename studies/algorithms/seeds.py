@@ -6,12 +6,16 @@ python -m studies.algorithms.seeds --from runs/demo_seeds --json studies/algorit
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
 from datetime import date
 from pathlib import Path
 
+from saccade.runs.metrics import read_metrics
+
+PERCEPTION, ENTROPY = "options.perception", "options.entropy_weight"
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "GRPO": ("name=grpo", "clip_high=0.28"),
     "GRPO without std": ("name=grpo", "scale_by_std=false"),
@@ -20,7 +24,25 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "DAPO": ("name=dapo", "max_refills=2", "overlong_tokens=48"),
     "GSPO": ("name=gspo",),
     "PPO": ("name=ppo", "critic.learning_rate=1e-3"),
+    "CISPO": ("name=cispo",),
+    "SAPO": ("name=sapo",),
+    "GMPO": ("name=gmpo",),
+    "LUSPO": ("name=luspo",),
+    "VESPO": ("name=vespo",),
+    "GRPO, GDPO's advantages": ("name=grpo", "clip_high=0.28", "advantages=gdpo"),
+    "GRPO, MaxRL's advantages": ("name=grpo", "clip_high=0.28", "advantages=maxrl"),
+    "REINFORCE++": ("name=grpo", "clip_high=0.28", "advantages=reinforce_plus_plus"),
+    "REINFORCE++ with baseline": ("name=grpo", "clip_high=0.28", "advantages=reinforce_plus_plus_baseline"),
+    "PAPO": ("name=grpo", "clip_high=0.28", f"{PERCEPTION}.masked_kl_weight=0.01", f"{ENTROPY}=-0.03"),
+    "VPPO": (
+        "name=grpo",
+        "clip_high=0.28",
+        f"{PERCEPTION}.token_share=0.4",
+        f"{PERCEPTION}.least_scale=0.9",
+        f"{ENTROPY}=-0.06",
+    ),
 }
+"""Settings of each, below ``rl.algorithm``; those of PAPO and VPPO are docs/choose.md's."""
 
 
 def main() -> None:
@@ -51,7 +73,7 @@ def main() -> None:
 def run(name: str, seed: int, start: Path, out: Path) -> dict[str, object]:
     """Reinforcement by one algorithm from the imitation of a finished demo; resumes what was interrupted."""
     [imitation] = (start / "checkpoints").glob("sft-*")
-    directory = out / f"{name.lower().replace(' ', '-').replace('.', '')}-{seed}"
+    directory = out / f"{re.sub('[^a-z0-9+]+', '-', name.lower()).strip('-')}-{seed}"
     settings = [word for setting in ALGORITHMS[name] for word in ("--set", f"rl.algorithm.{setting}")]
     command = [sys.executable, "-m", "saccade", "train", "demo", "--model", str(imitation), "--seed", str(seed)]
     options = ["--out", str(directory), "--threads", "1", "--quiet", "--resume"]
@@ -60,7 +82,9 @@ def run(name: str, seed: int, start: Path, out: Path) -> dict[str, object]:
     after = stage(directory, "after_rl")
     print(f"{name}, seed {seed}: {before['accuracy']:.1%} -> {after['accuracy']:.1%}", flush=True)
     wall_s = json.loads((directory / "report.json").read_text(encoding="utf-8"))["wall_s"]
-    return {"algorithm": name, "seed": seed, "before": before, "after": after, "wall_s": wall_s}
+    steps = [values for position, values in read_metrics(directory / "metrics.jsonl") if position.stage == "rl"]
+    cpu_s = statistics.median(values["time/step_cpu_s"] or 0.0 for values in steps)
+    return {"algorithm": name, "seed": seed, "before": before, "after": after, "wall_s": wall_s, "step_cpu_s": cpu_s}
 
 
 def stage(directory: Path, name: str) -> dict[str, object]:
@@ -72,8 +96,10 @@ def table(runs: list[dict[str, object]]) -> str:
     """A Markdown table: accuracy after each algorithm with its Wilson 95 % interval for each seed, then the means."""
     seeds = sorted({one["seed"] for one in runs})
     lines = [
-        "| algorithm | " + " | ".join(f"seed {seed}" for seed in seeds) + " | mean | mean gain | wall, mean |",
-        "|---|" + "---|" * (len(seeds) + 3),
+        "| algorithm | "
+        + " | ".join(f"seed {seed}" for seed in seeds)
+        + " | mean | mean gain | wall, mean | CPU of a step |",
+        "|---|" + "---|" * (len(seeds) + 4),
     ]
     for name in dict.fromkeys(one["algorithm"] for one in runs):
         of_name = {one["seed"]: one for one in runs if one["algorithm"] == name}
@@ -81,7 +107,8 @@ def table(runs: list[dict[str, object]]) -> str:
         after = statistics.mean(one["after"]["accuracy"] for one in of_name.values())
         before = statistics.mean(one["before"]["accuracy"] for one in of_name.values())
         wall_s = statistics.mean(one["wall_s"] for one in of_name.values())
-        cells += [f"{after:.1%}", f"{100 * (after - before):+.1f} points", f"{wall_s:.0f} s"]
+        cpu_s = statistics.mean(one["step_cpu_s"] for one in of_name.values())
+        cells += [f"{after:.1%}", f"{100 * (after - before):+.1f} points", f"{wall_s:.0f} s", f"{cpu_s:.2f} s"]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

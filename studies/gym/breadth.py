@@ -20,8 +20,6 @@ from pathlib import Path
 from studies.seed_runs import Row, write_results
 
 from saccade.codec.codecs import plain_json
-from saccade.evaluation.crops import look_of
-from saccade.evaluation.look import HIT_COVERAGE
 from saccade.evaluation.statistics import clustered_mean
 from saccade.gym.registry import gym_families
 from saccade.learner import OptimizerSettings
@@ -30,6 +28,7 @@ from saccade.models import base_checkpoint, instruction_style, load_model
 from saccade.models.loading import LoadSettings
 from saccade.protocols import tagged_protocol
 from saccade.rewards import OutcomeReward
+from saccade.rewards.evidence import SHOWN, look_of
 from saccade.rewards.reward import told_right
 from saccade.rollout import EpisodeSpec, RolloutSettings
 from saccade.seeding import generator_for
@@ -170,7 +169,7 @@ def told(attempt: Attempt) -> Row:
     return {
         "family": attempt.task.family,
         "right": score is not None and told_right(score),
-        "hit": look is not None and look.coverage >= HIT_COVERAGE,
+        "hit": look is not None and look.coverage >= SHOWN,
     }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from studies.real_model.scenes import COLOURS, PHOTOS, Scene, photo_part, scene
+from studies.real_model.scenes import COLOURS, PHOTOS, Box, Scene, photo_part, scene
 
 Pixels = NDArray[np.uint8]
 
@@ -29,11 +29,18 @@ class Asked:
     answer: str
     thought: str
     code: str
+    boxes: tuple[Box, ...] = ()
+    """What the answer depends on, where that is less than all."""
 
 
 def _colours(pixels: Pixels) -> dict[str, int]:
     """Pixels of each colour of the palette."""
     return {name: int((pixels == rgb).all(axis=-1).sum()) for name, rgb in COLOURS.items()}
+
+
+def _boxes(made: Scene, *colours: str) -> tuple[Box, ...]:
+    """Of the things of these colours."""
+    return tuple(thing.box for thing in made.things if thing.colour in colours)
 
 
 def _present(made: Scene) -> list[str]:
@@ -49,6 +56,7 @@ def _count(made: Scene, pixels: Pixels, rng: random.Random) -> Asked:
         answer=str(_colours(pixels)[colour]),
         thought=f"I count the pixels that are {rgb}.",
         code=f"{array}\nprint((a == {rgb}).all(axis=-1).sum())",
+        boxes=_boxes(made, colour),
     )
 
 
@@ -65,6 +73,7 @@ def _more(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
         answer=max(first, second, key=found.__getitem__),
         thought="I count the pixels of both colours and compare.",
         code=f"{_array(rng)}\n{counts}",
+        boxes=_boxes(made, first, second),
     )
 
 
@@ -76,6 +85,7 @@ def _leftmost(made: Scene, pixels: Pixels, rng: random.Random) -> Asked:
         answer=str(columns.min()),
         thought=f"I look for the columns that have {colour} pixels; the smallest is the answer.",
         code=f"{_array(rng)}\ny, x = np.nonzero((a == {COLOURS[colour]}).all(axis=-1))\nprint(x.min())",
+        boxes=_boxes(made, colour),
     )
 
 
@@ -91,6 +101,7 @@ def _pixel(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
         answer=found,
         thought="I look at this pixel.",
         code=f"print(input_image.getpixel(({x}, {y})))",
+        boxes=((x, y, x + 1, y + 1),),
     )
 
 
@@ -103,6 +114,7 @@ def _width(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
         answer=str(columns.max() - columns.min()),
         thought=f"I take the columns that have {colour} pixels, the largest less the smallest.",
         code=f"{_array(rng)}\ny, x = np.nonzero((a == {COLOURS[colour]}).all(axis=-1))\nprint(x.max() - x.min())",
+        boxes=_boxes(made, colour),
     )
 
 
@@ -223,6 +235,8 @@ def write_rows(out: Path, name: str, seeds: range, kinds: Sequence[str], *, solv
             made.picture.save(out / picture)
             row: dict[str, object] = {"id": f"{kind}-{seed}", "category": kind, "question": asked.question}
             row |= {"answer": asked.answer, "images": [picture]}
+            if asked.boxes:
+                row["boxes"] = asked.boxes
             if solved:
                 row["turns"] = [
                     {"thought": asked.thought, "code": asked.code},

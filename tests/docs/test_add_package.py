@@ -93,7 +93,7 @@ def test_lists_terminal_report_and_settings_show_what_the_package_brings(trained
     assert "brevity Learns where to look for specks, in few words. (package my-paper)" in " ".join(
         printed["recipes"].split()
     )
-    assert re.findall(r"^(\w+): .*% right.*\n  answers: ", printed["train"], re.M) == [
+    assert re.findall(r"^(\w+): .*% right.*\n(?:  evidence: .*\n)?  answers: ", printed["train"], re.M) == [
         "before",
         "after_sft",
         "after_rl",

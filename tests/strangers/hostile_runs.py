@@ -198,7 +198,7 @@ RUNS: dict[str, Stranger] = {
             copied("run")(folder, places),
             [
                 (folder / name).write_text(json.dumps({TERMINAL: [{"judge": TERMINAL, "../x": str(places.text)}]}))
-                for name in ("verdicts.json", "stars.json", "why.json", "report.json", "trackers.json")
+                for name in ("verdicts.json", "stars.json", "evidence.json", "why.json", "report.json", "trackers.json")
             ],
             [
                 (folder / name / "evaluations").mkdir(parents=True, exist_ok=True)

@@ -63,6 +63,22 @@ EFFECTIVE_SAMPLES = "effective_samples"
 REJECTED_SEQUENCES = "rejected_sequences"
 PICTURE_DEPENDENCE = "picture_dependence"
 CLIP_FRACTION = "clip_fraction"
+TEACHER_KL = "teacher_kl"
+TEACHER_DIVERGENCE = "teacher_divergence"
+"""Policy against teacher in nats per token: log p(policy) - log p(teacher) of what was sampled, which is in expectation
+KL(policy || teacher); and the divergence of whole distributions that is learned from."""
+
+PAIRS = "pairs"
+"""Pairs that a batch compared."""
+PAIR_LOSS = "pair_loss"
+CHOSEN_REWARD = "rewards/chosen"
+REJECTED_REWARD = "rewards/rejected"
+PAIR_MARGIN = "rewards/margins"
+PAIR_ACCURACY = "rewards/accuracies"
+CHOSEN_LENGTH = "lengths/chosen"
+REJECTED_LENGTH = "lengths/rejected"
+"""Of pairs, by TRL's names: beta times how much likelier a trajectory is than under the reference, the difference, and
+the share of pairs in which it is above 0; and action tokens of a trajectory."""
 
 ROUTER_ENTROPY = "router/entropy"
 """Of a mixture of experts: the routers' distribution over experts, in nats, mean over tokens and layers."""

@@ -466,6 +466,7 @@ class Signals:
     entropy: tuple[float, ...] | None = None
     """Of the policy's distribution, in nats."""
     reference_logprobs: tuple[float, ...] | None = None
+    teacher_logprobs: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -478,6 +479,15 @@ class Attempt:
     """Advantage of each turn, where a policy was trained on it; the mean over a turn's tokens where they differ."""
     signals: Signals | None = field(default=None, compare=False)
     """Numbers for each token, which are recorded beside the attempt."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectoryPair:
+    """Two trajectories of one prompt, of which one is preferred."""
+
+    task: Task
+    chosen: Trajectory
+    rejected: Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -540,6 +550,14 @@ class SpokenConversation:
     """They end with an assistant's, and at least one of those is learned."""
     tools: tuple[Mapping[str, Json], ...] = ()
     """Schemas of the tools that are offered, as chat templates take them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenPair:
+    """Two conversations that begin alike, of which one is preferred; only what they part in is learned."""
+
+    chosen: SpokenConversation
+    rejected: SpokenConversation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

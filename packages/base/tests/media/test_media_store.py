@@ -272,3 +272,25 @@ def test_memory_of_a_long_run_does_not_grow() -> None:
 def test_an_environment_that_holds_a_store_shares_it_when_copied() -> None:
     media = MediaStore()
     assert copy.deepcopy(media) is media
+
+
+def test_what_is_lent_to_two_stays_until_the_last_of_them_ends() -> None:
+    store = MediaStore()
+    kept = store.add(Image.new("RGB", (3, 2), (1, 1, 1)))
+    pictures = [Image.new("RGB", (3, 2), (1, 1, 1)), Image.new("RGB", (4, 4), (9, 9, 9))]
+    with store.lent(pictures) as first:
+        with store.lent(pictures[::-1]) as second:
+            assert first == second[::-1] == [kept, first[1]]
+        assert first[1].hash in store
+    assert first[1].hash not in store
+    assert kept.hash in store
+
+
+def test_the_first_that_was_lent_a_picture_may_end_before_the_second() -> None:
+    store, picture = MediaStore(), Image.new("RGB", (4, 4), (9, 9, 9))
+    first, second = store.lent([picture]), store.lent([picture])
+    [one], [other] = first.__enter__(), second.__enter__()
+    first.__exit__(None, None, None)
+    assert other.hash in store
+    second.__exit__(None, None, None)
+    assert one.hash not in store

@@ -27,7 +27,7 @@ KNOWN = list(setting_keys(QuestionsSettings))
         ("rl.lr", ["rl.optimizer.learning_rate", "rl.algorithm.critic.learning_rate"]),
         ("rl.learn_rate", ["rl.optimizer.learning_rate", "rl.algorithm.critic.learning_rate"]),
         ("num_generations", ["rl.group_size"]),
-        ("rl.beta", ["rl.algorithm.options.kl_weight"]),
+        ("rl.beta", ["rl.algorithm.options.kl_weight", "rl.algorithm.dpo.beta"]),
         ("group_size", ["rl.group_size"]),
         ("rl.group_sise", ["rl.group_size"]),
         ("rl.ceckpoint_every", ["rl.checkpoint_every"]),
@@ -76,7 +76,7 @@ def test_every_shipped_recipe_tells_its_settings_without_being_given_anything(na
     settings = settings_of(load_recipe(name), RecipeContext())
     assert type(settings_of(load_recipe(name), RecipeContext(model=Path("published")))) is type(settings)
     keys = {one.key for one in setting_docs(settings)}
-    assert "rl.steps" in keys or "sft.steps" in keys
+    assert keys & {"rl.steps", "sft.steps", "dpo.steps"}
     assert set(PAPER_VALUES.get(name, {})) <= keys
 
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.errors import UserError
-from saccade.evaluation.crops import Look, look_of
 from saccade.evaluation.grounding import (
     Grounding,
     IouInterval,
@@ -21,12 +20,14 @@ from saccade.evaluation.grounding import (
 from saccade.evaluation.statistics import Accuracy, wilson_interval
 from saccade.evaluation.summary import summarise
 from saccade.geometry import Box
+from saccade.rewards.evidence import Look, look_of
 from saccade.types import (
     Answer,
     Attempt,
     BoxMention,
     ImageRef,
     Json,
+    Observation,
     Target,
     Task,
     ToolCall,
@@ -220,6 +221,15 @@ def test_half_of_the_target_in_a_crop_of_its_size() -> None:
 
 def test_the_best_crop_counts() -> None:
     look = look_of(task(TARGET), trajectory(crop([60, 60, 90, 90]), crop([10, 10, 30, 30], name="zoom")))
+    assert look == Look(iou=1.0, coverage=1.0)
+
+
+def test_a_crop_of_a_crop_lies_on_the_picture() -> None:
+    shown = Observation(text="", images=(ImageRef(hash="c", width=100, height=50),))
+    first = replace(crop([5, 5, 55, 30]), observation=shown)
+    # The crop of 50 x 25 pixels is shown at twice its size, and is the third picture.
+    assert look_of(task(TARGET), trajectory(first)) == Look(iou=400 / 1250, coverage=1.0)
+    look = look_of(task(TARGET), trajectory(first, crop([10, 10, 50, 50], image=3)))
     assert look == Look(iou=1.0, coverage=1.0)
 
 

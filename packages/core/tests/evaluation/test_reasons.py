@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from saccade.evaluation.crops import wrong_reason
+from saccade.evaluation.reasons import wrong_reason
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
 from saccade.runs.segments import REASONS

@@ -59,7 +59,7 @@ def gradient(
     model: VisionLanguageModel, sequences: list[TrainingSequence], *, loss: float = 1.0, balance: float = 0.0
 ) -> torch.Tensor:
     model.hf.zero_grad()
-    logprobs, _, _ = pack_outputs(model, sequences, temperature=1.0, balance=balance)
+    logprobs, *_ = pack_outputs(model, sequences, temperature=1.0, balance=balance)
     (loss * logprobs.sum()).backward()
     return torch.cat(
         [torch.zeros_like(p).flatten() if p.grad is None else p.grad.flatten() for p in model.hf.parameters()]

@@ -56,12 +56,13 @@ def planned(
     gpus: int = 0,
     limits: EngineSettings = EngineSettings(),
     role: Role = Role(),
+    teacher: ModelShape | None = None,
     **options: object,
 ) -> MemoryPlan:
     dtype = "bfloat16" if gpus else "float32"
     settings = replace(OptimizerSettings(), **options)  # type: ignore[arg-type]
     load = LoadSettings(device="cpu", dtype=dtype, engine=limits)  # type: ignore[arg-type]
-    return memory_plan(shape, model=load, optimizer=settings, load=LOAD, on_gpu=gpus > 0, role=role)
+    return memory_plan(shape, model=load, optimizer=settings, load=LOAD, on_gpu=gpus > 0, role=role, teacher=teacher)
 
 
 def test_weights_are_counted_without_reading_any(checkpoint: Path, tmp_path: Path, shape: ModelShape) -> None:
@@ -219,6 +220,32 @@ def test_the_command_says_what_fits_and_what_to_change(checkpoint: Path) -> None
     assert "None of the settings that save memory make it fit" in str(failed.exception)
     nothing = run.invoke(saccade, ["plan-memory", "--model", str(checkpoint.parent)])
     assert isinstance(nothing.exception, UserError)
+
+
+def test_a_teacher_is_whole_at_the_first_learner_and_nowhere_else(shape: ModelShape) -> None:
+    assert part(planned(shape, teacher=shape), "teacher") == 4 * shape.weights
+    first = Role(learners=2, has_copy=True)
+    assert part(planned(shape, teacher=shape, role=first), "teacher") == 4 * shape.weights
+    for other in (Role(learners=2), Role(learners=0)):
+        assert part(planned(shape, teacher=shape, role=other), "teacher") == 0
+
+
+def test_the_command_counts_a_teacher_by_its_directory_and_the_first_policy_as_a_reference(checkpoint: Path) -> None:
+    run = CliRunner()
+    plain = ["plan-memory", "--model", str(checkpoint), "--rows", "4", "--row-tokens", "512"]
+    whole = ["--set", "rl.algorithm.distill.weight=1", "--set", "rl.algorithm.distill.loss=jsd"]
+    said = {
+        name: run.invoke(saccade, [*plain, *more]).output
+        for name, more in {
+            "none": [],
+            "own": ["--teacher", str(checkpoint), *whole],
+            "start": ["--teacher", "start"],
+            "server": ["--teacher", "http://localhost:8000"],
+        }.items()
+    }
+    assert ["  teacher" in said[name] for name in said] == [False, True, False, False]
+    assert ["reference policy" in said[name] for name in said] == [False, False, True, False]
+    assert "distributions of policy and teacher" in said["own"]
 
 
 def test_the_command_says_what_recurrent_layers_fall_back_to(tmp_path: Path) -> None:

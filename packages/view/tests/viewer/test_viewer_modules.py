@@ -30,8 +30,8 @@ def test_one_script_holds_each_module_once_and_no_name_twice() -> None:
     assert "import " not in script.split("(() => {")[1][:200]
 
 
-def test_the_modules_stay_below_86_kilobytes_without_comments_and_112_with_them() -> None:
-    assert sum(len(without_comments(source).encode()) for source in MODULES.values()) < 86_000
+def test_the_modules_stay_below_87_kilobytes_without_comments_and_112_with_them() -> None:
+    assert sum(len(without_comments(source).encode()) for source in MODULES.values()) < 87_000
     assert sum(len(source.encode()) for source in MODULES.values()) < 112_000
 
 

@@ -1,5 +1,6 @@
 """The viewer's pages in a browser: each view opened, by pointer, touch and keys, from the server and from one file."""
 
+import io
 import json
 import math
 import shutil
@@ -32,6 +33,7 @@ STEP = Position(stage="rl", step=29)
 LOGPROBS = (-0.01, -0.5, -1.5, -4.0)
 ENTROPY = (0.05, 0.5, 1.25, 2.5)
 REFERENCE = (-0.01, -0.25, -2.0, -3.0)
+TEACHER = (-0.3, -0.7, -1.0, -2.5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +55,9 @@ def with_tokens(attempt: Attempt, *, sample: int) -> Attempt:
     segments = tuple(Segment(role="action", turn=turn.index, ids=(5, 6, 7, 8), logprobs=LOGPROBS) for turn in turns)
     clock = Clock(turns=tuple(TurnClock(start_s=2.0 * one.index, decode_s=1.25, tool_s=0.25) for one in turns))
     trajectory: Trajectory = replace(attempt.trajectory, segments=segments, sample=sample, clock=clock)
-    numbers = Signals(entropy=ENTROPY * len(turns), reference_logprobs=REFERENCE * len(turns))
+    numbers = Signals(
+        entropy=ENTROPY * len(turns), reference_logprobs=REFERENCE * len(turns), teacher_logprobs=TEACHER * len(turns)
+    )
     return replace(attempt, trajectory=trajectory, advantages=tuple(0.5 - sample for _ in turns), signals=numbers)
 
 
@@ -191,6 +195,25 @@ def test_lines_lead_from_a_crop_s_place_to_the_crop(browser: Browser, site: Site
     page.close()
 
 
+def test_a_veil_darkens_what_no_call_returned_and_nothing_else(browser: Browser, site: Site) -> None:
+    watched = Watched.of(browser)
+    page = watched.open(site.at(f"/t/{site.looked}"))
+    veil, region = page.locator(".drawing .veiled"), page.locator(".drawing .region.asked .stroke")
+    assert not veil.is_visible()
+    page.get_by_label("darken what no call returned").check()
+    assert veil.is_visible()
+    box = region.bounding_box()
+    assert box is not None
+    shown = Image.open(io.BytesIO(page.screenshot())).convert("L")
+    inside = shown.getpixel((int(box["x"] + 12), int(box["y"] + box["height"] - 12)))
+    outside = shown.getpixel((int(box["x"] + 12), int(box["y"] + box["height"] + 12)))
+    assert (inside, outside) == (128, 32)
+    assert watched.messages == []
+    page.locator(".look .thumb").nth(1).click()
+    assert not page.get_by_label("darken what no call returned").is_visible()
+    page.close()
+
+
 def test_touch_keeps_a_place_lit_and_a_second_touch_lets_it_go(browser: Browser, site: Site) -> None:
     watched = Watched.of(browser, width=390, has_touch=True)
     page = watched.open(site.at(f"/t/{site.looked}"))
@@ -257,14 +280,16 @@ def test_tokens_tell_their_numbers_to_keys(browser: Browser, site: Site) -> None
     page.close()
 
 
-def test_heat_shows_entropy_and_the_ratio_to_the_reference(browser: Browser, site: Site) -> None:
+def test_heat_shows_entropy_and_the_ratios_to_reference_and_teacher(browser: Browser, site: Site) -> None:
     watched = Watched.of(browser)
     page = watched.open(site.at(f"/t/{site.looked}"))
     chooser = page.get_by_label("Heat on tokens")
     ratios = [math.exp(own - other) for own, other in zip(LOGPROBS, REFERENCE, strict=True)]
+    taught = [math.exp(other - own) for own, other in zip(LOGPROBS, TEACHER, strict=True)]
     wanted = {
         "entropy": (ENTROPY, [value / 2.5 for value in ENTROPY]),
         "ratio": (ratios, [abs(math.log(value)) / 2 for value in ratios]),
+        "teacher": (taught, [abs(math.log(value)) / 2 for value in taught]),
     }
     for heat, (values, strengths) in wanted.items():
         chooser.select_option(heat)

@@ -7,7 +7,8 @@ import binascii
 import hashlib
 import struct
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,8 @@ class MediaStore:
         self._cache: LRUCache[str, Image.Image] = LRUCache(cache_bytes, getsizeof=_decoded_size)
         self._lock = threading.Lock()
         self._temporary: list[set[str]] = []
+        self._lent: Counter[str] = Counter()
+        self._lending = threading.Lock()
 
     def __deepcopy__(self, memo: dict[int, object]) -> "MediaStore":
         """A store is shared, never copied: environments that hold one may be copied freely."""
@@ -122,6 +125,33 @@ class MediaStore:
                 for key in added:
                     self._backings.pop(key, None)
                     self._cache.pop(key, None)
+
+    @contextmanager
+    def lent(self, pictures: Iterable[Image.Image]) -> Iterator[list[ImageRef]]:
+        """The pictures, in their order, while the block runs.
+
+        Those that were not there before are forgotten when the last block ends that was lent them: blocks may overlap,
+        in several threads too.
+        """
+        given: list[ImageRef] = []
+        borrowed: list[ImageRef] = []
+        try:
+            for picture in pictures:
+                with self._lending:
+                    is_new = image_hash(to_rgb(picture, "a picture that is lent")) not in self
+                    one = self.add(picture)
+                    given.append(one)
+                    if is_new or self._lent[one.hash]:
+                        self._lent[one.hash] += 1
+                        borrowed.append(one)
+            yield given
+        finally:
+            for one in borrowed:
+                with self._lending:
+                    self._lent[one.hash] -= 1
+                    if not self._lent[one.hash]:
+                        del self._lent[one.hash]
+                        self.forget(one)
 
     def forget(self, image: ImageRef) -> None:
         """Drops a picture that nothing needs any more, and the file of it that this store has made."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.options import PerceptionOptions
+from saccade.algorithms.options import DistillOptions, PairLoss, PairRule, PerceptionOptions
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 
@@ -39,6 +39,11 @@ class PolicyTokens:
     masked_logprobs: Float[Tensor, "tokens"] | None = None
     """Log-probabilities of the learner when the batch arrived, with the pictures masked, where the algorithm needs
     them (``saccade.algorithms.perception``)."""
+    teacher_logprobs: Float[Tensor, "tokens"] | None = None
+    """Log-probabilities under the teacher, where the algorithm learns from those of sampled tokens."""
+    divergence: Float[Tensor, "tokens"] | None = None
+    """How far the policy's distribution is from the teacher's, where the algorithm compares whole ones;
+    differentiable."""
     values: Float[Tensor, "tokens"] | None = None
     """Values of the critic that is trained, where there is one; differentiable."""
     old_values: Float[Tensor, "tokens"] | None = None
@@ -59,9 +64,10 @@ class Loss:
 class Aggregation:
     """How the losses of single tokens become one number: the share that each has in the mean of a batch."""
 
-    over: Literal["tokens", "sequences", "constant"] = "tokens"
+    over: Literal["tokens", "sequences", "constant", "sum"] = "tokens"
     """``tokens``: every token counts the same (DAPO, equation 8). ``sequences``: every sequence counts the same, its
-    tokens share (GRPO, equation 3; GSPO). ``constant``: tokens count ``1 / length`` each (Dr. GRPO)."""
+    tokens share (GRPO, equation 3; GSPO). ``constant``: tokens count ``1 / length`` each (Dr. GRPO). ``sum``: tokens
+    count 1 each, for advantages that are shares of the mean already (DPO)."""
     length: int = 0
     """Tokens that a sequence of full length has, for ``constant``."""
 
@@ -73,6 +79,8 @@ class Aggregation:
 
     def token_weights(self, counts: Sequence[int]) -> list[float]:
         """For each sequence the weight of one of its tokens; ``counts`` are action tokens, 0 for those left out."""
+        if self.over == "sum":
+            return [1.0 if count else 0.0 for count in counts]
         trained = sum(1 for count in counts if count)
         if self.over == "tokens":
             return [1.0 / sum(counts) if count else 0.0 for count in counts]
@@ -87,6 +95,14 @@ class PolicyLoss(Protocol):
     def __call__(self, tokens: PolicyTokens, /) -> Loss: ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preference:
+    """How trajectories of a group are compared in pairs."""
+
+    loss: PairLoss = PairLoss()
+    rule: PairRule = PairRule()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
     """How scored groups become a gradient."""
@@ -94,7 +110,8 @@ class Algorithm:
     name: str
     """For logs and reports; the trainer never decides by it."""
     advantages: Callable[[Sequence[Group]], GroupAdvantages]
-    """Advantages of all groups of the batch at once; unused where there is a critic, which has its own ``targets``."""
+    """Advantages of all groups of the batch at once; unused where there is a critic, which has its own ``targets``, or
+    a ``preference``."""
     loss: PolicyLoss
     stale_loss: PolicyLoss | None = None
     """The loss of a batch that an older policy sampled, corrected for that; it is given ``old_logprobs`` of the
@@ -125,6 +142,11 @@ class Algorithm:
     critic: Critic | None = None
     perception: PerceptionOptions | None = None
     """What is made of tokens that depend on the picture; the learner works out ``masked_logprobs`` for it."""
+    distill: DistillOptions | None = None
+    """How it learns from a teacher (``saccade.algorithms.distillation``); the stage says from which."""
+    preference: Preference | None = None
+    """Compares pairs of trajectories by how likely they are: then advantages are those of ``compared_pairs``,
+    and what is in no pair is not learned from."""
     turn_rewards: Callable[[Trajectory], Sequence[float]] | None = None
     """For the critic: what each turn earned, adding up to the score; None puts the whole score at the end."""
 
@@ -160,5 +182,7 @@ class Algorithm:
         They stay in the counts that give tokens their weights: leaving them out there would change the mean. A loss
         of your own that teaches such tokens without a reference, an entropy gradient or a critic must set one.
         """
-        needs = (self.needs_reference, self.needs_entropy_gradient, self.critic is not None)
+        if self.preference is not None:
+            return False
+        needs = (self.needs_reference, self.needs_entropy_gradient, self.critic is not None, self.distill is not None)
         return any(needs) or (self.perception is not None and self.perception.masked_kl_weight > 0)

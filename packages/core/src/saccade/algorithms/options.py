@@ -1,10 +1,11 @@
-"""Options of any policy-gradient algorithm, checked before any work."""
+"""Options of any policy-gradient algorithm and of pairs, checked before any work."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.codec.bounds import NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 
 KLEstimator = Literal["k1", "k2", "k3"]
@@ -57,6 +58,59 @@ class PerceptionOptions:
     @property
     def is_used(self) -> bool:
         return self.masked_kl_weight > 0 or self.shapes_advantages
+
+
+DistillLoss = Literal["sampled", "reverse_kl", "forward_kl", "jsd"]
+"""``sampled``: each token that was sampled is an action whose reward is log p(teacher) - log p(policy). The others
+compare the two distributions over the whole vocabulary at each such token (``saccade.algorithms.distillation``)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistillOptions:
+    """How an algorithm learns from a teacher's probabilities of the policy's own tokens; the default is not at all."""
+
+    weight: float = 0.0
+    """Weight of the teacher; 0 is none. Beside it ``reward_weight`` weighs the reward."""
+    reward_weight: float = 1.0
+    """What advantages of the reward are multiplied by; 0 learns from the teacher alone."""
+    loss: DistillLoss = "sampled"
+    """How the policy is compared with the teacher."""
+    teacher_share: float = 0.5
+    """For jsd: the teacher's share in the mixture, GKD's beta (arXiv 2306.13649, eq. 1). Near 0 it has the gradient
+    of the forward KL, near 1 that of the reverse one."""
+    top_k: int = 0
+    """For a server and every loss but sampled: its most likely tokens that are compared, all others as one; 0 for a
+    teacher whose distribution is here as a whole."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean, or that would have no effect."""
+        for name in ("weight", "reward_weight"):
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                raise UserError(f"{name}={value} must be a finite number of 0 or more")
+        if not 0 < self.teacher_share < 1:
+            near = "forward_kl" if self.teacher_share <= 0 else "reverse_kl"
+            raise UserError(f"teacher_share={self.teacher_share} must lie between 0 and 1; use loss={near}")
+        if self.top_k < 0:
+            raise UserError(f"top_k={self.top_k} must be 0 or more")
+        default = DistillOptions()
+        for name in ("teacher_share", "top_k", "loss", "reward_weight"):
+            value = getattr(self, name)
+            if value != getattr(default, name) and not (self.weight and self._uses(name)):
+                why = f"loss={self.loss}" if self.weight else "weight=0, which has no teacher"
+                raise UserError(f"{name}={value} has no effect with {why}")
+
+    def _uses(self, name: str) -> bool:
+        return {"teacher_share": self.loss == "jsd", "top_k": self.compares_whole}.get(name, True)
+
+    @property
+    def compares_whole(self) -> bool:
+        """Whether whole distributions are compared, in the learner's forward."""
+        return self.weight > 0 and self.loss != "sampled"
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no reward teaches beside it."""
+        return self.weight > 0 and self.reward_weight == 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,3 +198,59 @@ _USERS: Mapping[str, tuple[Importance, ...]] = {
     "dppo_limit": ("dppo",),
 }
 """Which corrections read which setting."""
+
+
+PairLossKind = Literal["sigmoid", "robust", "hinge", "ipo"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairLoss:
+    """Loss of a pair; the default is DPO's. SimPO is ``length_normalised``, ``reference_free``, ``beta=2``,
+    ``target_margin=1``."""
+
+    kind: PairLossKind = "sigmoid"
+    """``sigmoid`` is DPO, ``robust`` DPO for labels of which a known share is wrong, ``hinge`` SLiC, ``ipo`` IPO."""
+    beta: float = 0.1
+    """How strongly the policy is held to its reference: higher stays nearer. IPO's tau."""
+    label_smoothing: NotNegative = 0.0
+    """For sigmoid and robust: probability that a pair is the wrong way round, below 0.5."""
+    length_normalised: bool = False
+    """Compares means over tokens instead of sums, so that a longer trajectory counts no more; ipo always does."""
+    reference_free: bool = False
+    """Compares log-probabilities of the policy alone; no reference is kept."""
+    target_margin: NotNegative = 0.0
+    """For sigmoid: distance by which the chosen one is to win (SimPO's gamma, arXiv 2405.14734, equation 6)."""
+    sft_weight: NotNegative = 0.0
+    """Weight of imitating the chosen ones: minus the mean log-probability of all their tokens (RPO's alpha; TRL's
+    loss_type sft)."""
+
+    def check(self) -> None:
+        """Raises UserError for values that no run can mean, or that would have no effect."""
+        check_bounds(self)
+        if not 0 < self.beta < math.inf:
+            raise UserError(f"beta={self.beta} must be a finite number above 0 (0.1 is usual)")
+        if self.label_smoothing >= 0.5:
+            raise UserError(f"label_smoothing={self.label_smoothing} must be below 0.5: more turns all pairs round")
+        for name, users in (("label_smoothing", ("sigmoid", "robust")), ("target_margin", ("sigmoid",))):
+            if getattr(self, name) and self.kind not in users:
+                raise UserError(f"{name}={getattr(self, name)} is for kind={' and '.join(users)}, not {self.kind}")
+        if self.length_normalised and self.kind == "ipo":
+            raise UserError("length_normalised=true changes nothing with kind=ipo, which always is")
+
+    @property
+    def is_per_token(self) -> bool:
+        return self.length_normalised or self.kind == "ipo"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairRule:
+    """Choice of pairs in a group."""
+
+    per_group: Positive = 4
+    """At most so many pairs of a group. The best trajectory is held against the worst, the second best against the
+    second worst, and so on: each is in one pair at most."""
+    least_gap: NotNegative = 0.0
+    """Rewards of a pair must differ by this or more; equal rewards never make a pair."""
+
+    def check(self) -> None:
+        check_bounds(self)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from saccade.algorithms.advantages import GroupAdvantages, reward_of
 from saccade.algorithms.algorithm import Algorithm
-from saccade.algorithms.turn_credit import turn_signal
+from saccade.algorithms.turn_credit import refuse_pairs, turn_signal
 from saccade.errors import UserError
 from saccade.types import Group, Trajectory
 
@@ -43,6 +43,8 @@ class StepCredit:
         rewards arrive at the last token of their turns and GAE steps from turn to turn, inside which discount and
         lambda are 1 (the two levels of VAGEN's bi-level GAE, with lambda 1 on the lower).
         """
+
+        refuse_pairs(algorithm, "credit for single turns")
 
         def rewards_of(trajectory: Trajectory) -> list[float]:
             return turn_rewards(trajectory, step_rewards)

@@ -28,10 +28,12 @@ def with_turn_credit(
 
     Groups of equal rewards have no advantage of their own and are trained by the signal alone; a filter of the
     algorithm's (DAPO) takes them out before. The public code's form is ``includes_final_turn=False,
-    keeps_equal=True, limit=math.inf``. UserError for an algorithm with a critic, whose credit is the critic's.
+    keeps_equal=True, limit=math.inf``. UserError for an algorithm with a critic, whose credit is the critic's, or
+    one of pairs.
     """
     if algorithm.critic is not None:
         raise UserError(f"turn credit is added to advantages of groups, but those of {algorithm.name} are its critic's")
+    refuse_pairs(algorithm, "turn credit")
     if not (0 <= weight < math.inf and limit > 0):
         raise UserError(f"weight={weight} must be a finite number of 0 or more, and limit={limit} above 0")
 
@@ -42,6 +44,12 @@ def with_turn_credit(
         return add_turn_signal(algorithm.advantages(groups), signal, weight=weight)
 
     return replace(algorithm, name=f"{algorithm.name} with turn credit", advantages=advantages)
+
+
+def refuse_pairs(algorithm: Algorithm, what: str) -> None:
+    """UserError for an algorithm that compares pairs of whole trajectories."""
+    if algorithm.preference is not None:
+        raise UserError(f"{what} is added to advantages, and {algorithm.name} has none: it compares whole trajectories")
 
 
 def turn_signal(

@@ -1,6 +1,5 @@
 """A chat model that is asked about one picture at a time, by plain functions in many threads: tools and rewards."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Self
@@ -11,38 +10,18 @@ from saccade.chat.chat_model import ChatCounts, ConnectedChat
 from saccade.chat.threaded import LoopThread
 from saccade.chat.wire import RefusedRequestError
 from saccade.errors import MachineError, ToolError
-from saccade.media.store import MediaStore, image_hash
+from saccade.media.store import MediaStore
 from saccade.types import ImageRef, Message
 
 
 class LentImages(MediaStore):
     """Holds pictures only while a question about them is out, so that a service never grows."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._lent: dict[str, tuple[Image.Image, int]] = {}
-        self._lending = threading.Lock()
-
     @contextmanager
     def lend(self, image: Image.Image) -> Iterator[ImageRef]:
         """The picture is in the store until the end."""
-        rgb = image.convert("RGB")
-        key = image_hash(rgb)
-        with self._lending:
-            _, borrowers = self._lent.get(key, (rgb, 0))
-            self._lent[key] = rgb, borrowers + 1
-        try:
-            yield ImageRef(hash=key, width=rgb.width, height=rgb.height)
-        finally:
-            with self._lending:
-                _, borrowers = self._lent.pop(key)
-                if borrowers > 1:
-                    self._lent[key] = rgb, borrowers - 1
-
-    def get(self, image: ImageRef | str) -> Image.Image:
-        with self._lending:
-            lent = self._lent.get(image if isinstance(image, str) else image.hash)
-        return super().get(image) if lent is None else lent[0]
+        with self.lent([image]) as [shown]:
+            yield shown
 
 
 class VisionChat:

@@ -26,16 +26,18 @@ MAX_QUESTION_CHARACTERS = 300
 @options.max_frames
 @options.row_options
 @options.skip_bad_rows
-@click.option("-n", "--rows", type=click.IntRange(min=0), help="Rows to print, by default 20; 1 for sft.")
+@click.option("-n", "--rows", type=click.IntRange(min=0), help="Rows to print, by default 20; 1 for sft and dpo.")
 @click.option(
     "--for",
     "purpose",
-    type=click.Choice(["questions", "sft"]),
+    type=click.Choice(["questions", "sft", "dpo"]),
     default="questions",
     show_default=True,
-    help="questions: to be asked. sft: conversations to imitate, shown in tokens.",
+    help="questions: to be asked. sft: conversations to imitate, shown in tokens. dpo: pairs, of a file or a run.",
 )
-@click.option("--model", type=PATH, help="With --for sft: the checkpoint whose tokens and chat template are used.")
+@click.option(
+    "--model", type=PATH, help="With --for sft and dpo: the checkpoint whose tokens and chat template are used."
+)
 @options.overrides
 def check_data(
     data: Path,
@@ -55,7 +57,8 @@ def check_data(
 
     DATA is a file or folder, as --data of the other commands; of a folder every split, or --split. Of questions: kinds
     of answers and golds that no reply can meet; exits with 1 where a gold is not met by itself, or is met by a near
-    miss. Of conversations: how many tokens are learned; lines that begin with > are those that the model learns to say.
+    miss. Of conversations and pairs: how many tokens are learned; lines that begin with > are those that the model
+    learns to say, or not to.
     """
     context = task_context(
         data=data,
@@ -68,11 +71,12 @@ def check_data(
         answer_kind=answer_kind,
         box_frame=box_frame,
         min_iou=min_iou,
-        split=split if purpose == "sft" else None,
+        split=None if purpose == "questions" else split,
     )
-    if purpose == "sft":
+    if purpose != "questions":
         log_to_stderr(is_quiet=False)
-        _check_conversations(context, CONVERSATIONS if rows is None else rows)
+        check = _check_conversations if purpose == "sft" else _check_pairs
+        check(context, CONVERSATIONS if rows is None else rows)
         return
     log_to_stderr(is_quiet=True)
     _check_questions(context, split, ROWS if rows is None else rows)
@@ -85,7 +89,20 @@ def _check_conversations(context: "RecipeContext", rows: int) -> None:
     read = read_requested(context)
     for conversation in read.conversations[:rows]:
         click.echo(f"{conversation.task.id}:")
-        click.echo("\n".join(token_lines(read.writer.write(conversation), read.writer.chat)))
+        click.echo("\n".join(token_lines(read.writer.write(conversation).trajectory, read.writer.chat)))
+
+
+def _check_pairs(context: "RecipeContext", rows: int) -> None:
+    from saccade.config.own_conversations import token_lines
+    from saccade.recipes.dpo_data import read_requested
+
+    read = read_requested(context)
+    click.echo(f"{len(read.learned)} pairs to learn from, {len(read.held_out)} held out")
+    for pair in read.learned[:rows]:
+        for what, trajectory in (("chosen", pair.chosen), ("rejected", pair.rejected)):
+            reward = "" if trajectory.score is None else f", reward {trajectory.score.total:g}"
+            click.echo(f"{pair.task.id}, {what}{reward}:")
+            click.echo("\n".join(token_lines(trajectory, read.chat)))
 
 
 def _check_questions(context: "RecipeContext", split: str | None, rows: int) -> None:

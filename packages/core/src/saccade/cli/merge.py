@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     help="Precision of the weights that are written; base: as the adapter's base is.",
 )
 def merge(adapter: Path, out: Path, dtype: "Literal['base', 'float32', 'bfloat16']") -> None:
-    """Write a LoRA checkpoint and its base as one plain checkpoint."""
+    """Write a LoRA checkpoint and its base, as its weights are on disk, as one plain checkpoint."""
     prepare_machine(None)
     with telling_of_waits("merging"):
         from saccade.models.loading import write_merged

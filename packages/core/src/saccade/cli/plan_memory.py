@@ -37,6 +37,10 @@ _WORDS = {"sampling": "while trajectories are sampled", "learning": "in forward 
 @click.option("--gpu-memory", type=click.FloatRange(min=0.1), help="GiB of each GPU, by default this machine's or 80.")
 @click.option("--memory", type=click.FloatRange(min=0.1), help="GiB of the host, by default this machine's.")
 @click.option(
+    "--teacher",
+    help="As teacher.model of `saccade train distill`: a checkpoint's directory, policy, start or a server.",
+)
+@click.option(
     "--pack-tokens", type=click.IntRange(min=1), help="Tokens of the largest micro-batch, if fewer than are allowed."
 )
 @click.option("--image-tokens", type=click.IntRange(min=0), help="Image tokens in that micro-batch.")
@@ -59,6 +63,7 @@ def plan_memory(
     gpus: int,
     gpu_memory: float | None,
     memory: float | None,
+    teacher: str | None,
     pack_tokens: int | None,
     image_tokens: int | None,
     rows: int | None,
@@ -88,7 +93,7 @@ def plan_memory(
             pack_image_tokens=min(tokens, pictures),
         )
 
-    setup = _setup(path, overrides, gpus, limit)
+    setup = _taught_by(teacher, _setup(path, overrides, gpus, limit))
     from saccade.train.memory_fit import MemoryBounds, fitting_settings
 
     host = memory or _host_gib()
@@ -130,6 +135,18 @@ def _setup(path: Path, overrides: tuple[str, ...], gpus: int, limit: "Callable[[
         is_served=engine.kind != "recipe",
         limit=limit,
     )
+
+
+def _taught_by(teacher: str | None, setup: "Setup") -> "Setup":
+    """The run with the teacher, as far as it takes memory here."""
+    from saccade.models.shape import read_shape
+    from saccade.train.stage_settings import TeacherSettings
+
+    chosen = TeacherSettings(model=teacher or "policy")
+    is_here = chosen.has_own_weights and chosen.url is None
+    path = existing("--teacher", Path(chosen.model), is_loaded=False) if is_here else None
+    shape = None if path is None else read_shape(path)
+    return replace(setup, teacher=shape, is_taught_by_first=chosen.model == "start")
 
 
 def _on(gpus: int, fleet: "FleetSettings") -> "FleetSettings":

@@ -11,7 +11,7 @@ from saccade.heartbeat import phase
 from saccade.models.chat import Chat
 from saccade.models.chat_conversations import ConversationWriter, WrittenConversation
 from saccade.tasks.conversations import ConversationFile, read_conversations
-from saccade.types import Segment, SpokenConversation
+from saccade.types import Segment, SpokenConversation, Trajectory
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ class ConversationCount:
     contexts: list[int] = field(default_factory=list)
     """Contexts of each conversation that has several."""
 
-    def add(self, conversation: SpokenConversation) -> None:
+    def add(self, conversation: SpokenConversation) -> WrittenConversation:
+        """The conversation in tokens."""
         written = self.writer.write(conversation)
         longest = max(written.context_tokens)
         if self.max_tokens is not None and longest > self.max_tokens:
@@ -55,6 +56,7 @@ class ConversationCount:
         self.empty_thoughts += written.empty_thoughts
         if len(written.context_tokens) > 1:
             self.contexts.append(len(written.context_tokens))
+        return written
 
     @property
     def in_words(self) -> str:
@@ -91,11 +93,11 @@ def read_counted(data: Path, context: RecipeContext, count: ConversationCount) -
     return read
 
 
-def token_lines(written: WrittenConversation, chat: Chat) -> list[str]:
-    """The conversation token by token, with ``·`` between them; lines that begin with ``>`` are learned."""
+def token_lines(trajectory: Trajectory, chat: Chat) -> list[str]:
+    """A conversation token by token, with ``·`` between them; lines that begin with ``>`` are learned."""
     lines = []
-    for number, context in enumerate(written.trajectory.contexts, start=1):
-        lines += [f"  context {number}:"] if len(written.trajectory.contexts) > 1 else []
+    for number, context in enumerate(trajectory.contexts, start=1):
+        lines += [f"  context {number}:"] if len(trajectory.contexts) > 1 else []
         for segment in context:
             is_learned = segment.role == "action"
             lines.append(f"  {'>' if is_learned else ' '} {_tokens(segment, chat)}  [{len(segment.ids)}]")

@@ -238,15 +238,14 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def near_keys(key: str, known: Sequence[str]) -> list[str]:
     """At most ``SHOWN`` known dotted keys that may be meant, the surest kind of likeness first.
 
-    In this order: the same last word elsewhere, another library's word for it, its abbreviation (``lr``), a last word
-    that holds it, a likeness of letters.
+    In this order: another library's word for it beside the same last word elsewhere, its abbreviation (``lr``), a last
+    word that holds it, a likeness of letters.
     """
     word = key.rpartition(".")[2].casefold()
     group = key.rpartition(".")[0].casefold()
     meant = ELSEWHERE.get(word, ())
     likenesses = (
-        [name for name in known if _last(name) == word],
-        [name for name in known if _last(name) in meant],
+        [name for name in known if _last(name) in meant] + [name for name in known if _last(name) == word],
         [name for name in known if _is_abbreviation(word, _last(name))],
         [name for name in known if len(word) >= 3 and word in _last(name)],
         difflib.get_close_matches(key, known, n=1, cutoff=0.6)

@@ -109,7 +109,8 @@ def _engine(header: Mapping[str, Json]) -> LocalEngine:
     folder = Path(str(header["folder"]))
     load = _mapping(header["load"])
     limits = EngineSettings(**_mapping(load["engine"]))  # type: ignore[arg-type]
-    settings = LoadSettings(**{**load, "engine": limits})  # type: ignore[arg-type]
+    # What the learner keeps in 8 bits is sent in full, with its adapter.
+    settings = LoadSettings(**{**load, "engine": limits, "frozen_weights": "full"})  # type: ignore[arg-type]
     model = load_model(folder / MODEL, MediaStore(folder / PICTURES), settings)
     engine = limited_engine(model, limits)
     engine.update_weights(WeightsFile(Path(str(header["weights"]))), _whole(header["version"]))

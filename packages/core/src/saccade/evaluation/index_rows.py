@@ -6,7 +6,7 @@ from pathlib import Path
 
 from saccade.codec.fields import Fields
 from saccade.codec.wrong import BrokenRecordError
-from saccade.evaluation.crops import wrong_reason
+from saccade.evaluation.reasons import wrong_reason
 from saccade.evaluation.tool_use import failure_kind
 from saccade.rewards.reward import counts_as_right
 from saccade.runs.position import Position

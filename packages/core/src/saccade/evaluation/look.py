@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from saccade.errors import UserError
-from saccade.evaluation.crops import look_of
 from saccade.evaluation.statistics import wilson_interval
 from saccade.media.store import MediaStore
+from saccade.rewards.evidence import SHOWN, look_of
 from saccade.rewards.reward import told_right
 from saccade.runs.task_json import task_to_json
 from saccade.tasks.procedural import generate
 from saccade.types import Attempt, Example, ToolCall
 
 NAME = "look"
-HIT_COVERAGE = 0.5
-"""Share of a region that a crop must show to count as a look at it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,8 +155,7 @@ def look_figures(attempts: Sequence[Attempt]) -> LookFigures:
         failed=len(attempts) - len(played),
         accuracy=sum(right) / len(right),
         ci95=wilson_interval(sum(right), len(right)),
-        evidence_hit_rate=sum(look is not None and look.coverage >= HIT_COVERAGE for look in looks)
-        / max(1, len(located)),
+        evidence_hit_rate=sum(look is not None and look.coverage >= SHOWN for look in looks) / max(1, len(located)),
         calls=sum(_calls(one) for one in played) / len(played),
         action_tokens=sum(_tokens(one) for one in played) / len(played),
         by_family={family: sum(of) / len(of) for family, of in sorted(families.items())},

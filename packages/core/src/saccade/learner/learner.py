@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -17,7 +18,7 @@ from saccade.algorithms.algorithm import PolicyLoss
 from saccade.heartbeat import counted, phase
 from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.forwards import CompiledParts
-from saccade.learner.logprobs import policy_tokens
+from saccade.learner.logprobs import StateDivergence, policy_tokens
 from saccade.learner.memory import activation_checkpointing, check_images_fit, memory_errors
 from saccade.learner.muon import inner_matrices
 from saccade.learner.optimizer import MasterOptimizer, OptimizerSettings, rate_share
@@ -31,6 +32,9 @@ from saccade.models.lora import adapter_parameters, reference_policy
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
+
+if TYPE_CHECKING:
+    from saccade.learner.teaching import Teaching
 
 __all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
 
@@ -74,6 +78,7 @@ class Learner:
         on_nonfinite: Callable[[NonFiniteStep], object] | None = None,
         ranks: Ranks = ALONE,
         sharding: Sharding | None = None,
+        teaching: "Teaching | None" = None,
     ) -> None:
         self.model = model
         self.settings = settings
@@ -111,6 +116,9 @@ class Learner:
         self._sharding = sharding
         self._entropies: dict[int, tuple[float, ...]] = {}
         self._reference: PackForward | None = None
+        self._teaching = teaching
+        self._teacher: PackForward | None = None
+        """One with weights of its own."""
         self._compiled = CompiledParts(model) if settings.compile else None
 
     def update(
@@ -208,6 +216,44 @@ class Learner:
         reference = self._reference
         return self._read(sequences, lambda batch: reference(batch, temperature)[0], root=reference)
 
+    def take_teacher(self, load: Callable[[], VisionLanguageModel]) -> None:
+        """Keeps a teacher with weights of its own, whole, on this rank."""
+        # Few stages have one.
+        from saccade.learner.teaching import share_forbidden
+
+        self._teacher = PackForward(load())
+        self._teacher.requires_grad_(False)
+        share_forbidden(self._teacher.model, self.model)
+
+    @torch.no_grad()
+    def teacher_logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
+        """As ``logprobs``, under the teacher that ``take_teacher`` keeps; on this rank alone, which asks no other."""
+        teacher = self._teacher
+        assert teacher is not None, "there is no teacher; call take_teacher first"
+        own: dict[int, tuple[float, ...]] = {}
+        for batch in deal(sequences, 1, self.settings.micro_batch_tokens)[0]:
+            with memory_errors(self.settings):
+                own |= _by_sequence(batch, teacher(batch.sequences, temperature)[0])
+        return [own[index] for index in range(len(sequences))]
+
+    def _divergence(self, sequences: Sequence[TrainingSequence], temperature: float) -> StateDivergence | None:
+        """How the states of these sequences are compared with their teacher's, where whole distributions are."""
+        teaching = self._teaching
+        if teaching is None or not teaching.options.compares_whole:
+            return None
+        from saccade.learner.teaching import states_apart
+
+        of_stage = {"own": self._teacher, "start": self._reference}.get(teaching.weights)
+        root = of_stage or self._root
+        return states_apart(
+            sequences,
+            policy=self.model,
+            teacher=None if teaching.weights == "server" else root.model,
+            teaching=teaching,
+            temperature=temperature,
+            frozen_images=root.frozen_images,
+        )
+
     @torch.no_grad()
     def values(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
         """Values of the critic for every action token of each sequence; ValueError without a value head."""
@@ -275,6 +321,7 @@ class Learner:
                     temperature,
                     entropy_gradient=entropy_gradient,
                     balance=self.settings.router_aux_loss_coef * share_of_batch,
+                    divergence=self._divergence(batch.sequences, temperature),
                 )
                 tokens = policy_tokens(batch.sequences, *outputs)
                 result = loss(tokens)

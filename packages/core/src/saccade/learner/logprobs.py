@@ -216,6 +216,17 @@ def _chunks(count: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(count, start + rows)) for start in range(0, count, rows))
 
 
+StateDivergence = Callable[[Float[Tensor, "actions hidden"]], Float[Tensor, "actions"]]
+"""From hidden states that predict action tokens to how far the policy is from its teacher at each, in nats."""
+
+PackOutputs = tuple[
+    Float[Tensor, "actions"],
+    Float[Tensor, "actions"],
+    Float[Tensor, "actions"] | None,
+    Float[Tensor, "actions"] | None,
+]
+"""Log-probabilities, entropy, values and divergence of action tokens."""
+
 ValueFunction = Callable[[Float[Tensor, "tokens hidden"]], Float[Tensor, "tokens"]]
 """From hidden states to values."""
 
@@ -264,16 +275,35 @@ def pack_outputs(
     frozen_images: FeatureCache | None = None,
     work: ForwardWork | None = None,
     balance: float = 0.0,
-) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
+    divergence: StateDivergence | None = None,
+) -> PackOutputs:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
     Gives log-probabilities, entropy and, with ``value_head``, values of the action tokens of all sequences, in their
-    order. Logits exist only at positions that predict an action token, and only a bounded number of them at a time.
-    ``entropy_gradient`` makes the entropy differentiable. ``value_head`` sees the states that predict the action
-    tokens; without ``values_train_trunk`` its gradient stops there. ``frozen_images`` encodes in place of the vision
-    tower. ``work`` is counted up. Sequences that bring their experts along are forwarded through these, and ``balance``
-    weighs the load-balancing loss in the gradient (``saccade.models.routing``).
+    order, and what ``divergence`` makes of their states. Logits exist only at positions that predict an action token,
+    and only a bounded number of them at a time. ``entropy_gradient`` makes the entropy differentiable. ``value_head``
+    sees the states that predict the action tokens; without ``values_train_trunk`` its gradient stops there.
+    ``frozen_images`` encodes in place of the vision tower. ``work`` is counted up. Sequences that bring their experts
+    along are forwarded through these, and ``balance`` weighs the load-balancing loss in the gradient
+    (``saccade.models.routing``).
     """
+    targets, states = action_states(model, sequences, frozen_images=frozen_images, work=work, balance=balance)
+    logprobs, entropy = chosen_logprobs(
+        model, states, targets, temperature=temperature, entropy_gradient=entropy_gradient
+    )
+    values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
+    return logprobs, entropy, values, None if divergence is None else divergence(states)
+
+
+def action_states(
+    model: VisionLanguageModel,
+    sequences: Sequence[TrainingSequence],
+    *,
+    frozen_images: FeatureCache | None = None,
+    work: ForwardWork | None = None,
+    balance: float = 0.0,
+) -> tuple[Int[Tensor, "actions"], Float[Tensor, "actions hidden"]]:
+    """Ids of the action tokens of all sequences, and the last hidden states that predict them; see ``pack_outputs``."""
     device = model.device
     packed = pack(model, sequences)
     unique = list({image.hash: image for image in packed.images}.values())
@@ -291,11 +321,7 @@ def pack_outputs(
         work.router = routing.figures() if routing is not None and torch.is_grad_enabled() else None
         work.tokens += len(packed.ids)
         work.images += len(unique) if frozen_images is None else frozen_images.encoded - known
-    logprobs, entropy = chosen_logprobs(
-        model, states, packed.targets.to(device), temperature=temperature, entropy_gradient=entropy_gradient
-    )
-    values = None if value_head is None else value_head(states if values_train_trunk else states.detach())
-    return logprobs, entropy, values
+    return packed.targets.to(device), states
 
 
 def _routing(model: VisionLanguageModel, packed: Pack, balance: float) -> LearnerRouting | None:
@@ -316,9 +342,11 @@ def policy_tokens(
     logprobs: Float[Tensor, "actions"],
     entropy: Float[Tensor, "actions"],
     values: Float[Tensor, "actions"] | None,
+    divergence: Float[Tensor, "actions"] | None = None,
 ) -> PolicyTokens:
     """What a forward gave, with the numbers that the sequences bring along."""
-    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, **_given_numbers(sequences, logprobs.device))
+    given = _given_numbers(sequences, logprobs.device)
+    return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, divergence=divergence, **given)
 
 
 def _given_numbers(sequences: Sequence[TrainingSequence], device: torch.device) -> dict[str, Shaped[Tensor, "actions"]]:
@@ -335,7 +363,7 @@ def _given_numbers(sequences: Sequence[TrainingSequence], device: torch.device) 
         "weights": torch.tensor([one.token_weight for one in sequences]).repeat_interleave(counts).to(device),
         "sequence": torch.arange(len(sequences)).repeat_interleave(counts).to(device),
     }
-    for name in ("reference_logprobs", "masked_logprobs", "old_values", "returns"):
+    for name in ("reference_logprobs", "masked_logprobs", "teacher_logprobs", "old_values", "returns"):
         if all(getattr(one, name) is not None for one in sequences):
             given[name] = joined([getattr(one, name) for one in sequences])
     return given

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
-from saccade.learner.logprobs import ForwardWork, pack_outputs
+from saccade.learner.logprobs import ForwardWork, PackOutputs, StateDivergence, pack_outputs
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
@@ -38,6 +37,11 @@ class PackForward(nn.Module):
         self._frozen_images = frozen_images
 
     @property
+    def frozen_images(self) -> FeatureCache | None:
+        """Features of a vision tower that is not trained."""
+        return self._frozen_images
+
+    @property
     def frozen_vision(self) -> list[nn.Parameter]:
         """The weights of a vision tower that is not trained, whose features may be kept; none of one that is."""
         if self._frozen_images is None:
@@ -52,8 +56,9 @@ class PackForward(nn.Module):
         entropy_gradient: bool = False,
         critic: bool = True,
         balance: float = 0.0,
-    ) -> tuple[Float[Tensor, "actions"], Float[Tensor, "actions"], Float[Tensor, "actions"] | None]:
-        """Log-probabilities, entropy and values of all action tokens; see ``pack_outputs``."""
+        divergence: StateDivergence | None = None,
+    ) -> PackOutputs:
+        """Log-probabilities, entropy, values and divergence of all action tokens; see ``pack_outputs``."""
         return pack_outputs(
             self.model,
             sequences,
@@ -64,4 +69,5 @@ class PackForward(nn.Module):
             frozen_images=self._frozen_images,
             work=self.work,
             balance=balance,
+            divergence=divergence,
         )

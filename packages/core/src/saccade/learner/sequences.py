@@ -18,6 +18,9 @@ from saccade.models.attention import Layout, tree
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Trajectory
 
+TopTokens = tuple[tuple[tuple[int, float], ...], ...]
+"""For each action token the most likely tokens there, with their log-probabilities; equally many."""
+
 PromptKey = tuple[tuple[int, ...], tuple[ImageRef, ...], bytes]
 
 
@@ -45,6 +48,11 @@ class TrainingSequence:
     reference_logprobs: tuple[float, ...] | None = None
     masked_logprobs: tuple[float, ...] | None = None
     """Log-probabilities of the learner when the batch arrived, with the pictures masked."""
+    teacher_logprobs: tuple[float, ...] | None = None
+    teacher_view: "TrainingSequence | None" = None
+    """The same action tokens in the context in which a teacher sees them; None where that is this one."""
+    teacher_top: TopTokens | None = None
+    """A server's most likely tokens."""
     old_values: tuple[float, ...] | None = None
     returns: tuple[float, ...] | None = None
     place: int | None = field(default=None, compare=False)

@@ -54,7 +54,11 @@ def check_trained(model: VisionLanguageModel, settings: OptimizerSettings) -> li
     UserError where it chooses none or all, or beside an adapter weights that the adapter's file cannot have whole. Also
     for an adapter on experts, and where there are none to balance.
     """
+    from saccade.models.eight_bit_linear import refuse_eight_bit
+
     pattern, lora = settings.trained, settings.lora
+    if lora is None:
+        refuse_eight_bit(model.hf, "a stage without LoRA trains the weights themselves")
     if settings.router_aux_loss_coef and model.experts is None:
         raise UserError(
             f"router_aux_loss_coef={settings.router_aux_loss_coef} balances the experts of a mixture, and "

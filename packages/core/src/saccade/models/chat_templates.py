@@ -44,6 +44,11 @@ class TemplateTokenizer:
                     one for piece in (token[:1], token[1:]) for one in self.encode(piece, add_special_tokens=False)
                 ]
 
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """All tokens with their ids, special ones too."""
+        return dict(self._tokenizer.get_vocab())
+
     def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
         """Ids of a text; special tokens without weights are spelled."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens)

@@ -125,6 +125,9 @@ class LoadSettings:
     """Precision of float32 matrix products, by torch's names. ``medium`` rounds their factors to bfloat16 on CPUs with
     AMX, which multiply them about four times as fast, and for native kernels on those with AVX-512's bf16 (``lscpu``:
     ``avx512_bf16``), twice as fast; ``high`` is TF32 on a GPU. Elsewhere nothing changes."""
+    frozen_weights: Literal["full", "int8"] = "full"
+    """``int8`` keeps the language model's projections in 8 bits, to train a LoRA adapter beside them in less memory;
+    the log says how far off the model then is."""
     min_pixels: int | None = None
     """Smallest area of a view; None keeps what the checkpoint's image processor says."""
     max_pixels: int | Literal["checkpoint"] | None = None

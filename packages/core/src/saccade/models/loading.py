@@ -46,7 +46,7 @@ from saccade.models.checkpoint import (
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.configurations import check_configuration, check_pixels
 from saccade.models.families import family_of
-from saccade.models.lora import ADAPTER_CONFIG, adapter_base, load_adapter, merge_adapter
+from saccade.models.lora import ADAPTER_CONFIG, LoraSettings, adapter_base, load_adapter, merge_adapter
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.pixels import ImageProcessor
 from saccade.models.token_bytes import TokenBytes
@@ -364,6 +364,8 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     refuse_missing_weights(path, loading["missing_keys"])
     # InternVL3 has a head of its own, and was published without a word on it, which transformers 5 takes for none.
     model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
+    if settings.frozen_weights == "int8":
+        _take_eight_bits(path, model, tokenizer, is_shared=stays)
     if not stays:
         # Before the weights are looked through, which a GPU does in no time.
         model = model.to(settings.torch_device)
@@ -388,6 +390,19 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         # What was read and copied lies free between the weights, where nothing larger fits.
         give_freed_memory_back()
     return loaded
+
+
+def _take_eight_bits(
+    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, is_shared: bool
+) -> None:
+    """Before the weights go to a GPU, which so never holds all of them in full."""
+    from saccade.models.eight_bit_linear import put_in_eight_bits
+
+    if is_shared:
+        raise UserError("frozen_weights=int8 is for one learner: several share the weights in full; set it to full")
+    refuse_broken(path, model.named_parameters())
+    report = put_in_eight_bits(model.eval(), tokenizer, LoraSettings().inside(family_of(model.config.model_type)))
+    logger.info("%s: %s", path, report)
 
 
 def _image_processor(path: Path) -> ImageProcessor:

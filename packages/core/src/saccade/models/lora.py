@@ -160,7 +160,10 @@ def _overwrite(weights: Mapping[str, nn.Parameter], values: Mapping[str, Tensor]
 
 def merge_adapter(model: "VisionLanguageModel") -> None:
     """Adds B A to the weights of the base and takes the adapter out: a plain model that needs no PEFT."""
+    from saccade.models.eight_bit_linear import refuse_eight_bit
+
     _adapter_of(model)
+    refuse_eight_bit(model.hf, "an adapter cannot be merged into them")
     for name, layer in list(model.hf.named_modules()):
         if has_adapter(layer):
             layer.merge()

@@ -379,6 +379,9 @@ def load_weights(model: VisionLanguageModel, weights: Iterable[tuple[str, Tensor
     """Copies weights into a model without an adapter; ``SaccadeError`` when they are those of another model."""
     if model.adapter is not None:
         raise SaccadeError("weights cannot be copied into a model with an adapter; load it without")
+    from saccade.models.eight_bit_linear import refuse_eight_bit
+
+    refuse_eight_bit(model.hf, "an engine with weights of its own is given them in full")
     own, given = dict(named_weights(model)), dict(weights)
     wrong = own.keys() ^ given.keys() or {name for name in own if own[name].shape != given[name].shape}
     if wrong:

@@ -19,5 +19,9 @@ OFFERS = {
         "evidence_first": "saccade.protocols.baselines:baseline_protocol",
     },
     "saccade.parts": {"recorded episodes": "saccade.runs.recorded_episodes:recorded_episodes"},
-    "saccade.figures": {"grounding": "saccade.evaluation.grounding:FIGURE"},
+    "saccade.figures": {
+        "grounding": "saccade.evaluation.grounding:FIGURE",
+        "evidence": "saccade.evaluation.evidence:FIGURE",
+        "necessary calls": "saccade.evaluation.necessary:FIGURE",
+    },
 }

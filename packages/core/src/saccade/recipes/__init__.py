@@ -9,4 +9,16 @@ from pkgutil import extend_path
 
 __path__ = extend_path(__path__, __name__)
 
-__all__ = ["argos", "codedance", "environment", "evaluation", "ivgr", "lang2act", "questions", "sft", "vista_r1"]
+__all__ = [
+    "argos",
+    "codedance",
+    "distill",
+    "dpo",
+    "environment",
+    "evaluation",
+    "ivgr",
+    "lang2act",
+    "questions",
+    "sft",
+    "vista_r1",
+]

@@ -57,6 +57,7 @@ def evaluation(
     sets: Sequence[TaskSet] = (),
     pixels: PixelRule = PixelRule(),
     allowed: Sequence[str] = (),
+    asking: AskingRecord | None = None,
 ) -> Plan:
     """One evaluation for each way of asking and each second look.
 
@@ -69,9 +70,10 @@ def evaluation(
     ``test_time_crops_union``. Each of the ``probes`` is a further evaluation, ``direct_blank``. ``sets`` are measured
     instead of the tasks of ``context`` or ``family``, each under its name. With a ``server`` its model is asked instead
     of a checkpoint. ``pixels`` are limits within which the model sees all pictures. ``allowed`` are the addresses,
-    variables (``env:NAME``) and paths that recorded tools may reach. UserError when there is nothing to measure on.
+    variables (``env:NAME``) and paths that recorded tools may reach. ``asking`` stands for the checkpoint's record.
+    UserError when there is nothing to measure on.
     """
-    path, asking, settings = _to_measure(context, server, pixels)
+    path, asking, settings = _to_measure(context, server, pixels, asking)
     ways = Ways(
         checkpoint=path,
         asking=asking if asking and asking.ways else None,
@@ -131,11 +133,11 @@ def evaluation(
 
 
 def _to_measure(
-    context: RecipeContext, server: ServedModel | None, pixels: PixelRule
+    context: RecipeContext, server: ServedModel | None, pixels: PixelRule, asking: AskingRecord | None
 ) -> tuple[Path, AskingRecord | None, EvaluationSettings]:
     """The checkpoint, or the name of a server's model; its record; the settings by record, overrides and pixels."""
     path = Path(server.name) if server is not None else context.model or base_checkpoint()
-    asking = None if server is not None else read_asking(path)
+    asking = asking or (None if server is not None else read_asking(path))
     settings = settings_of_way(
         context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
     )

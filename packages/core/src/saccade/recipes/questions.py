@@ -5,6 +5,7 @@ shows how each box is cropped before the answer, else of the answers alone.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from saccade.config import RecipeContext, apply_overrides, read_own_tasks, split_held_out
 from saccade.errors import UserError
@@ -52,13 +53,10 @@ def method(settings: QuestionsSettings, material: Material, judge: AccuracyJudge
     return (evaluation("before"), *imitation, reinforcement, evaluation("after_rl"))
 
 
-def questions(context: RecipeContext) -> Plan:
-    """GRPO on your own questions: needs ``--data``; ``--model`` for any but the base model.
-
-    The defaults are those of ``QuestionsSettings``, or of ``TINY`` for a tiny model.
-    """
-    path = context.model or base_checkpoint()
-    settings = apply_overrides(TINY if is_tiny(path) else QuestionsSettings(), context.overrides)
+def own_material(
+    context: RecipeContext, path: Path, settings: QuestionsSettings
+) -> tuple[Material, AccuracyJudge | None]:
+    """The material of a recipe for the questions of ``--data``, and the judge of their answers where there is one."""
     if context.data is None:
         raise UserError("this recipe trains on your own questions; give them with --data PATH")
     judged = judges(
@@ -92,4 +90,16 @@ def questions(context: RecipeContext) -> Plan:
         resources=judged.resources,
         meters=judged.meters,
     )
-    return material.plan(settings, method(settings, material, judged.accuracy))
+    return material, judged.accuracy
+
+
+def questions(context: RecipeContext) -> Plan:
+    """GRPO on your own questions: needs ``--data``; ``--model`` for any but the base model.
+
+    The defaults are those of ``QuestionsSettings``, or of ``TINY`` for a tiny model.
+    """
+    path = context.model or base_checkpoint()
+    settings = apply_overrides(TINY if is_tiny(path) else QuestionsSettings(), context.overrides)
+    material, judge = own_material(context, path, settings)
+    plan = material.plan(settings, method(settings, material, judge))
+    return plan.with_judged_evidence(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))

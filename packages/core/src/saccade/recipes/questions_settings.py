@@ -40,6 +40,8 @@ class QuestionsSettings:
     reward: OutcomeReward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)
     judge: JudgeSettings = JudgeSettings(kind="none")
     """A judge of free text (answers of kind text, sentence and judge) that the rules do not find right."""
+    evidence_judge: JudgeSettings = JudgeSettings(kind="none")
+    """A judge that sees, for ``rl.evidence.form=judged``."""
     pass_rates: Band = Band()
     """Questions whose last pass rate lies outside this band are left out of later epochs for a while; a ``high`` of
     0.999 leaves out questions that are always answered right."""

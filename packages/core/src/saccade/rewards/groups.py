@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from saccade.errors import MachineError
 from saccade.rewards.contract import score_from
-from saccade.rewards.reward import AnyReward, GroupReward, Reward
+from saccade.rewards.reward import AnyReward, GroupReward, GroupScores, Reward
 from saccade.types import Attempt, Group, Json, Score, Task, Trajectory
 from saccade.waiting import run_to_end
 
@@ -88,6 +88,16 @@ def score_attempts(attempts: Sequence[Attempt], reward: AnyReward) -> list[Attem
         for group, of_stream in zip(groups, by_stream.values()):
             found |= zip(of_stream, group.trajectories)
     return [replace(one, trajectory=found[place]) for place, one in enumerate(attempts)]
+
+
+async def scores_by_stream(
+    reward: AnyReward, task: Task, groups: Mapping[str, Sequence[Trajectory]], memory: Json
+) -> GroupScores:
+    """What any reward gives the trajectories of one question, for a ``GroupReward`` around it."""
+    remembered: dict[str, Json] = {} if memory is None else {task.id: memory}
+    found = await _verdicts(reward, task, groups, remembered)
+    scores = {stream: [None if isinstance(one, str) else one for one in of] for stream, of in found.items()}
+    return GroupScores(scores=scores, memory=remembered.get(task.id))
 
 
 def is_without_verdict(trajectory: Trajectory) -> bool:

@@ -20,7 +20,7 @@ from PIL import Image
 
 from saccade.engines.engine import Engine, ScoreRequest
 from saccade.errors import SaccadeError
-from saccade.media.store import MediaStore, image_hash
+from saccade.media.store import MediaStore
 from saccade.models.chat import Chat
 from saccade.protocols.protocol import ChatProtocol
 from saccade.types import GAIN, Answer, ExpertTurn, ImageRef, Segment, Task, Tokens, Trajectory, Turn
@@ -103,20 +103,11 @@ class CallProbe:
 
     @contextmanager
     def _grey_pictures(self, trajectory: Trajectory) -> Iterator[dict[ImageRef, ImageRef]]:
-        """A grey picture of the size of each that a call returned; they are forgotten afterwards."""
-        shown = {image for turn in trajectory.turns if turn.result is not None for image in turn.result.images}
-        grey: dict[ImageRef, ImageRef] = {}
-        added: list[ImageRef] = []
-        try:
-            for image in sorted(shown, key=lambda one: one.hash):
-                picture = Image.new("RGB", (image.width, image.height), GREY)
-                is_new = image_hash(picture) not in self.media
-                grey[image] = self.media.add(picture)
-                added += [grey[image]] * is_new
-            yield grey
-        finally:
-            for one in added:
-                self.media.forget(one)
+        """A grey picture of the size of each that a call returned; other trajectories are probed meanwhile."""
+        results = [turn.result for turn in trajectory.turns if turn.result is not None]
+        shown = list(dict.fromkeys(image for result in results for image in result.images))
+        with self.media.lent(Image.new("RGB", (one.width, one.height), GREY) for one in shown) as grey:
+            yield dict(zip(shown, grey, strict=True))
 
 
 def _context_of(trajectory: Trajectory, turn: int) -> tuple[Tokens, Segment] | None:

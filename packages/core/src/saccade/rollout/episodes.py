@@ -14,7 +14,7 @@ from saccade.media.store import MediaStore
 from saccade.protocols.protocol import ChatProtocol
 from saccade.protocols.tagged import tagged_protocol
 from saccade.tools.tool import EpisodeTool, Tool
-from saccade.types import Task
+from saccade.types import Message, Task
 
 if TYPE_CHECKING:
     from saccade.rollout.call_gains import CallProbe
@@ -161,6 +161,14 @@ class EpisodeSpec:
                 latencies=self.latencies if is_timed else None,
             )
         )
+
+    def opening(self, task: Task, media: MediaStore, view: ViewRule) -> tuple[Message, ...]:
+        """The messages with which the protocol asks a task; UserError for an environment, which writes its own."""
+        if self.environment_name is not None:
+            raise UserError(
+                f"the environment {self.environment_name} writes its prompts itself; none is written for it"
+            )
+        return self._asked_protocol(media).prompt(task, [tool.spec for tool in self.tools], view)
 
     def _asked_protocol(self, media: MediaStore) -> ChatProtocol:
         """The protocol with the episodes that it shows before each question, and with videos as the model has them."""

@@ -226,7 +226,7 @@ ASKING = Codec(
         RolloutSettings: Form(
             sparse=("corrects_cut_turns", "drops_old_thoughts", "native_video", "few_shot"),
             # A file may be elsewhere now, and a checkpoint of others must not choose one.
-            apart=("few_shot_file", "temperature", "tool_threads", "machine_retries", "retry_wait_s"),
+            apart=("few_shot_file", "temperature", "probes_calls", "tool_threads", "machine_retries", "retry_wait_s"),
         ),
         ToolRecord: Form(flat=("spec",)),
         Way: Form(flat=("rollout",), sparse=("toolbox", "package", "reading")),

@@ -27,8 +27,7 @@ def recorded_episodes(path: Path, count: int, media: MediaStore) -> Sequence[Sho
             break
         if record.task.id in found or not _is_exemplary(record):
             continue
-        for image in images_of(record):
-            _bring(image, folder, media, path)
+        add_images(images_of(record), folder, media, path)
         turns = tuple(ShownTurn(text=turn.text, recorded=turn, result=turn.result) for turn in record.trajectory.turns)
         where = f"{path}, trajectory {number}"
         found[record.task.id] = ShownEpisode(task=record.task, turns=turns, where=where)
@@ -46,10 +45,12 @@ def _is_exemplary(record: Attempt) -> bool:
     return ran and counts_as_right(record.task, record.trajectory)
 
 
-def _bring(image: ImageRef, folder: Path | None, media: MediaStore, path: Path) -> None:
-    if image.hash in media:
-        return
-    file = None if folder is None else folder / f"{image.hash}.png"
-    if file is None or not file.exists():
-        raise UserError(f"{path}: the picture {image.hash[:16]} is not in the folder media of its run")
-    media.add_file(file)
+def add_images(images: Sequence[ImageRef], folder: Path | None, media: MediaStore, path: Path) -> None:
+    """Puts the pictures of a record into ``media``; ``folder`` has them, and ``path`` is the record's in messages."""
+    for image in images:
+        if image.hash in media:
+            continue
+        file = None if folder is None else folder / f"{image.hash}.png"
+        if file is None or not file.exists():
+            raise UserError(f"{path}: the picture {image.hash[:16]} is not in the folder media of its run")
+        media.add_file(file)

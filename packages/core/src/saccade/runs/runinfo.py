@@ -113,6 +113,11 @@ class RunPaths:
         return self.root / "stars.json"
 
     @property
+    def judged_evidence(self) -> Path:
+        """A judge's verdicts on pictures that calls returned; there only where one was asked."""
+        return self.root / "evidence.json"
+
+    @property
     def why(self) -> Path:
         """Why pages were found; there only where an encoder was asked."""
         return self.root / "why.json"

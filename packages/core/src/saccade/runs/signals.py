@@ -1,7 +1,7 @@
 """Signals of trajectories: numbers for each action token, worked out for learning, in files beside the records.
 
-Advantages, entropies and reference log-probabilities, where they were computed. They follow from seed and data as the
-records do. One Arrow file for each file of records, a row for each trajectory in its order.
+Advantages, entropies, log-probabilities of reference and teacher, where they were computed. They follow from seed and
+data as the records do. One Arrow file for each file of records, a row for each trajectory in its order.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from saccade.runs.columns import list_column
 from saccade.types import Segment, Signals
 
 DIRECTORY = "signals"
-_NAMES = ("advantages", "entropy", "reference_logprobs")
+_NAMES = ("advantages", "entropy", "reference_logprobs", "teacher_logprobs")
 
 
 def write_signals(path: Path, signals: Sequence[Signals | None]) -> None:
@@ -38,9 +38,7 @@ def read_signals(path: Path, row: int) -> Signals | None:
         found[name] = None if values is None or None in values else tuple(values)
     if not any(found.values()):
         return None
-    return Signals(
-        advantages=found["advantages"], entropy=found["entropy"], reference_logprobs=found["reference_logprobs"]
-    )
+    return Signals(**found)
 
 
 def by_turn(values: Sequence[float] | None, segments: Sequence[Segment]) -> tuple[tuple[float, ...], ...] | None:

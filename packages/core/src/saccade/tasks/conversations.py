@@ -1,19 +1,32 @@
-"""Conversations from the user's own files, to be imitated as they are: checked row by row before any work starts."""
+"""Conversations and pairs of them from the user's own files, as they are: checked row by row before any work starts."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import check_bad_rows, counted_rows
-from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.fields import Row, RowError
 from saccade.tasks.rows.images import ImageReader
+from saccade.tasks.rows.preferences import pair_of
 from saccade.tasks.rows.spoken import conversation_of
 from saccade.tasks.rows.tasks import BadRow
 from saccade.tasks.sources import sources_of
-from saccade.types import SpokenConversation
+from saccade.types import SpokenConversation, SpokenPair
+
+Read = TypeVar("Read")
+ReadRow = TypeVar("ReadRow", covariant=True)
+
+
+class RowReader(Protocol[ReadRow]):
+    """Reads what a row holds, and what of it is left out; ``RowError`` says what is wrong with it."""
+
+    def __call__(
+        self, row: Row, images: ImageReader, /, *, where: str, stem: str
+    ) -> tuple[ReadRow, tuple[str, ...]]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +37,15 @@ class ConversationFile:
     skipped: tuple[BadRow, ...] = ()
     left_out: tuple[tuple[str, int], ...] = ()
     """Parts of rows that are not imitated, each in a few words, and in how many rows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairFile:
+    """The pairs of a file in its order, and what is left out."""
+
+    pairs: tuple[SpokenPair, ...]
+    skipped: tuple[BadRow, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
 
 
 def any_length(_: SpokenConversation) -> None:
@@ -46,7 +68,34 @@ def read_conversations(
     ``check`` raises UserError for one that a model cannot imitate. Paths of images as in ``read_tasks``. UserError
     lists the bad rows, unless they are to be skipped; without a single good row it is raised all the same.
     """
-    found: list[SpokenConversation] = []
+    found, bad, left_out = _read_rows(path, conversation_of, media, skip_bad_rows, image_root, split, check)
+    return ConversationFile(conversations=found, skipped=bad, left_out=left_out)
+
+
+def read_pairs(
+    path: Path | str,
+    *,
+    media: MediaStore,
+    check: Callable[[SpokenPair], object],
+    skip_bad_rows: bool = False,
+    image_root: Path | None = None,
+    split: str | None = None,
+) -> PairFile:
+    """The pairs of such files (``saccade.tasks.rows.preferences``), as ``read_conversations`` reads them."""
+    found, bad, left_out = _read_rows(path, pair_of, media, skip_bad_rows, image_root, split, check)
+    return PairFile(pairs=found, skipped=bad, left_out=left_out)
+
+
+def _read_rows(
+    path: Path | str,
+    read_row: RowReader[Read],
+    media: MediaStore,
+    skip_bad_rows: bool,
+    image_root: Path | None,
+    split: str | None,
+    check: Callable[[Read], object],
+) -> tuple[tuple[Read, ...], tuple[BadRow, ...], tuple[tuple[str, int], ...]]:
+    found: list[Read] = []
     bad: list[BadRow] = []
     left_out: Counter[str] = Counter()
     for source in sources_of(path, image_root, split):
@@ -56,8 +105,8 @@ def read_conversations(
                 if isinstance(numbered.row, RowError):
                     raise numbered.row
                 where = f"{source.name}, row {numbered.number}"
-                conversation, notes = conversation_of(numbered.row, images, where=where, stem=source.stem)
-                check(conversation)
+                one, notes = read_row(numbered.row, images, where=where, stem=source.stem)
+                check(one)
             except RowError as error:
                 bad.append(BadRow(file=source.name, row=numbered.number, key=error.key, why=error.why))
             except RecursionError:
@@ -65,7 +114,7 @@ def read_conversations(
             except UserError as error:
                 bad.append(BadRow(file=source.name, row=numbered.number, key="", why=str(error)))
             else:
-                found.append(conversation)
+                found.append(one)
                 left_out.update(notes)
     check_bad_rows(path, bad, len(found), skip_bad_rows=skip_bad_rows)
-    return ConversationFile(conversations=tuple(found), skipped=tuple(bad), left_out=tuple(left_out.most_common()))
+    return tuple(found), tuple(bad), tuple(left_out.most_common())

@@ -207,7 +207,7 @@ class FakeVllm:
         except ValueError as error:
             return 400, {"error": str(error)}
         reply = (
-            self._score_reply(tokens, images)
+            self._score_reply(tokens, images, int(str(params["prompt_logprobs"])))
             if "prompt_logprobs" in params
             else self._sample_reply(tokens, images, params)
         )
@@ -246,15 +246,31 @@ class FakeVllm:
 
         return run_to_end(sample())
 
-    def _score_reply(self, ids: list[int], images: list[ImageRef]) -> dict[str, Json]:
+    def _score_reply(self, ids: list[int], images: list[ImageRef], top: int) -> dict[str, Json]:
         starts = [place for place in range(1, len(ids)) if ids[place] != self.model.image_token_id]
         first = max(place for place in range(len(ids)) if ids[place] == self.model.image_token_id) + 1 if images else 1
         scores = run_to_end(self._engine.score(ids, images, first))
         rows: list[Json] = [None, *({str(token): {"logprob": -1.0}} for token in ids[1:])]
+        likely = self._most_likely(ids, images, top) if top else {}
         for place in starts:
             if place >= first:
-                rows[place] = {str(ids[place]): {"logprob": scores[place - first]}}
+                rows[place] = {**likely.get(place, {}), str(ids[place]): self._entry(ids[place], scores[place - first])}
         return {"choices": [self._choice([0], None)], "prompt_logprobs": rows}
+
+    def _entry(self, token: int, logprob: float) -> dict[str, Json]:
+        return {"logprob": logprob, "decoded_token": self.model.tokenizer.decode([token])}
+
+    @torch.no_grad()
+    def _most_likely(self, ids: list[int], images: list[ImageRef], top: int) -> dict[int, dict[str, Json]]:
+        """By place the likeliest tokens, of the whole vocabulary as vLLM has it."""
+        positions = self.model.positions(ids, images)[:, None]
+        embedded = self.model.embed(torch.tensor([ids]), self.model.encode_images(images))
+        logprobs = self.model.head_logits(self.model.hidden(embedded, positions))[0].float().log_softmax(dim=-1)
+        values, tokens = logprobs.topk(top, dim=-1)
+        return {
+            place + 1: {str(token): self._entry(token, value) for token, value in zip(of_tokens, of_values)}
+            for place, (of_tokens, of_values) in enumerate(zip(tokens.tolist(), values.tolist()))
+        }
 
     def _choice(self, ids: list[Json], logprobs: Json) -> dict[str, Json]:
         spans: list[Json] = [{"version": self.version, "start": 0, "end": len(ids)}]

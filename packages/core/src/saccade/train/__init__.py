@@ -1,10 +1,10 @@
 """Training: plans of stages, and the loops that run them.
 
-Start in ``plan.py``: a recipe returns a ``Plan`` of ``SFTStage``, ``RLStage``, ``Evaluate`` (``stages.py``) and
-``Derive`` (``artefacts.py``), checked before the first step. ``material.py`` holds what a method is put together from,
-``stage_settings.py`` how long and how fast stages learn and by which algorithm. ``run.py`` runs a plan: ``loops.py``
-holds the training loops, ``collect.py`` the rollout with refills, ``credit.py`` the way from scored groups to
-advantages on tokens.
+Start in ``plan.py``: a recipe returns a ``Plan`` of ``SFTStage``, ``PreferenceStage``, ``RLStage``, ``Evaluate``
+(``stages.py``) and ``Derive`` (``artefacts.py``), checked before the first step. ``material.py`` holds what a method is
+put together from, ``stage_settings.py`` how long and how fast stages learn and by which algorithm. ``run.py`` runs a
+plan: ``loops.py`` and ``preferring.py`` hold the training loops, ``collect.py`` the rollout with refills, ``credit.py``
+the way from scored groups to advantages on tokens.
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from saccade.train.plan import DemonstrationSource as DemonstrationSource
     from saccade.train.plan import Evaluate as Evaluate
     from saccade.train.plan import Plan as Plan
+    from saccade.train.plan import PreferenceStage as PreferenceStage
     from saccade.train.plan import RLStage as RLStage
     from saccade.train.plan import SFTStage as SFTStage
     from saccade.train.plan import Stage as Stage

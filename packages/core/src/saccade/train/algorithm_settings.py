@@ -14,7 +14,7 @@ from saccade.algorithms.gdpo import by_term
 from saccade.algorithms.gmpo import gmpo
 from saccade.algorithms.luspo import luspo
 from saccade.algorithms.maxrl import by_mean
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.options import DistillOptions, PairLoss, PairRule, PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
 from saccade.algorithms.reinforce_plus_plus import over_batch
 from saccade.algorithms.sapo import GateTemperatures, sapo
@@ -23,7 +23,9 @@ from saccade.codec.bounds import Count, check_bounds
 from saccade.errors import UserError
 from saccade.types import Group
 
-AlgorithmName = Literal["grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo", "cispo", "sapo", "gmpo", "luspo", "vespo"]
+AlgorithmName = Literal[
+    "grpo", "dr_grpo", "rloo", "dapo", "gspo", "ppo", "cispo", "sapo", "gmpo", "luspo", "vespo", "dpo"
+]
 AdvantageName = Literal["default", "gdpo", "maxrl", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]
 
 CLIPS: dict[AlgorithmName, tuple[float, float]] = {
@@ -34,6 +36,7 @@ CLIPS: dict[AlgorithmName, tuple[float, float]] = {
     "gmpo": (0.4, 0.4),
 }
 """Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
+_GRPO_CLIPS = (0.2, 0.28)
 
 ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = {
     "gdpo": by_term,
@@ -42,6 +45,10 @@ ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = 
     "reinforce_plus_plus_baseline": partial(over_batch, has_baseline=True),
 }
 """Advantages that may take the place of an algorithm's own."""
+
+
+_OWNERS = {"critic": "ppo", "sapo": "sapo", "vespo": "vespo", "dpo": "dpo", "pairs": "dpo"}
+"""Groups of settings that are for one algorithm alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +61,7 @@ class AlgorithmSettings:
     3e-4 for luspo, 1 for cispo, 0.4 for gmpo, 0.2 for all others."""
     clip_high: float | None = None
     """And at 1 + this, those of gmpo at exp(this); None: 4e-4 for gspo, 4e-4 for luspo, 0.28 for dapo, 4 for cispo, 0.4
-    for gmpo, 0.2 for all others. Algorithms sapo and vespo have no clip."""
+    for gmpo, 0.2 for all others. Algorithms sapo, vespo and dpo have no clip."""
     advantages: AdvantageName = "default"
     """Advantages in the place of the algorithm's own. gdpo compares each term of the reward by itself, maxrl divides by
     the group's mean reward, reinforce_plus_plus standardises over the batch, with _baseline after each group's mean was
@@ -71,7 +78,13 @@ class AlgorithmSettings:
     """Gate of sapo."""
     vespo: GammaWeights = GammaWeights()
     """Weights of vespo's sequences."""
+    dpo: PairLoss = PairLoss()
+    """Loss of dpo's pairs."""
+    pairs: PairRule = PairRule()
+    """Choice of dpo's pairs in a group."""
     options: PolicyOptions = PolicyOptions()
+    distill: DistillOptions = DistillOptions()
+    """What is learned from the stage's teacher, which ``saccade train distill`` has."""
 
     def check(self) -> None:
         """Raises UserError for what the algorithm would refuse or silently not use."""
@@ -80,15 +93,18 @@ class AlgorithmSettings:
             raise UserError(f"overlong_tokens={self.overlong_tokens} belongs to name=dapo, not {self.name}")
         if self.max_refills != AlgorithmSettings.max_refills and self.name != "dapo":
             raise UserError(f"max_refills={self.max_refills} belongs to name=dapo; {self.name} replaces no groups")
-        for name, owner in (("critic", "ppo"), ("sapo", "sapo"), ("vespo", "vespo")):
+        for name, owner in _OWNERS.items():
             if (own := _changed(getattr(self, name))) and self.name != owner:
                 raise UserError(f"{name}.{own} belongs to name={owner}; {self.name} has none")
         if not self.scale_by_std and self.name not in ("grpo", "gspo", "luspo"):
             raise UserError(
                 f"scale_by_std=false belongs to name=grpo, gspo and luspo; {self.name} never scales, or always"
             )
-        if self.advantages != "default" and self.name == "ppo":
-            raise UserError(f"advantages={self.advantages} has no effect with name=ppo, whose critic gives them")
+        if self.advantages != "default" and self.name in ("ppo", "dpo"):
+            whose = "critic gives them" if self.name == "ppo" else "pairs do"
+            raise UserError(f"advantages={self.advantages} has no effect with name={self.name}, whose {whose}")
+        if self.name == "dpo" and (own := _changed(self.options)):
+            raise UserError(f"options.{own} has no effect with name=dpo; leave it at its default")
         for setting, value in (
             ("options.kl_in_reward", self.options.kl_in_reward),
             ("overlong_tokens", self.overlong_tokens),
@@ -101,9 +117,27 @@ class AlgorithmSettings:
         if self.advantages != "default" and not self.scale_by_std:
             raise UserError(f"scale_by_std=false has no effect with advantages={self.advantages}")
         for name in ("clip_low", "clip_high"):
-            if getattr(self, name) is not None and self.name in ("sapo", "vespo"):
+            # Recipes for grpo come with clips of their own, which another name must not have to take away.
+            if getattr(self, name) not in (None, *_GRPO_CLIPS) and self.name in ("sapo", "vespo", "dpo"):
                 raise UserError(f"{name}={getattr(self, name)} has no effect with name={self.name}, which has no clip")
+        if self.distill.weight:
+            self._check_distill()
         chosen_algorithm(self, action_tokens=max(1, self.overlong_tokens))
+
+    def _check_distill(self) -> None:
+        """Raises UserError where the algorithm makes something else of what a teacher says of a token."""
+        loss = self.distill.loss
+        if loss == "sampled" and self.name in ("gspo", "luspo", "gmpo", "vespo"):
+            raise UserError(
+                f"distill.loss=sampled pays single tokens, and {self.name} has one ratio for a sequence; use name=grpo "
+                "or distill.loss=reverse_kl"
+            )
+        if self.distill.is_alone and self.name == "dapo":
+            raise UserError(
+                "distill.reward_weight=0 learns from no reward, by which name=dapo leaves questions out; use name=grpo"
+            )
+        if self.distill.is_alone and self.name == "ppo":
+            raise UserError("distill.reward_weight=0 learns from no reward, and name=ppo has a critic of it; use grpo")
 
     @property
     def clips(self) -> tuple[float, float]:
@@ -111,7 +145,7 @@ class AlgorithmSettings:
         return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
 
 
-def _changed(part: Critic | GateTemperatures | GammaWeights) -> str:
+def _changed(part: Critic | GateTemperatures | GammaWeights | PairLoss | PairRule | PolicyOptions) -> str:
     """The first setting that is not the default, as it is written."""
     default, own = asdict(type(part)()), asdict(part)
     return next((f"{name}={value}" for name, value in own.items() if value != default[name]), "")
@@ -121,7 +155,13 @@ def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algo
     """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
     algorithm = _by_name(settings, action_tokens)
     advantages = ADVANTAGES.get(settings.advantages)
-    return algorithm if advantages is None else replace(algorithm, advantages=advantages)
+    algorithm = algorithm if advantages is None else replace(algorithm, advantages=advantages)
+    if settings.distill == DistillOptions():
+        return algorithm
+    # Few stages have a teacher.
+    from saccade.algorithms.distillation import with_distillation
+
+    return with_distillation(algorithm, settings.distill)
 
 
 def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
@@ -148,6 +188,10 @@ def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
             return luspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
         case "vespo":
             return vespo(weights=settings.vespo, options=options)
+        case "dpo":
+            from saccade.algorithms.dpo import dpo
+
+            return dpo(settings.dpo, settings.pairs)
         case "dapo":
             cache = settings.overlong_tokens
             if cache > action_tokens:

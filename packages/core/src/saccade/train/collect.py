@@ -138,7 +138,8 @@ class Collector:
         ]
 
     def _with_shaping(self, group: Group) -> Group:
-        """With the algorithm's own term in the scores, where it has one."""
+        """With the terms of the stage's evidence and of the algorithm in the scores, where they have one."""
+        group = self._stage.settings.evidence.credited(group)
         shape = self._algorithm.shape_reward
         if shape is None:
             return group

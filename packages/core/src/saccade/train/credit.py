@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
-from typing import Literal
+from typing import Literal, Protocol
 
-from saccade.algorithms.advantages import GroupAdvantages, PerToken
+from saccade.algorithms.advantages import PerToken
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.dapo import is_truncated
 from saccade.algorithms.losses import kl_token_rewards, with_kl_in_reward
-from saccade.algorithms.options import PerceptionOptions
+from saccade.algorithms.options import DistillOptions, PairLoss, PairRule, PerceptionOptions
 from saccade.algorithms.perception import shaped
+from saccade.algorithms.preference import ComparedPairs, Likelihood, compared_pairs, pairs_of
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences
 from saccade.runs.signals import by_turn
@@ -22,6 +23,14 @@ LogProbabilities = Callable[[Sequence[TrainingSequence]], Sequence[tuple[float, 
 """log p of the action tokens of each sequence under some policy."""
 
 _Learned = Literal["reference_logprobs", "masked_logprobs", "old_logprobs", "old_values", "returns", "advantages"]
+
+
+class BatchTeacher(Protocol):
+    """The teacher of a batch (``saccade.train.teachers``)."""
+
+    def taught(self, groups: Sequence[tuple[Group, Sequence[TrainingSequence]]]) -> Sequence[TrainingSequence]:
+        """All sequences, in their order, with the numbers and the views that the algorithm learns from."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +45,8 @@ class CreditedBatch:
     """For each attempt the places of its sequences in the batch (``TrainingSequence.place``)."""
     rejected: int
     """Trajectories that the algorithm left out because their sampler was too far from the learner."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """Of pairs, where the algorithm compares them."""
 
 
 @dataclass(slots=True)
@@ -96,6 +107,28 @@ class _CreditTable:
         ]
         self.learn(name, [one.advantages for sequences in given for one in sequences])
 
+    def teach(self, groups: Sequence[Group], teacher: BatchTeacher) -> None:
+        """Gives each sequence what its teacher says of it."""
+        asked = [
+            (group, [one for row in of_group for one in row.sequences]) for group, of_group in zip(groups, self.rows)
+        ]
+        left = iter(teacher.taught(asked))
+        for row in self.learned:
+            row.sequences = tuple(islice(left, len(row.sequences)))
+
+    def distill(self, options: DistillOptions) -> None:
+        """Advantages with the part of the teacher, who has judged single tokens."""
+        from saccade.algorithms.distillation import teacher_advantages
+
+        def taught(one: TrainingSequence) -> TrainingSequence:
+            own = one.old_logprobs or one.sampled_logprobs
+            # Whole distributions are compared in the loss.
+            judged = own if options.compares_whole else one.teacher_logprobs or own
+            return replace(one, advantages=teacher_advantages(one.advantages, own, judged, options))
+
+        for row in self.learned:
+            row.sequences = [taught(one) for one in row.sequences]
+
     def shape(self, perception: PerceptionOptions) -> None:
         """VPPO's advantages in the place of those that the sequences have; what is left out has no part in them."""
         rows = [row for row in self.learned if not row.is_left_out]
@@ -108,6 +141,27 @@ class _CreditTable:
         for row, numbers in zip(rows, found, strict=True):
             left = iter(numbers)
             row.sequences = [replace(one, advantages=tuple(islice(left, one.action_count))) for one in row.sequences]
+
+    def keep_pairs(self, groups: Sequence[Group], rule: PairRule) -> list[tuple[_CreditRow, _CreditRow]]:
+        """The pairs of all groups; nothing is learned of trajectories that are in none, which need no forward."""
+        pairs = [
+            (of_group[better], of_group[worse])
+            for group, of_group in zip(groups, self.rows, strict=True)
+            for better, worse in pairs_of(group, rule)
+        ]
+        kept = {id(row) for pair in pairs for row in pair}
+        for row in self.learned:
+            row.sequences = row.sequences if id(row) in kept else ()
+        return pairs
+
+    def prefer(self, pairs: Sequence[tuple[_CreditRow, _CreditRow]], loss: PairLoss) -> ComparedPairs:
+        """Gives each sequence the advantage of its trajectory in the pairs."""
+        places = {id(row): place for place, row in enumerate(self.learned)}
+        numbered = [(places[id(better)], places[id(worse)]) for better, worse in pairs]
+        found = compared_pairs(numbered, [likelihood_of(row.sequences) for row in self.learned], loss)
+        for row, advantage in zip(self.learned, found.advantages, strict=True):
+            row.sequences = [replace(one, advantages=(advantage,) * one.action_count) for one in row.sequences]
+        return found
 
     def nested(
         self, of: Callable[[TrainingSequence], _Numbers | None], *, trained: bool = False
@@ -125,16 +179,18 @@ def compute_advantages(
     temperature: float,
     recomputes_old: bool,
     masked: LogProbabilities | None = None,
+    teacher: BatchTeacher | None = None,
 ) -> CreditedBatch:
     """The batch with its advantages.
 
-    ``reference`` is the policy that a KL ties the learner to, and ``masked`` the learner with masked pictures, where
-    the algorithm wants them. Trajectories that the
+    ``reference`` is the policy that a KL ties the learner to, ``masked`` the learner with masked pictures, and
+    ``teacher`` whom it learns from, where the algorithm wants them. Trajectories that the
     machine failed are left out, and truncated ones where the algorithm masks them. With
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
     an importance correction needs the two apart.
     """
-    table = _CreditTable.of(groups)
+    table, preference = _CreditTable.of(groups), algorithm.preference
+    pairs = [] if preference is None else table.keep_pairs(groups, preference.rule)
     if reference is not None:
         table.learn("reference_logprobs", reference(table.sequences))
     if masked is not None:
@@ -149,18 +205,23 @@ def compute_advantages(
         rejected += is_rejected and not is_masked
     kl_rewards = table.nested(lambda one: _kl_rewards(one, algorithm.kl_in_reward))
     compared = with_kl_in_reward(groups, kl_rewards) if algorithm.kl_in_reward else groups
-    advantages: GroupAdvantages
-    if algorithm.critic is None:
-        advantages = algorithm.advantages(compared)
+    metrics: Mapping[str, float] = {}
+    if preference is not None:
+        metrics = table.prefer(pairs, preference.loss).metrics
+    elif algorithm.critic is None:
+        table.spread("advantages", algorithm.advantages(compared))
     else:
         table.learn("old_values", learner.values(table.sequences, temperature=temperature))
         # The critic whitens over what is trained on: what is left out has no part in that.
         values = table.nested(lambda one: one.old_values, trained=True)
         advantages, returns = algorithm.critic.targets(groups, values, kl_rewards, algorithm.turn_rewards)
         table.spread("returns", [[PerToken(of_row) for of_row in of_group] for of_group in returns])
-    table.spread("advantages", advantages)
+        table.spread("advantages", advantages)
     if algorithm.perception is not None and algorithm.perception.shapes_advantages:
         table.shape(algorithm.perception)
+    if teacher is not None and algorithm.distill is not None:
+        table.teach(groups, teacher)
+        table.distill(algorithm.distill)
     return CreditedBatch(
         sequences=[[one for row in rows if not row.is_left_out for one in row.sequences] for rows in table.rows],
         attempts=[
@@ -174,6 +235,20 @@ def compute_advantages(
             for row in of_group
         ],
         rejected=rejected,
+        metrics=metrics,
+    )
+
+
+def likelihood_of(contexts: Sequence[TrainingSequence]) -> Likelihood:
+    """Of a trajectory, all contexts taken together, by its ``old_logprobs`` and ``reference_logprobs``."""
+
+    def total(of: Callable[[TrainingSequence], _Numbers | None]) -> float:
+        return math.fsum(value for one in contexts for value in of(one) or ())
+
+    return Likelihood(
+        logprob=total(lambda one: one.old_logprobs),
+        reference=total(lambda one: one.reference_logprobs),
+        tokens=sum(one.action_count for one in contexts),
     )
 
 
@@ -181,21 +256,24 @@ def _attempt(task: Task, compared: Trajectory, row: _CreditRow) -> Attempt:
     is_trained = bool(row.sequences) and not row.is_left_out
     advantages = row.numbers(lambda one: one.advantages) if is_trained else None
     references = row.numbers(lambda one: one.reference_logprobs) or None
+    taught = row.numbers(lambda one: one.teacher_logprobs) or None
     return Attempt(
         task=task,
         trajectory=compared,
         advantages=_by_turn(compared, advantages),
-        signals=_signals(compared, advantages, references),
+        signals=_signals(compared, advantages, references, taught),
     )
 
 
-def _signals(trajectory: Trajectory, advantages: _Numbers | None, references: _Numbers | None) -> Signals | None:
-    """Advantages where they differ inside of a turn, and reference log-probabilities where there is a reference."""
+def _signals(
+    trajectory: Trajectory, advantages: _Numbers | None, references: _Numbers | None, taught: _Numbers | None
+) -> Signals | None:
+    """Advantages where they differ inside of a turn, log-probabilities of reference and teacher where there is one."""
     turns = by_turn(advantages, trajectory.segments)
     is_spread = any(len(set(turn)) > 1 for turn in turns or ())
-    if not is_spread and references is None:
+    if not is_spread and references is None and taught is None:
         return None
-    return Signals(advantages=advantages if is_spread else None, reference_logprobs=references)
+    return Signals(advantages=advantages if is_spread else None, reference_logprobs=references, teacher_logprobs=taught)
 
 
 def with_entropies(credited: CreditedBatch, entropies: Mapping[int, _Numbers]) -> list[Attempt]:

@@ -28,6 +28,11 @@ def check_training_fits(run: RunState) -> None:
     not name their tasks beforehand are not checked; the rollout and the learner say it then.
     """
     for stage in run.plan.stages:
+        if isinstance(stage, RLStage) and stage.teacher is not None:
+            # Few stages have one.
+            from saccade.train.teachers import check_teacher
+
+            check_teacher(stage, run.model, run.plan.load)
         if isinstance(stage, RLStage) and not is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
             try:
                 source = stage.questions()
@@ -49,6 +54,14 @@ def _check_source(stage: RLStage, source: TaskSampler, model: VisionLanguageMode
     for stream in stage.streams:
         check_prompts_fit(where, stream.episodes, tasks, model)
     _check_pictures_fit(where, tasks, model, stage.settings.optimizer.micro_batch_tokens)
+    if stage.settings.evidence.weight:
+        from saccade.train.evidence_credit import check_evidence
+
+        check_evidence(stage.settings.evidence, tasks)
+    if stage.teacher is not None:
+        from saccade.train.teachers import check_hint
+
+        check_hint(stage, tasks, model)
 
 
 def check_prompts_fit(where: str, episodes: EpisodeSpec, tasks: Sequence[Task], model: VisionLanguageModel) -> None:

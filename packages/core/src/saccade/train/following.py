@@ -8,7 +8,7 @@ from saccade.learner.processes import Company
 from saccade.media.packed import add_packed
 from saccade.media.store import MediaStore
 from saccade.train.leading import Order, StageStart
-from saccade.train.plan import Plan, RLStage, SFTStage
+from saccade.train.plan import LearningStage, Plan
 from saccade.train.stage_learner import model_at, stage_learner, stage_loss
 from saccade.train.state import repeatable
 
@@ -38,7 +38,7 @@ class _Follower:
         self._media = media
         self._seed = seed
         self._company = company
-        self._part: tuple[Learner, SFTStage | RLStage, StageStart] | None = None
+        self._part: tuple[Learner, LearningStage, StageStart] | None = None
         """Learner, stage and what it began with."""
 
     def obey(self, method: str, arguments: Mapping[str, object]) -> None:
@@ -62,7 +62,7 @@ class _Follower:
         # First, so that the last stage's memory is free before this one's is taken.
         self._part = None
         stage = next(one for one in self._plan.stages if one.name == start.stage)
-        assert isinstance(stage, SFTStage | RLStage)
+        assert isinstance(stage, LearningStage)
         model = model_at(self._plan, start.checkpoint, self._media)
         learner = stage_learner(stage, model, seed=self._seed, ranks=self._company, sharding=self._company.sharding)
         self._part = learner, stage, start

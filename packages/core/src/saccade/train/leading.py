@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saccade.algorithms.algorithm import PolicyLoss
+from saccade.errors import UserError
 from saccade.learner.learner import Learner
 from saccade.learner.processes import Company
 from saccade.learner.sequences import TrainingSequence
@@ -14,7 +15,7 @@ from saccade.media.packed import packed_pictures
 from saccade.media.store import MediaStore
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import Checkpoint
-from saccade.train.plan import Plan, RLStage, SFTStage
+from saccade.train.plan import LearningStage, Plan, RLStage
 
 _FORGET_BYTES = 256 << 20
 """Pictures that the others are sent before they forget all of them."""
@@ -80,8 +81,14 @@ class Orders:
 def check_shards(plan: Plan) -> None:
     """UserError for settings of a stage that several learners cannot work with."""
     for stage in plan.stages:
-        if isinstance(stage, SFTStage | RLStage):
+        if isinstance(stage, LearningStage):
             check_can_shard(stage.settings.optimizer, f"stage {stage.name}: optimizer.")
+        distill = stage.applied_algorithm.distill if isinstance(stage, RLStage) else None
+        if distill is not None and distill.compares_whole:
+            raise UserError(
+                f"stage {stage.name}: algorithm.distill.loss={distill.loss} compares whole distributions in one "
+                "learner alone; use distill.loss=sampled, or fleet.learners=1"
+            )
 
 
 class LeadingLearner:
@@ -141,6 +148,13 @@ class LeadingLearner:
     ) -> list[tuple[float, ...]]:
         with self._orders.giving("reference_logprobs", sequences, temperature=temperature):
             return self._learner.reference_logprobs(sequences, temperature=temperature)
+
+    def take_teacher(self, load: Callable[[], VisionLanguageModel]) -> None:
+        """This rank alone has it: it reads once what the others learn from."""
+        self._learner.take_teacher(load)
+
+    def teacher_logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
+        return self._learner.teacher_logprobs(sequences, temperature=temperature)
 
     def publish(self) -> None:
         if self._is_published:

@@ -17,12 +17,13 @@ from saccade.heartbeat import phase
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
 from saccade.models.chat_conversations import ConversationWriter
+from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.rollout.trajectory import demonstrate
 from saccade.seeding import generator_for, seed_for
 from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import BATCHES, Batch, Collector
-from saccade.train.credit import LogProbabilities, compute_advantages, with_entropies
+from saccade.train.credit import BatchTeacher, LogProbabilities, compute_advantages, with_entropies
 from saccade.train.drift import is_stale, mismatch, told_apart
 from saccade.train.masked_view import MaskedView
 from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampled
@@ -108,8 +109,11 @@ class RLLoop(Iterator[StepOutcome]):
         first_step: int,
         load_reference: Callable[[], VisionLanguageModel],
         rollouts: PolicyRollouts | None = None,
+        load: LoadSettings = LoadSettings(device="cpu"),
     ) -> None:
-        """``load_reference`` gives the stage's first policy and is called only when the algorithm wants it.
+        """``load_reference`` gives the stage's first policy and is called only when the algorithm or teacher wants it.
+
+        ``load`` says how the checkpoint of a teacher is loaded.
 
         ``rollouts`` play the trajectories; None is the engine itself, in this process.
         """
@@ -127,9 +131,16 @@ class RLLoop(Iterator[StepOutcome]):
             self._collector.collect, staleness=stage.settings.staleness, steps=stage.settings.steps
         )
         self._reference: LogProbabilities | None = None
-        if self._algorithm.needs_reference:
+        if stage.compares_with_first:
             learner.take_reference(load_reference)
+        if self._algorithm.needs_reference:
             self._reference = partial(learner.reference_logprobs, temperature=stage.settings.temperature)
+        self._teacher: BatchTeacher | None = None
+        if stage.teacher is not None:
+            # Few stages have one.
+            from saccade.train.teachers import stage_teacher
+
+            self._teacher = stage_teacher(stage, model, learner, load)
         self._is_probed = False
         self._served = ServedParity(engine, model)
 
@@ -147,12 +158,13 @@ class RLLoop(Iterator[StepOutcome]):
             temperature=settings.temperature,
             recomputes_old=algorithm.compares_with_sampler(is_stale=is_old),
             masked=self._masked_view(),
+            teacher=self._teacher,
         )
         streams = [stream.name for stream in self._stage.streams]
         metrics = dict(batch_metrics(batch, streams=streams, policy_version=self._engine.policy_version))
         learned = self._learn([one for one in credited.sequences if one], is_stale=is_old)
         attempts = with_entropies(credited, self._learner.take_entropies())
-        metrics |= {**told_apart(learned, is_stale=is_old), **drift}
+        metrics |= {**told_apart(learned, is_stale=is_old), **drift, **credited.metrics}
         if algorithm.keep_sequence is not None:
             metrics[metric.REJECTED_SEQUENCES] = float(credited.rejected)
         if settings.in_flight:

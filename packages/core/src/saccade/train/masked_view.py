@@ -8,7 +8,7 @@ from saccade.algorithms.options import PerceptionOptions
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence
 from saccade.media.masking import with_black_patches
-from saccade.media.store import MediaStore, image_hash
+from saccade.media.store import MediaStore
 from saccade.types import ImageRef
 
 
@@ -36,20 +36,12 @@ class MaskedView:
 
     @contextmanager
     def _masked(self, images: set[ImageRef]) -> Iterator[dict[ImageRef, ImageRef]]:
-        """The masked picture of each; those that were not there before are forgotten at the end."""
-        black: dict[ImageRef, ImageRef] = {}
-        added: list[ImageRef] = []
+        """The masked picture of each."""
         share, patch_px = self.perception.black_share, self.perception.patch_px
-        try:
-            for image in sorted(images, key=lambda one: one.hash):
-                picture = with_black_patches(self.media.get(image), share=share, patch_px=patch_px, seed=self.seed)
-                is_new = image_hash(picture) not in self.media
-                made = self.media.add(picture)
-                # A video's frames keep their times.
-                black[image] = replace(image, hash=made.hash)
-                if is_new:
-                    added.append(made)
-            yield black
-        finally:
-            for made in added:
-                self.media.forget(made)
+        shown = sorted(images, key=lambda one: one.hash)
+        pictures = (
+            with_black_patches(self.media.get(one), share=share, patch_px=patch_px, seed=self.seed) for one in shown
+        )
+        with self.media.lent(pictures) as masked:
+            # A video's frames keep their times.
+            yield {one: replace(one, hash=made.hash) for one, made in zip(shown, masked, strict=True)}

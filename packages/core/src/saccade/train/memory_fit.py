@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from saccade.config.fleet import FleetSettings
@@ -31,6 +32,10 @@ class Setup:
     on_gpu: bool
     is_served: bool = False
     """Whether a server samples, which is not counted."""
+    teacher: ModelShape | None = None
+    """A teacher with weights of its own."""
+    is_taught_by_first: bool = False
+    """Whether the policy that the stage began with teaches."""
     limit: Callable[[Load], Load] = lambda load: load
     """What is known to be less than the settings allow."""
 
@@ -40,7 +45,10 @@ class Setup:
 
     def plans(self) -> list[tuple[Role, MemoryPlan]]:
         """The plan of one process of each role."""
-        options = self.rl.algorithm.options
+        algorithm = self.rl.algorithm
+        pays_kl = algorithm.options.kl_weight > 0 or algorithm.options.kl_in_reward > 0
+        compares_pairs = algorithm.name == "dpo" and not algorithm.dpo.reference_free
+        needs_reference = pays_kl or compares_pairs or self.is_taught_by_first
         return [
             (
                 role,
@@ -51,8 +59,10 @@ class Setup:
                     load=self.load,
                     on_gpu=self.on_gpu,
                     role=role,
-                    needs_reference=options.kl_weight > 0 or options.kl_in_reward > 0,
-                    needs_critic=self.rl.algorithm.name == "ppo",
+                    needs_reference=needs_reference,
+                    teacher=self.teacher,
+                    compares_whole=algorithm.distill.compares_whole,
+                    needs_critic=algorithm.name == "ppo",
                 ),
             )
             for role in roles_of(self.fleet, is_served=self.is_served)
@@ -129,9 +139,11 @@ def _asks_more(way: Mapping[str, _Change], *, than: Mapping[str, _Change]) -> bo
 
 
 def _clash(texts: Collection[str]) -> bool:
-    """Several learners step fp32 moments on their own devices, and an adapter's moments are few."""
+    """Several learners step fp32 moments on their own devices, from weights in full; an adapter's moments are few."""
     saves = any("eight_bit" in text or "offload" in text for text in texts)
-    return saves and any("learners" in text or "lora" in text for text in texts)
+    codes = any("frozen_weights" in text for text in texts)
+    has_learners = any("learners" in text for text in texts)
+    return (saves and any("lora" in text for text in texts)) or ((saves or codes) and has_learners)
 
 
 def _changes(setup: Setup) -> Iterator[list[_Change]]:
@@ -153,6 +165,9 @@ def _changes(setup: Setup) -> Iterator[list[_Change]]:
             yield [_optimizer("eight_bit_optimizer", 3.0, True)]
         if setup.on_gpu and not optimizer.offload_optimizer:
             yield [_optimizer("offload_optimizer", 3.5, True)]
+    if setup.fleet.learners == 1 and optimizer.lora is not None and setup.model.frozen_weights == "full":
+        text, less = "model.frozen_weights=int8", partial(_with_model, frozen_weights="int8")
+        yield [_Change(text=text, cost=4.0, apply=less)]
     if optimizer.lora is None:
         yield [
             _Change(

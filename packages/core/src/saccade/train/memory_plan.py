@@ -12,7 +12,9 @@ from saccade.learner.forwards import has_native_forward
 from saccade.learner.logprobs import logits_at_once
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
+from saccade.models.eight_bit_linear import BYTES as EIGHT_BIT_BYTES
 from saccade.models.loading import DEFAULT_MAX_PIXELS
+from saccade.models.lora import LoraSettings
 from saccade.models.shape import ChosenShape, LayerShape, ModelShape
 from saccade.rollout.episodes import RolloutSettings
 from saccade.train.memory_roles import Role
@@ -101,8 +103,14 @@ def memory_plan(
     role: Role = Role(),
     needs_reference: bool = False,
     needs_critic: bool = False,
+    teacher: ModelShape | None = None,
+    compares_whole: bool = False,
 ) -> MemoryPlan:
-    """Parts of the process of this role; learners share the learner's weights (FSDP2)."""
+    """Parts of the process of this role; learners share the learner's weights (FSDP2).
+
+    ``teacher`` is one with weights of its own, which the first learner holds whole; ``compares_whole`` says that its
+    distributions are compared with the policy's.
+    """
     is_half = model.dtype == "bfloat16" or (model.dtype == "auto" and on_gpu and shape.is_half)
     width = 2 if is_half else 4
     one = _Process(
@@ -112,6 +120,12 @@ def memory_plan(
     parts = [*one.program()]
     if role.learners:
         parts += [*one.states(needs_reference=needs_reference, needs_critic=needs_critic), *one.learning()]
+        if teacher is not None and role.is_first_learner:
+            parts.append(MemoryPart(name="teacher", bytes=width * teacher.weights))
+        if compares_whole:
+            # Ten arrays of a quarter of the logits: two distributions, what their comparison keeps, and gradients.
+            logits = 10 * logits_at_once(on_gpu=on_gpu)
+            parts.append(MemoryPart(name="distributions of policy and teacher", bytes=logits, phase="learning"))
     if role.samples:
         parts += one.sampling()
     return MemoryPlan(parts=tuple(part for part in parts if part.bytes))
@@ -159,7 +173,8 @@ class _Process:
     @property
     def has_kernels(self) -> bool:
         """Whether the language model is sampled from by the CPU's kernels."""
-        return not self.on_gpu and self.width == 4 and has_native_forward(self.shape.skeleton)
+        is_known = self.model.frozen_weights == "full" and has_native_forward(self.shape.skeleton)
+        return not self.on_gpu and self.width == 4 and is_known
 
     @property
     def is_native(self) -> bool:
@@ -177,7 +192,9 @@ class _Process:
         """What every process holds."""
         shape, shards = self.shape, max(1, self.role.learners)
         adapter = 4 * self.adapter
-        yield MemoryPart(name="weights", bytes=self.width * self.own_weights + adapter // shards)
+        coded = shape.adapted_weights(LoraSettings()) if self.model.frozen_weights == "int8" else 0
+        yield MemoryPart(name="weights", bytes=self.width * (self.own_weights - coded) + adapter // shards)
+        yield MemoryPart(name="frozen weights in 8 bits", bytes=int(EIGHT_BIT_BYTES * coded))
         if self.role.has_copy:
             yield MemoryPart(name="weights of the engine, whole", bytes=self.width * shape.weights + adapter)
         if not self.on_gpu:

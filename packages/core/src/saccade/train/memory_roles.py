@@ -21,6 +21,11 @@ class Role:
     gpu_share: float = 1.0
     """Of a GPU, which others may use too."""
 
+    @property
+    def is_first_learner(self) -> bool:
+        """Whether it is the only learner, or the one that leads the others."""
+        return self.learners == 1 or self.has_copy
+
 
 def roles_of(fleet: FleetSettings, *, is_served: bool = False) -> tuple[Role, ...]:
     """The roles of a fleet, each with how many processes have it.

@@ -9,6 +9,7 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.engines.engine import Engine, EngineContext
 from saccade.engines.local import local_engine
 from saccade.errors import UserError
+from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol
@@ -21,6 +22,8 @@ from saccade.train.stage_checks import check_stages
 from saccade.train.stages import Demonstration as Demonstration
 from saccade.train.stages import DemonstrationSource as DemonstrationSource
 from saccade.train.stages import Evaluate as Evaluate
+from saccade.train.stages import LearningStage as LearningStage
+from saccade.train.stages import PreferenceStage as PreferenceStage
 from saccade.train.stages import RLStage as RLStage
 from saccade.train.stages import ServedPolicy as ServedPolicy
 from saccade.train.stages import SFTStage as SFTStage
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from saccade.chat.resources import Resources
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge
+    from saccade.rewards.judges.settings import JudgeSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +76,31 @@ class Plan:
         """The plan with this reward in its RL stages; evaluations keep theirs."""
         stages = (replace(one, reward=reward) if isinstance(one, RLStage) else one for one in self.stages)
         return replace(self, stages=tuple(stages))
+
+    def with_evidence_judge(self, judge: "EvidenceJudge", *models: AbstractContextManager[object]) -> "Plan":
+        """The plan with verdicts on what calls returned, in RL stages that pay for them (``rl.evidence.form=judged``).
+
+        ``models`` are open while it runs.
+        """
+        from saccade.rewards.judges.evidence_judge import WithEvidenceJudge
+
+        def judged(stage: Stage) -> Stage:
+            if not isinstance(stage, RLStage) or stage.settings.evidence.form != "judged":
+                return stage
+            return replace(stage, reward=WithEvidenceJudge(reward=stage.reward, judge=judge))
+
+        return replace(self, stages=tuple(map(judged, self.stages)), resources=(*self.resources, *models))
+
+    def with_judged_evidence(self, settings: "JudgeSettings", media: MediaStore, seed: int) -> "Plan":
+        """``with_evidence_judge`` by settings. UserError for a judge that no stage pays by."""
+        from saccade.rewards.judges.settings import evidence_judge
+
+        found = evidence_judge(settings, media, seed)
+        if found is None:
+            return self
+        if not any(isinstance(one, RLStage) and one.settings.evidence.form == "judged" for one in self.stages):
+            raise UserError(f"evidence_judge.kind={settings.kind} has no effect without rl.evidence.form=judged")
+        return self.with_evidence_judge(*found)
 
     def with_algorithm(self, algorithm: Callable[[RLStage], Algorithm]) -> "Plan":
         """The plan with an algorithm of your own in its RL stages.

@@ -12,7 +12,7 @@ from saccade.protocols.protocol import ChatProtocol
 from saccade.runs.asking import AskingRecord, ToolRecord, Way
 from saccade.tools.making import origin_of
 from saccade.train.artefacts import Derive, NotDerivedError
-from saccade.train.plan import EpisodeSpec, Evaluate, Plan, RLStage, SFTStage, Stage
+from saccade.train.plan import EpisodeSpec, Evaluate, Plan, PreferenceStage, RLStage, SFTStage, Stage
 from saccade.types import ImageRef, Json, Task
 
 logger = logging.getLogger(__name__)
@@ -77,6 +77,8 @@ def _stage(stage: Stage) -> dict[str, Json]:
     match stage:
         case SFTStage():
             return {"kind": "sft"}
+        case PreferenceStage():
+            return {"kind": "preference", "loss": value_record(stage.settings.loss), "content": stage.content}
         case Derive():
             return {"kind": "derive", "derive": value_record(stage.derive), "source": stage.source}
         case Evaluate():

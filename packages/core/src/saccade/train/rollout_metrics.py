@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
 from saccade.algorithms.dapo import is_truncated
-from saccade.evaluation.crops import look_of
 from saccade.evaluation.tool_use import tool_use, uses_tool
 from saccade.types import Attempt, Group, Score, Trajectory
 
@@ -114,6 +113,8 @@ def _call_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
 
 def _look_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     """How well crops fit what the answer depends on; nothing without a crop."""
+    from saccade.rewards.evidence import look_of
+
     looks = [look for one in played if (look := look_of(one.task, one.trajectory)) is not None]
     if not looks:
         return {}

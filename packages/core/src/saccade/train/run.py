@@ -22,7 +22,7 @@ from saccade.train.artefacts import Derive
 from saccade.train.engine_choice import sampled_episodes
 from saccade.train.fitting import check_training_fits
 from saccade.train.measure import evaluate_stage
-from saccade.train.plan import Evaluate, Plan, RLStage, SFTStage
+from saccade.train.plan import Evaluate, LearningStage, Plan
 from saccade.train.plan_record import stages_as_json, tell_of_own_algorithms
 from saccade.train.resume_rules import ResumeRules
 from saccade.train.state import Keeping, MeasuringState, RunState, open_run, open_served, repeatable
@@ -199,7 +199,9 @@ def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
 def _check_trained(run: RunState) -> None:
     """UserError where a stage yet to come would train weights that the model does not have."""
     for stage in run.plan.stages:
-        if isinstance(stage, SFTStage | RLStage) and stage.settings.optimizer.asks_of_weights:
+        if isinstance(stage, LearningStage) and (
+            stage.settings.optimizer.asks_of_weights or run.plan.load.frozen_weights != "full"
+        ):
             # With the first stage that asks for it: a run that only measures needs no learner.
             from saccade.learner.trained_weights import check_trained
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from saccade.algorithms.algorithm import PolicyLoss
+from saccade.algorithms.dpo import weighted_likelihood
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner, NonFiniteStep
@@ -14,11 +15,11 @@ from saccade.models.loading import left_in_files
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import Checkpoint, load_checkpoint
 from saccade.seeding import seed_for
-from saccade.train.plan import Plan, RLStage, SFTStage
+from saccade.train.plan import LearningStage, Plan, PreferenceStage, RLStage, SFTStage
 
 
 def stage_learner(
-    stage: SFTStage | RLStage,
+    stage: LearningStage,
     model: VisionLanguageModel,
     *,
     seed: int,
@@ -31,6 +32,11 @@ def stage_learner(
     head = None
     if critic is not None:
         head = ValueHead(model.hidden_size, seed=seed_for(seed, stage.name, "critic")).to(model.device)
+    teaching = None
+    if isinstance(stage, RLStage) and stage.teacher is not None:
+        from saccade.train.teachers import teaching_of
+
+        teaching = teaching_of(stage)
     return Learner(
         model,
         stage.settings.optimizer,
@@ -40,14 +46,19 @@ def stage_learner(
         on_nonfinite=on_nonfinite,
         ranks=ranks,
         sharding=sharding,
+        teaching=teaching,
     )
 
 
-def stage_loss(stage: SFTStage | RLStage, *, is_stale: bool) -> PolicyLoss:
+def stage_loss(stage: LearningStage, *, is_stale: bool) -> PolicyLoss:
     """What the stage's learner minimises on a batch of the present policy, or on one that an older policy sampled."""
-    return (
-        negative_log_likelihood if isinstance(stage, SFTStage) else stage.applied_algorithm.loss_of(is_stale=is_stale)
-    )
+    match stage:
+        case SFTStage():
+            return negative_log_likelihood
+        case PreferenceStage():
+            return weighted_likelihood
+        case RLStage():
+            return stage.applied_algorithm.loss_of(is_stale=is_stale)
 
 
 def model_at(

@@ -7,10 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from saccade.algorithms.algorithm import Algorithm
+from saccade.algorithms.options import PairLoss
 from saccade.codec.bounds import Bounds, Count, NotNegative, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.learner.optimizer import Decay, OptimizerSettings, learning_rate
 from saccade.train.algorithm_settings import AlgorithmSettings
+from saccade.types import Group
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,55 @@ class ImitationSettings(SFTSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreferenceSettings(ImitationSettings):
+    """Settings of a stage that learns from pairs."""
+
+    steps: Annotated[int, Bounds(least=0, words="0 (as many as epochs need) or more")] = 0
+    """0 takes as many steps as ``epochs`` need."""
+    batch_size: Positive = 16
+    """Pairs per step."""
+    optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-6)
+    warmup_steps: Count = 5
+    loss: PairLoss = PairLoss()
+    evaluate_every: Count = 20
+    """Steps between measurements on held-out pairs, which the last step has in any case; 0 for that alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceCredit:
+    """Pays calls for what they returned (``saccade.rewards.call_values``)."""
+
+    weight: NotNegative = 0.0
+    """0 pays nothing. An outcome of 1 with 0.5 here is a start."""
+    form: Literal["found", "difference", "judged"] = "found"
+    """``found`` for questions that name their regions or pages, ``difference`` for any with a right answer in words,
+    which needs ``rollout.probes_calls``, ``judged`` for any, which needs a judge that sees (``evidence_judge``)."""
+    to: Literal["trajectory", "turns"] = "trajectory"
+    """``trajectory`` adds the sum as a term ``evidence`` to the score; ``turns`` gives each turn its own value,
+    standardised over the batch, on top of the algorithm's advantages."""
+
+    def check(self) -> None:
+        check_bounds(self)
+
+    def credited(self, group: Group) -> Group:
+        """The group with the term in its scores, where calls are paid."""
+        if not self.weight:
+            return group
+        # Most runs pay for none.
+        from saccade.train.evidence_credit import credited
+
+        return credited(group, self)
+
+    def added_to(self, algorithm: Algorithm) -> Algorithm:
+        """The algorithm, with each turn's own value in its advantages where the values go to turns."""
+        if not self.weight or self.to == "trajectory":
+            return algorithm
+        from saccade.train.evidence_credit import with_call_credit
+
+        return with_call_credit(algorithm, self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RLSettings:
     """Settings of an RL stage: how long and how fast it learns."""
 
@@ -60,6 +112,8 @@ class RLSettings:
     final_rate: NotNegative = 0.0
     """Where the decay ends, as a share of the peak."""
     algorithm: AlgorithmSettings = AlgorithmSettings()
+    evidence: EvidenceCredit = EvidenceCredit()
+    """What calls are paid for what they returned, beside the reward."""
     inner_epochs: Positive = 1
     """Passes over a batch of trajectories."""
     minibatches: Positive = 1
@@ -88,6 +142,11 @@ class RLSettings:
                 f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
                 "(tasks_per_step), and each minibatch needs a whole group"
             )
+        if self.algorithm.name == "dpo" and self.inner_epochs * self.minibatches > 1:
+            raise UserError(
+                f"inner_epochs={self.inner_epochs} and minibatches={self.minibatches} take several steps on a "
+                "batch, and algorithm.name=dpo works out the margins of its pairs once for each; use 1 of both"
+            )
         if not 0 < self.temperature < math.inf:
             why = "gives equal trajectories" if self.temperature == 0 else "cannot be sampled at"
             raise UserError(f"temperature={self.temperature} {why}; use a finite value above 0 (1 is usual)")
@@ -100,6 +159,43 @@ class RLSettings:
             raise UserError(
                 f"in_flight={self.in_flight} changes the weights of a batch that is played while another is learned, "
                 "and overlap=false plays none. Set overlap=true and staleness=1, or in_flight=0"
+            )
+
+
+View = Literal["auto", "same", "region", "large", "answer", "page"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherSettings:
+    """The teacher of a stage that distils: whose weights, and what it is shown beside the question."""
+
+    model: str = "policy"
+    """``policy`` has the policy's own weights of this moment, ``start`` those that the stage began with; else the
+    directory of a checkpoint with the same tokenizer, or the address of a vLLM server (``http://...``) of one."""
+    view: View = "auto"
+    """What the teacher alone is shown after the question. region: the boxes of what is asked about, cut out of the
+    picture; large: the picture's quarters, for one larger than the model sees; answer: the right answer; page: the gold
+    pages among those shown; same: nothing. auto is region for policy and start, and same for others."""
+
+    @property
+    def has_own_weights(self) -> bool:
+        return self.model not in ("policy", "start")
+
+    @property
+    def url(self) -> str | None:
+        """Of a server."""
+        return self.model if self.model.startswith(("http://", "https://")) else None
+
+    @property
+    def shown(self) -> View:
+        """The view that is meant."""
+        return ("same" if self.has_own_weights else "region") if self.view == "auto" else self.view
+
+    def check(self) -> None:
+        if self.model == "policy" and self.shown == "same":
+            raise UserError(
+                "view=same shows model=policy what it has seen anyway: there is nothing to learn. Set view to region, "
+                "large, answer or page, or model to a checkpoint"
             )
 
 

@@ -26,7 +26,7 @@ from saccade.train.fitting import check_stage_fits
 from saccade.train.leading import LeadingLearner, Orders, StageStart
 from saccade.train.loops import RLLoop, StepOutcome, supervise
 from saccade.train.measure import curve_point, time_metrics, write_attempts
-from saccade.train.plan import RLStage, SFTStage
+from saccade.train.plan import LearningStage, PreferenceStage, RLStage, SFTStage
 from saccade.train.rollouts import prefilled_by
 from saccade.train.stage_learner import model_at, stage_learner
 from saccade.train.state import RunState, SkippedSteps, check_scored, is_done
@@ -35,7 +35,7 @@ from saccade.types import Attempt, Json
 logger = logging.getLogger(__name__)
 
 
-def learn_stage(run: RunState, stage: SFTStage | RLStage) -> None:
+def learn_stage(run: RunState, stage: LearningStage) -> None:
     """Runs a stage that learns, or what is left of it after the checkpoint that the run goes on from."""
     if not stage.settings.steps or is_done(run, Position(stage=stage.name, step=stage.settings.steps)):
         return
@@ -64,7 +64,7 @@ def learn_stage(run: RunState, stage: SFTStage | RLStage) -> None:
                 _checkpoint(run, position, learner, state, kept=stage.settings.checkpoints_kept)
 
 
-def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]) -> PolicyLearner:
+def _learner(run: RunState, stage: LearningStage, skipped: list[NonFiniteStep]) -> PolicyLearner:
     if run.company is None:
         return stage_learner(stage, run.model, seed=run.seed, on_nonfinite=skipped.append)
     run.orders = run.orders or Orders(run.company, run.media)
@@ -72,7 +72,7 @@ def _learner(run: RunState, stage: SFTStage | RLStage, skipped: list[NonFiniteSt
 
 
 def _leading_learner(
-    run: RunState, orders: Orders, stage: SFTStage | RLStage, skipped: list[NonFiniteStep]
+    run: RunState, orders: Orders, stage: LearningStage, skipped: list[NonFiniteStep]
 ) -> LeadingLearner:
     """Every rank takes a model of its own apart; the run's stays whole, for the engine and for checkpoints."""
     start = StageStart(stage=stage.name, checkpoint=run.reached, first_policy=_first_policy_at(run, stage))
@@ -93,10 +93,16 @@ def _leading_learner(
 
 
 def _steps(
-    run: RunState, stage: SFTStage | RLStage, learner: PolicyLearner, first_step: int, waiting: ExitStack
+    run: RunState, stage: LearningStage, learner: PolicyLearner, first_step: int, waiting: ExitStack
 ) -> Iterator[StepOutcome]:
     if isinstance(stage, SFTStage):
-        return _imitation(run, stage, learner, first_step)
+        return _then_handed_over(run, stage, learner, supervise(stage, run.model, learner, first_step=first_step))
+    if isinstance(stage, PreferenceStage):
+        # With the first stage of this kind: others need nothing of it.
+        from saccade.train.preferring import prefer
+
+        preferring = prefer(stage, learner, first_step=first_step, load_reference=lambda: _first_policy(run, stage))
+        return _then_handed_over(run, stage, learner, preferring)
     steps = RLLoop(
         stage,
         run.model,
@@ -106,6 +112,7 @@ def _steps(
         first_step=first_step,
         load_reference=lambda: _first_policy(run, stage),
         rollouts=run.rollouts,
+        load=run.plan.load,
     )
     if run.reached is not None and first_step > 0:
         state = load_extras(run.reached)
@@ -114,13 +121,13 @@ def _steps(
     return steps
 
 
-def _first_policy_at(run: RunState, stage: SFTStage | RLStage) -> Checkpoint | None:
+def _first_policy_at(run: RunState, stage: LearningStage) -> Checkpoint | None:
     """The checkpoint that the stage began with; None where it began with the plan's own model."""
     earlier = run.stages[: run.stages.index(stage.name)]
     return latest_checkpoint(run.directory.paths.checkpoints, run.stages, among=earlier)
 
 
-def _first_policy(run: RunState, stage: SFTStage | RLStage) -> VisionLanguageModel:
+def _first_policy(run: RunState, stage: LearningStage) -> VisionLanguageModel:
     """A copy of the model as the stage began with it, in memory of its own."""
     policy = model_at(run.plan, _first_policy_at(run, stage), run.media, is_sharded=run.company is not None)
     # Both see the same pictures: each is decoded and resized once.
@@ -128,10 +135,12 @@ def _first_policy(run: RunState, stage: SFTStage | RLStage) -> VisionLanguageMod
     return policy
 
 
-def _imitation(run: RunState, stage: SFTStage, learner: PolicyLearner, first_step: int) -> Iterator[StepOutcome]:
-    yield from supervise(stage, run.model, learner, first_step=first_step)
+def _then_handed_over(
+    run: RunState, stage: SFTStage | PreferenceStage, learner: PolicyLearner, steps: Iterator[StepOutcome]
+) -> Iterator[StepOutcome]:
+    """The steps, and the last weights given to the engine: nothing samples in between."""
+    yield from steps
     learner.publish()
-    # Nothing samples in between, so the engine is given the last weights alone.
     run.rollouts.update_weights(run.model, run.plan.updates_before(stage) + stage.settings.steps)
 
 
@@ -144,9 +153,7 @@ def _keep_images(run: RunState, waiting: ExitStack, attempts: Sequence[Attempt])
             run.media.add_file(run.directory.paths.media / f"{image}.png")
 
 
-def _step(
-    run: RunState, stage: SFTStage | RLStage, steps: Iterator[StepOutcome], waiting: ExitStack
-) -> StepOutcome | None:
+def _step(run: RunState, stage: LearningStage, steps: Iterator[StepOutcome], waiting: ExitStack) -> StepOutcome | None:
     """The next step, recorded; its pictures are on disk afterwards and no longer in memory."""
     started_s, started_cpu_s = time.monotonic(), time.process_time()
     with run.media.temporary():
@@ -161,9 +168,7 @@ def _step(
     return outcome
 
 
-def _record(
-    run: RunState, stage: SFTStage | RLStage, outcome: StepOutcome, *, step_s: float, step_cpu_s: float
-) -> None:
+def _record(run: RunState, stage: LearningStage, outcome: StepOutcome, *, step_s: float, step_cpu_s: float) -> None:
     position = Position(stage=stage.name, step=outcome.step)
     metrics = {
         **outcome.metrics,
@@ -212,6 +217,9 @@ def _checkpoint(
 
 
 def _note(outcome: StepOutcome) -> str:
+    if metric.PAIR_MARGIN in outcome.metrics and metric.REWARD_MEAN not in outcome.metrics:
+        share = outcome.metrics[metric.PAIR_ACCURACY]
+        return f"margin {outcome.metrics[metric.PAIR_MARGIN]:.3f}, chosen above rejected in {share:.0%}"
     if metric.REWARD_MEAN not in outcome.metrics and metric.NLL not in outcome.metrics:
         return "skipped: no finite loss"
     if metric.NLL in outcome.metrics:

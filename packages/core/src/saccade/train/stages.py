@@ -14,11 +14,12 @@ from saccade.rollout.episodes import EpisodeSpec
 from saccade.tasks.curriculum import TaskSampler
 from saccade.train.algorithm_settings import chosen_algorithm
 from saccade.train.artefacts import Derive
-from saccade.train.stage_settings import RLSettings, SFTSettings
-from saccade.types import Attempt, Example, Json, SpokenConversation, Task
+from saccade.train.stage_settings import PreferenceSettings, RLSettings, SFTSettings, TeacherSettings
+from saccade.types import Attempt, Example, Json, SpokenConversation, Task, TrajectoryPair
 
 if TYPE_CHECKING:
     from saccade.evaluation.views import Views
+    from saccade.train.privileged import Hint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +110,25 @@ class SFTStage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreferenceStage:
+    """Learns to prefer one trajectory of a pair to the other: DPO and its relatives on pairs that are there already."""
+
+    name: str
+    source: Callable[[int], TrajectoryPair]
+    """An endless source of pairs: a function of a number alone, as a ``DemonstrationSource``."""
+    settings: PreferenceSettings
+    held_out: tuple[TrajectoryPair, ...] = ()
+    """Pairs that are measured and not learned from."""
+    content: str = ""
+    """A hash of the pairs: a run is not resumed with others."""
+
+    def batch(self, step: int) -> list[TrajectoryPair]:
+        """What is compared in the step with this index, from 0."""
+        size = self.settings.batch_size
+        return [self.source(index) for index in range(step * size, (step + 1) * size)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stream:
     """One way in which questions are asked; rewards are compared inside a stream only."""
 
@@ -130,6 +150,10 @@ class RLStage:
     """An algorithm of your own; None is the one that ``settings.algorithm`` names."""
     adapt_algorithm: Callable[[Algorithm], Algorithm] | None = None
     """Adds to either of them, as ``with_turn_credit`` does."""
+    teacher: TeacherSettings | None = None
+    """Who teaches it, where its algorithm distils."""
+    hint: "Hint | None" = None
+    """A privileged view of your own in the place of the teacher's ``view``."""
     evaluation: Evaluate | None = None
     """For the curves, every ``settings.evaluate_every`` steps."""
 
@@ -142,6 +166,12 @@ class RLStage:
             )
 
     @property
+    def compares_with_first(self) -> bool:
+        """Whether the policy that the stage began with is needed: as the reference, or as the teacher."""
+        is_taught_by_it = self.teacher is not None and self.teacher.model == "start"
+        return self.applied_algorithm.needs_reference or is_taught_by_it
+
+    @property
     def max_action_tokens(self) -> int:
         """The most tokens that a model may write in one trajectory of any stream."""
         return max(stream.episodes.max_action_tokens for stream in self.streams)
@@ -150,15 +180,26 @@ class RLStage:
     def applied_algorithm(self) -> Algorithm:
         """The algorithm that the stage learns by."""
         base = self.algorithm or chosen_algorithm(self.settings.algorithm, action_tokens=self.max_action_tokens)
-        return base if self.adapt_algorithm is None else self.adapt_algorithm(base)
+        adapted = base if self.adapt_algorithm is None else self.adapt_algorithm(base)
+        return self.settings.evidence.added_to(adapted)
 
 
-Stage = SFTStage | RLStage | Evaluate | Derive
+LearningStage = SFTStage | PreferenceStage | RLStage
+"""A stage that takes optimiser steps."""
+
+Stage = LearningStage | Evaluate | Derive
+
+
+def goes_by_first_policy(stage: Stage) -> bool:
+    """Whether the stage compares its policy with the one that it began with."""
+    if isinstance(stage, PreferenceStage):
+        return not stage.settings.loss.reference_free
+    return isinstance(stage, RLStage) and stage.compares_with_first
 
 
 def with_episodes(stage: Stage, change: Callable[[EpisodeSpec], EpisodeSpec]) -> Stage:
     """The stage with all its episodes changed, those of demonstrations and of its learning curve too."""
-    if isinstance(stage, Derive):
+    if isinstance(stage, Derive | PreferenceStage):
         return stage
     if isinstance(stage, Evaluate):
         return _measured_with(stage, change)

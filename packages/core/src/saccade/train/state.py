@@ -32,9 +32,10 @@ from saccade.runs.progress import Progress
 from saccade.runs.runinfo import RunPaths, read_json_object
 from saccade.runs.trained_on import TrainedOn, read_trained_on
 from saccade.train.engine_choice import check_engine
-from saccade.train.plan import EpisodeSpec, Plan, RLStage, ServedPolicy, SFTStage
+from saccade.train.plan import EpisodeSpec, LearningStage, Plan, ServedPolicy
 from saccade.train.plan_record import asking_of
 from saccade.train.rollouts import PolicyRollouts, restarts_of, rollouts_of
+from saccade.train.stages import goes_by_first_policy
 from saccade.types import Attempt, Json, Task
 from saccade.waiting import run_to_end
 
@@ -262,12 +263,8 @@ def _identity(model: VisionLanguageModel) -> Mapping[str, str]:
 
 def _goes_by(plan: Plan) -> Mapping[str, str]:
     """Stages that compare with the policy that they began with, and the stage whose last checkpoint that is."""
-    trained = [stage for stage in plan.stages if isinstance(stage, SFTStage | RLStage) and stage.settings.steps]
-    return {
-        later.name: earlier.name
-        for earlier, later in pairwise(trained)
-        if isinstance(later, RLStage) and later.applied_algorithm.needs_reference
-    }
+    trained = [stage for stage in plan.stages if isinstance(stage, LearningStage) and stage.settings.steps]
+    return {later.name: earlier.name for earlier, later in pairwise(trained) if goes_by_first_policy(later)}
 
 
 def _open_trackers(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from saccade.media.store import MediaStore
     from saccade.runs.runinfo import RunPaths
     from saccade.types import Json
+    from saccade.viewer.judged_evidence import JudgedPictures
     from saccade.viewer.star_record import StarredEvaluation
     from saccade.viewer.verdicts import JudgedEvaluation
 
@@ -69,6 +70,44 @@ def _evaluations(run: Path) -> "tuple[RunPaths, list[Path]]":
     if not files:
         raise UserError(f"{run} has no evaluation whose trajectories could be judged")
     return paths, files
+
+
+def evidence_run(run: Path, judge: str, model: str | None, *, api_key_env: str) -> int:
+    """Asks a judge of each picture that a call returned whether it shows what the question needs; their number.
+
+    The verdicts are kept in the run. UserError where there is no run, or no evaluation in it.
+    """
+    from saccade.viewer.judged_evidence import write_judged_evidence
+    from saccade.waiting import run_to_end
+
+    paths, files = _evaluations(run)
+    found = run_to_end(_evidence_files(paths, files, judge, model, api_key_env))
+    write_judged_evidence(paths, found)
+    return sum(said is not None for one in found.values() for given in one.verdicts.values() for said in given.values())
+
+
+async def _evidence_files(
+    paths: "RunPaths", files: list[Path], who: str, model: str | None, api_key_env: str
+) -> "dict[str, JudgedPictures]":
+    from saccade.evaluation.evidence_judge import picture_verdicts
+    from saccade.media.store import MediaStore
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge, images_given
+    from saccade.rewards.judges.llm_judge import JudgeClient
+    from saccade.runs.records import read_records
+    from saccade.viewer.judged_evidence import JudgedPictures
+
+    name, media = f"{model} at {who}" if model else who, MediaStore()
+    attempts = {file.stem: list(read_records(file)) for file in files}
+    for image in {
+        image for of in attempts.values() for one in of for turn in one.trajectory.turns for image in images_given(turn)
+    }:
+        media.add_file(paths.media / f"{image.hash}.png")
+    with _judge(who, model, media, api_key_env, paths.root) as open_:
+        asked = EvidenceJudge(asking=JudgeClient(model=open_.teacher("judge")))
+        return {
+            stage: JudgedPictures(judge=name, verdicts=await picture_verdicts(of, asked))
+            for stage, of in attempts.items()
+        }
 
 
 def star_run(run: Path, judge: str, model: str | None, *, sees_pages: bool, api_key_env: str) -> int:

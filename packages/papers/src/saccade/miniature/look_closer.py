@@ -61,6 +61,7 @@ class LookCloserSettings:
         checkpoint_every=20,
         evaluate_every=10,
     )
+    rollout: RolloutSettings = RolloutSettings(max_turn_tokens=96, max_tokens=2048)
     families: tuple[str, ...] = ("visual_search",)
     """Families whose experts begin with a crop."""
     difficulty: float = 0.5
@@ -78,7 +79,7 @@ def look_closer(context: RecipeContext) -> Plan:
     episodes = EpisodeSpec(
         protocol=tagged_protocol(style=instruction_style(path), max_turns=settings.max_turns),
         tools=IMAGE_TOOLS,
-        rollout=RolloutSettings(max_turn_tokens=96, max_tokens=2048),
+        rollout=settings.rollout,
         max_turns=settings.max_turns,
     )
     reward = OutcomeReward(accuracy_weight=1.0, format_weight=0.1)

@@ -15,6 +15,7 @@ OFFERS = {
     },
     "saccade.parts": {
         "--judge": "saccade.cli.explanations:judge_run",
+        "--evidence": "saccade.cli.explanations:evidence_run",
         "--stars": "saccade.cli.explanations:star_run",
         "--why": "saccade.cli.explanations:explain_pages",
         "--why of a search": "saccade.viewer.why_page:write_why_page",

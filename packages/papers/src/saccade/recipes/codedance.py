@@ -82,4 +82,5 @@ def codedance(context: RecipeContext) -> Plan:
         examples=(lambda index, _: shown(index)) if curated else None,
         resources=(sandbox,),
     )
-    return material.plan(settings, method(settings, material, sandbox))
+    plan = material.plan(settings, method(settings, material, sandbox))
+    return plan.with_judged_evidence(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))

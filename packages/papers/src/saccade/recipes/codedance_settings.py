@@ -11,6 +11,7 @@ from saccade.learner import OptimizerSettings
 from saccade.models import LoadSettings
 from saccade.protocols import EVALUATION_TURNS, TRAINING_TURNS, TrainedReading
 from saccade.rewards import AnyReward, CodeDanceReward, DeepEyesReward, OutcomeReward, execution_returns
+from saccade.rewards.judges import JudgeSettings
 from saccade.rollout import RolloutSettings
 from saccade.sandbox import Isolation
 from saccade.train import AlgorithmSettings, ImitationSettings, RLSettings
@@ -85,6 +86,8 @@ class CodeDanceSettings:
     evidence_runs: Count = 0
     """In evaluations: times that code is run again on changed pictures after each call, to say what of them its output
     depends on; 40 give a rough picture."""
+    evidence_judge: JudgeSettings = JudgeSettings(kind="none")
+    """A judge that sees, for ``rl.evidence.form=judged``."""
     turn_credit: bool = True
     """Whether turns whose code fails are penalised individually (the paper's equation 2)."""
     turns: TurnCredit = TurnCredit()

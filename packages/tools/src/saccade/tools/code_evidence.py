@@ -10,7 +10,8 @@ process compares what the last of them shows (delta debugging, Zeller and Hildeb
    until ``depth`` splits or the last of the allowed runs. What could not be tried counts as needed.
 
 What remains suffices: whatever stands elsewhere in the picture, the output is the same. It is not always all that was
-read (of ``left.mean() > right.mean()`` so much remains as decides the comparison), and with few runs it is coarse.
+read (of ``left.mean() > right.mean()`` so much remains as decides the comparison), and with few runs it is coarse. An
+output that a blank picture and the negative show as well, such as the else of a comparison of counts, needs nothing.
 """
 
 from collections import deque
@@ -28,7 +29,7 @@ DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _PictureCell:
     """A part of a picture: the cell at this column and row of the 2 ** level by 2 ** level grid."""
 
     name: str
@@ -36,10 +37,10 @@ class _Part:
     column: int
     row: int
 
-    def quarters(self) -> Iterator["_Part"]:
+    def quarters(self) -> Iterator["_PictureCell"]:
         for row in (2 * self.row, 2 * self.row + 1):
             for column in (2 * self.column, 2 * self.column + 1):
-                yield _Part(self.name, self.level + 1, column, row)
+                yield _PictureCell(self.name, self.level + 1, column, row)
 
     def box(self, width: int, height: int) -> tuple[int, int, int, int]:
         """Its pixels; empty in a picture with fewer pixels than cells."""
@@ -58,11 +59,11 @@ def needed_cells(
     sessions are begun. None where the output depends on the clock or on chance, and where nothing could be tried.
     MachineError of a session.
     """
-    search = _Search(again, codes, pictures, shown, seed=seed, left=runs)
+    search = _CellSearch(again, codes, pictures, shown, seed=seed, left=runs)
     if not search.is_repeated():
         return None
-    waiting = deque(_Part(name, 0, 0, 0) for name in pictures)
-    needed: list[_Part] = []
+    waiting = deque(_PictureCell(name, 0, 0, 0) for name in pictures)
+    needed: list[_PictureCell] = []
     while waiting:
         part = waiting.popleft()
         if search.is_needed(part):
@@ -79,7 +80,7 @@ def seen_json(grids: Mapping[str, Sequence[str]]) -> Json:
     return [{"image": index, "cells": list(cells)} for index, cells in rows if any("1" in row for row in cells)]
 
 
-class _Search:
+class _CellSearch:
     """Runs on pictures of which more and more is changed."""
 
     def __init__(
@@ -99,7 +100,7 @@ class _Search:
             self._left >= 0 and self._again(self._codes, self._pictures, seed_for(self._seed, "control")) == self._shown
         )
 
-    def is_needed(self, part: _Part) -> bool:
+    def is_needed(self, part: _PictureCell) -> bool:
         """Whether the output changes with the part; one that is not needed stays changed from here on."""
         picture = self._pictures[part.name]
         box = part.box(*picture.size)
@@ -121,7 +122,7 @@ class _Search:
         return False
 
 
-def _rows(needed: Sequence[_Part], depth: int) -> list[str]:
+def _rows(needed: Sequence[_PictureCell], depth: int) -> list[str]:
     cells = {(part.row, part.column) for part in needed}
     side = range(1 << depth)
     return ["".join("1" if (row, column) in cells else "0" for column in side) for row in side]

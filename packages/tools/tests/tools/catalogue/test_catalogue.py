@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,13 @@ import pytest
 from places import ROOT
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
+from saccade.protocols.code_words import PYTHON_TOOL
+from saccade.rewards import seen
 from saccade.testing.tiny_specialists import example_picture, save_tiny
 from saccade.testing.tool_check import check_tool
 from saccade.tools.catalogue.catalogue import CATALOGUE, build_tool, entry_of, toolset, why_not
 from saccade.tools.catalogue.settings import ToolSettings, ToolsFile, read_tools_file
-from saccade.tools.tool import Tool
+from saccade.tools.tool import SEARCH_PAGES, Tool
 
 NAMES = [entry.name for entry in CATALOGUE]
 EXAMPLES = ROOT / "examples"
@@ -34,6 +37,18 @@ def test_an_outline_has_the_schema_of_the_tool(name: str, all_tools: dict[str, T
 def test_every_tool_keeps_its_contract(name: str, all_tools: dict[str, Tool]) -> None:
     entry = entry_of(name)
     check_tool(all_tools[name], [entry.example], image=example_picture(entry))
+
+
+def test_of_every_tool_it_is_known_what_it_returns_of_a_picture() -> None:
+    """``saccade.rewards.seen`` sorts them by name, since a record has no schemas."""
+    on_pictures = seen.CUTTING | seen.FINDING | seen.COPYING | seen.TURNING | seen.READING
+    for entry in CATALOGUE:
+        properties = entry.outline().spec.parameters["properties"]
+        assert isinstance(properties, Mapping)
+        is_blind = entry.name == "measure" or "image" not in properties
+        if entry.name not in (PYTHON_TOOL, SEARCH_PAGES):
+            assert is_blind == (entry.name in seen.BLIND), entry.name
+            assert is_blind or entry.name in on_pictures or "bbox_2d" in properties, entry.name
 
 
 def test_a_model_that_is_not_configured_is_said_and_left_out() -> None:

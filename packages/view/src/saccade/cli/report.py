@@ -28,6 +28,11 @@ from saccade.errors import UserError
     "pages it is shown the question's images too.",
 )
 @click.option(
+    "--evidence",
+    is_flag=True,
+    help="Ask the judge instead of each picture that a call returned whether it shows what the question needs.",
+)
+@click.option(
     "--why",
     metavar="ENCODER|run",
     help="Show on the pages why they were retrieved, by this page encoder (a directory or a server's URL) or by the "
@@ -39,6 +44,7 @@ def report(
     judge_model: str | None,
     api_key_env: str,
     stars: str | None,
+    evidence: bool,
     why: str | None,
 ) -> None:
     """Write report.html and report.json of a run again, even while it is running."""
@@ -46,7 +52,16 @@ def report(
         raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
     if stars is not None and judge is None:
         raise UserError(f"--stars {stars} needs a judge to give them; name it with --judge SERVER_OR_CHECKPOINT")
-    if judge is not None and stars is not None:
+    if evidence and (judge is None or stars is not None):
+        raise UserError(
+            "--evidence needs a judge that looks, and no --stars; name it with --judge SERVER_OR_CHECKPOINT"
+        )
+    if judge is not None and evidence:
+        prepare_machine(None)
+        with telling_of_waits("asking the judge"):
+            count = part("--evidence")(run_directory, judge, judge_model, api_key_env=api_key_env)
+        click.echo(f"Judged: {count} calls that gave a picture")
+    elif judge is not None and stars is not None:
         prepare_machine(None)
         sees_pages = stars == "pages"
         with telling_of_waits("asking the judge"):

@@ -60,9 +60,11 @@ def show(
 
 
 def _as_json(attempt: "Attempt", group_totals: list[float]) -> dict[str, object]:
+    from saccade.rewards.evidence import evidence_of
     from saccade.viewer.outcomes import turn_outcome
 
     task, trajectory, score = attempt.task, attempt.trajectory, attempt.trajectory.score
+    evidence = evidence_of(task, trajectory)
     terms = () if score is None else score.terms
     return {
         "task": task.id,
@@ -74,6 +76,13 @@ def _as_json(attempt: "Attempt", group_totals: list[float]) -> dict[str, object]
         "status": trajectory.status,
         "failure": trajectory.failure,
         "turns": [{"text": turn.text, "outcome": " ".join(turn_outcome(turn)).strip()} for turn in trajectory.turns],
+        "evidence": None
+        if evidence is None
+        else {
+            "calls": [{**asdict(call), "is_faithful": call.is_faithful} for call in evidence.calls],
+            "fit": evidence.fit and asdict(evidence.fit),
+            "is_faithful": evidence.is_faithful,
+        },
         "terms": [{**asdict(term), "adds": term.contribution} for term in terms],
         "reward": None if score is None else score.total,
         "right": None if score is None else score.is_right,

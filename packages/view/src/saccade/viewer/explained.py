@@ -14,8 +14,9 @@ from saccade.runs.metrics import read_metrics
 from saccade.runs.position import Position
 from saccade.runs.records import position_of, read_records
 from saccade.runs.runinfo import RunPaths, read_info
-from saccade.types import Attempt, Score, Turn
+from saccade.types import GAIN, Attempt, Score, Turn
 from saccade.viewer.outcomes import note_pairs, turn_outcome
+from saccade.viewer.scene.returned import evidence_texts
 from saccade.viewer.words import number_text, readable, visible
 
 
@@ -171,8 +172,13 @@ def explanation(attempt: Attempt, group: RecordedGroup, *, is_evaluation: bool) 
     lines += _field("answered", "nothing" if trajectory.answer is None else _short(trajectory.answer))
     status = readable(trajectory.status)
     lines += _field("status", f"{status}: {_short(trajectory.failure)}" if trajectory.failure else status)
-    for turn in trajectory.turns[:_MAX_TURNS]:
+    fits = evidence_texts(attempt)
+    for at, turn in enumerate(trajectory.turns[:_MAX_TURNS]):
         lines += _turn(turn)
+        lines += _field("", f"evidence: {fits[at]}") if at in fits else []
+        gain = None if turn.result is None else turn.result.data.get(GAIN)
+        if isinstance(gain, int | float):
+            lines += _field("", f"its result changed the right answer's probability by {100 * gain:+.0f} points")
     if len(trajectory.turns) > _MAX_TURNS:
         lines += _field("", f"... and {len(trajectory.turns) - _MAX_TURNS} more turns")
     score = trajectory.score

@@ -132,6 +132,27 @@ PANELS = (
         lines={f"{metric.TIME_PREFIX}{name}_s": name for name in ("regions", "teacher", "video")},
     ),
     Panel(
+        title="Rewards of pairs",
+        subtitle="beta times how much likelier a trajectory has become than under the reference, mean over pairs",
+        lines={
+            metric.CHOSEN_REWARD: "chosen",
+            metric.REJECTED_REWARD: "rejected",
+            metric.HELD_OUT_PREFIX + metric.CHOSEN_REWARD: "chosen, held out",
+            metric.HELD_OUT_PREFIX + metric.REJECTED_REWARD: "rejected, held out",
+        },
+    ),
+    Panel(
+        title="Chosen above rejected",
+        subtitle="share of pairs in which the chosen one has the higher reward",
+        lines={metric.PAIR_ACCURACY: "learned", metric.HELD_OUT_PREFIX + metric.PAIR_ACCURACY: "held out"},
+        is_share=True,
+    ),
+    Panel(
+        title="Length of pairs",
+        subtitle="action tokens: where rejected ones are longer, a sum of log-probabilities pays for being short",
+        lines={metric.CHOSEN_LENGTH: "chosen", metric.REJECTED_LENGTH: "rejected"},
+    ),
+    Panel(
         title="Distance from the first policy",
         subtitle="KL in nats per token to the policy that the stage began with",
         lines={metric.REFERENCE_KL: "to the stage's first policy"},

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from saccade.evaluation.crops import wrong_reason
 from saccade.evaluation.errors import ERROR_KINDS, ErrorReport, Verdict, error_report
+from saccade.evaluation.reasons import wrong_reason
 from saccade.evaluation.tool_use import ToolMix, tool_mix
 from saccade.metric_names import TIME_PREFIX
 from saccade.runs.asking import Way

@@ -64,6 +64,8 @@ class Replica:
     images: set[str] = field(default_factory=set)
     """Hashes of pictures that it was sent."""
     is_down: bool = False
+    is_ours: bool = True
+    """Whether weights are given to it, and it is ended where it hangs; one of others is only asked."""
 
     def forget(self) -> None:
         """It may be another process by now."""
@@ -85,14 +87,16 @@ class ReplicaLink:
         self._sending: dict[str, asyncio.Lock] = {}
 
     async def generate(
-        self, ids: Sequence[int], images: Sequence[ImageRef], params: Mapping[str, Json], weights: NamedWeights
+        self, ids: Sequence[int], images: Sequence[ImageRef], params: Mapping[str, Json], weights: NamedWeights | None
     ) -> Json:
         """The reply to a request for what follows from ``ids``, by a server that was seen to have these weights.
 
+        None takes those that it has.
         Raises ``ServerLostError``; ValueError for placeholders without images.
         """
         body = self._body(ids, images, params)
-        await self.bring_up_to_date(weights)
+        if weights is not None:
+            await self.bring_up_to_date(weights)
         await self._send(images)
         try:
             return await self._post("/inference/v1/generate", body)
@@ -197,7 +201,7 @@ class ReplicaLink:
             response = await self._client.request(method, self.replica.url + path, json=body, timeout=timeout)
         except httpx2.ReadTimeout:
             # Hung: it would not come back by itself.
-            if path != "/collective_rpc":
+            if path != "/collective_rpc" and self.replica.is_ours:
                 await self.end()
             raise ServerLostError(f"{self.replica.url} was silent for {timeout.read} s") from None
         except httpx2.TransportError as error:

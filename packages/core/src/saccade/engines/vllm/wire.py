@@ -144,6 +144,33 @@ def read_scores(reply: Json, ids: Sequence[int], start: int) -> tuple[tuple[floa
     return tuple(scores), frozenset(_weights(_first_choice(reply).get("weight_versions"), 1, reply))
 
 
+def read_listed(
+    reply: Json, ids: Sequence[int], places: Sequence[int], count: int
+) -> tuple[tuple[float, ...], tuple[tuple[tuple[int, float], ...], ...], frozenset[str]]:
+    """log p of the ids at these places, the ``count`` most likely tokens at each with theirs, and names of weights.
+
+    Raises ``BadReplyError``.
+    """
+    rows = reply.get("prompt_logprobs") if isinstance(reply, dict) else None
+    if not isinstance(rows, list) or len(rows) != len(ids):
+        raise BadReplyError(f"the engine's reply has no log-probabilities of the {len(ids)} tokens ({_excerpt(reply)})")
+    scores: list[float] = []
+    listed: list[tuple[tuple[int, float], ...]] = []
+    for place in places:
+        row = rows[place] if isinstance(rows[place], dict) else {}
+        assert isinstance(row, dict)
+        found = {
+            int(token): _number(one.get("logprob") if isinstance(one, dict) else None, reply)
+            for token, one in row.items()
+            if token.isdecimal()
+        }
+        if ids[place] not in found or len(found) < count:
+            raise BadReplyError(f"the engine's reply lists too few tokens at place {place} ({_excerpt(reply)})")
+        scores.append(found[ids[place]])
+        listed.append(tuple(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:count]))
+    return tuple(scores), tuple(listed), frozenset(_weights(_first_choice(reply).get("weight_versions"), 1, reply))
+
+
 def _first_choice(reply: Json) -> Mapping[str, Json]:
     choices = reply.get("choices") if isinstance(reply, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None

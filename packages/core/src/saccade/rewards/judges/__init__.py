@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from saccade.rewards.judges.consistency import Reference as Reference
     from saccade.rewards.judges.consistency import Verdict as Verdict
     from saccade.rewards.judges.consistency import graded as graded
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge as EvidenceJudge
+    from saccade.rewards.judges.evidence_judge import WithEvidenceJudge as WithEvidenceJudge
     from saccade.rewards.judges.llm_judge import AnswerJudge as AnswerJudge
     from saccade.rewards.judges.llm_judge import JudgeClient as JudgeClient
     from saccade.rewards.judges.llm_judge import LlmJudge as LlmJudge

@@ -16,6 +16,8 @@ from saccade.rewards.reward import AccuracyJudge
 
 if TYPE_CHECKING:
     from saccade.rewards.judges.consistency import ConsistencyJudge
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge
+    from saccade.rewards.judges.llm_judge import JudgeClient
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -88,15 +90,9 @@ def judges(
             )
         return Judges(consistency=exact if judges_consistency else None)
     from saccade.rewards.judges.consistency import Ensemble
-    from saccade.rewards.judges.llm_judge import AnswerJudge, JudgeClient, LlmJudge
+    from saccade.rewards.judges.llm_judge import AnswerJudge, LlmJudge
 
-    models = _servers(settings, media) if settings.kind == "server" else _checkpoints(settings, media)
-    asked = [
-        JudgeClient(
-            model=model, samples=settings.samples, temperature=settings.temperature, tries=settings.tries, seed=seed
-        )
-        for model in models
-    ]
+    asked, models = _clients(settings, media, seed)
     each = [LlmJudge(asking=one, keeps_boxes=settings.keeps_boxes) for one in asked]
     together: ConsistencyJudge = each[0] if len(each) == 1 else Ensemble(each)
     open_models = tuple(models if judges_consistency else models[:1])
@@ -106,6 +102,36 @@ def judges(
         resources=open_models,
         meters=ChatMeter("judge", open_models),
     )
+
+
+def evidence_judge(
+    settings: JudgeSettings, media: MediaStore, seed: int
+) -> "tuple[EvidenceJudge, ConnectedChat] | None":
+    """The judge of evidence that these settings name, and what must be open while it is asked; None for ``none``.
+
+    The first of several models is asked. Raises UserError.
+    """
+    if settings.kind == "none":
+        return None
+    if settings.kind == "exact":
+        raise UserError("evidence_judge.kind=exact judges nothing; questions with regions have rl.evidence.form=found")
+    from saccade.rewards.judges.evidence_judge import EvidenceJudge
+
+    asked, models = _clients(settings, media, seed)
+    return EvidenceJudge(asking=asked[0]), models[0]
+
+
+def _clients(settings: JudgeSettings, media: MediaStore, seed: int) -> "tuple[list[JudgeClient], list[ConnectedChat]]":
+    from saccade.rewards.judges.llm_judge import JudgeClient
+
+    models = _servers(settings, media) if settings.kind == "server" else _checkpoints(settings, media)
+    asked = [
+        JudgeClient(
+            model=model, samples=settings.samples, temperature=settings.temperature, tries=settings.tries, seed=seed
+        )
+        for model in models
+    ]
+    return asked, models
 
 
 def _servers(settings: JudgeSettings, media: MediaStore) -> list[ConnectedChat]:

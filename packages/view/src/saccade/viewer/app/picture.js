@@ -60,7 +60,7 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
     stage.style.aspectRatio = `${Math.max(picture.width, 1)} / ${Math.max(picture.height, 1)}`;
     asSeen.hidden = !picture.seen || !seenUrl(run, picture.hash);
     seenWords.textContent = picture.seen ? ` as the model saw it, ${picture.seen[0]} × ${picture.seen[1]} px` : "";
-    drawing.replaceChildren(pixels(run, picture, isAsSeen && !asSeen.hidden), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
+    drawing.replaceChildren(pixels(run, picture, isAsSeen && !asSeen.hidden), svg("path.veiled", { d: picture.veil }), ...regions.filter((one) => one.picture === key).sort((a, b) => areaOf(b) - areaOf(a)).map(regionShape));
     for (const item of /** @type {NodeListOf<HTMLElement>} */ ((element.closest(".scene") ?? strip).querySelectorAll(".thumb"))) item.setAttribute("aria-pressed", String(item.dataset.key === key));
     all();
   }
@@ -84,12 +84,12 @@ export function pictureView(run, pictures, regions, link, onDrawn, places) {
       if (!origin || origin.picture !== current.key || !thumb) return [];
       const to = thumb.getBoundingClientRect();
       const [left, , right, bottom] = origin.box;
-      const ends = [[left, to.left], [right, to.right]].map(([x, end]) => {
+      const d = [[left, to.left], [right, to.right]].map(([x, end]) => {
         const [px, py] = inStage(x, bottom);
         const inside = [clipped(px, stage.clientWidth), clipped(py, stage.clientHeight)];
         return `M${inside[0] + at.left - frame.left} ${inside[1] + at.top - frame.top}L${end - frame.left} ${to.top - frame.top}`;
-      });
-      return [svg("g", { "data-region": origin.region, class: "to-crop" }, svg("path.halo", { d: ends.join("") }), svg("path.stroke", { d: ends.join("") }))];
+      }).join("");
+      return [svg("g", { "data-region": origin.region, class: "to-crop" }, svg("path.halo", { d }), svg("path.stroke", { d }))];
     }));
   }
 
@@ -219,7 +219,7 @@ function pixels(run, picture, isAsSeen) {
 
 /** @param {Region} region */
 function regionShape(region) {
-  const words = `${KIND_WORDS[region.kind]}: ${region.label}${region.fate ? `, ${region.fate}` : ""}, ${coordinates(region)}`;
+  const words = `${KIND_WORDS[region.kind]}: ${region.label}${region.fate && `, ${region.fate}`}, ${coordinates(region)}`;
   const group = svg("g", { class: `region ${region.kind}`, "data-region": region.id, tabindex: 0, role: "button", "aria-label": words });
   if (region.mask) group.append(maskImage(region.mask));
   const drawn = (/** @type {string} */ shape, /** @type {Record<string, number>} */ at, /** @type {number} */ x, /** @type {number} */ y) =>
@@ -280,12 +280,12 @@ function coordinates(region) {
 function legend(regions) {
   const kinds = [...new Set(regions.map((one) => one.kind))];
   return h("p.legend", ...kinds.map((kind) => h("span", svg("svg", { class: `swatch region ${kind}`, viewBox: "0 0 20 14", "aria-hidden": "true" },
-    kind === "hit" || kind === "miss" ? layers("circle", { cx: 10, cy: 7, r: 4 }) : layers("rect", { x: 3, y: 3, width: 14, height: 8 })), ` ${KIND_WORDS[kind]}`)));
+    /hit|miss/.test(kind) ? layers("circle", { cx: 10, cy: 7, r: 4 }) : layers("rect", { x: 3, y: 3, width: 14, height: 8 })), ` ${KIND_WORDS[kind]}`)));
 }
 
 /** @param {string} run @param {Picture} picture @param {() => void} open */
 export function stripItem(run, picture, open) {
-  const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, class: picture.width < 200 ? "pixelated" : "" });
+  const image = h("img", { src: imageUrl(run, picture.hash, 256), alt: "", width: picture.width, height: picture.height, class: picture.width < 200 && "pixelated" });
   return h("li", h("button", { type: "button", class: "thumb", "data-key": picture.key, "data-region": picture.origin?.region, "aria-pressed": "false", onclick: open },
     image, h("span.small", picture.caption, picture.cut, h("span.block", `${picture.width} × ${picture.height} px`, picture.seen && `, seen at ${picture.seen[0]} × ${picture.seen[1]}`))));
 }

@@ -65,6 +65,7 @@ def _signals(opened: Opened) -> TokenSignals:
         token_advantages=(by_turn(found.advantages, segments) or ()) if found else (),
         entropy=(by_turn(found.entropy, segments) or ()) if found else (),
         reference_logprobs=(by_turn(found.reference_logprobs, segments) or ()) if found else (),
+        teacher_logprobs=(by_turn(found.teacher_logprobs, segments) or ()) if found else (),
         clocks=[_seconds(turn) for turn in clock.turns] if clock else (),
     )
 

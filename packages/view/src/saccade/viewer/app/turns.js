@@ -7,12 +7,12 @@ import { stripItem } from "./picture.js";
 
 /** @typedef {import("./types").Scene} Scene */
 /** @typedef {import("./types").Turn} Turn */
-/** @typedef {"none" | "probability" | "entropy" | "advantage" | "ratio"} Heat */
+/** @typedef {"none" | "probability" | "entropy" | "advantage" | "ratio" | "teacher"} Heat */
 
 const FOLDED_FROM = 400;
 /** @type {Record<string, string>} */
 const PHASES = { prefill: "queue and prefill", decode: "decoding", tools: "environment" };
-const HEATS = /** @type {Heat[]} */ (["probability", "entropy", "advantage", "ratio"]);
+const HEATS = /** @type {Heat[]} */ (["probability", "entropy", "advantage", "ratio", "teacher"]);
 
 /** What a tint means. @type {Record<string, string>} */
 export const HEAT_LEGENDS = {
@@ -20,6 +20,7 @@ export const HEAT_LEGENDS = {
   entropy: "the stronger, the less sure the policy was: none at 0, full from 2.5 nats on",
   advantage: "made more likely where blue, less where orange; full from 2 on",
   ratio: "more likely than under the reference where blue, less where orange; full from a factor of 7 on",
+  teacher: "the teacher finds it more likely than the policy where blue, less where orange; full from a factor of 7 on",
 };
 
 /** Kinds of heat that some turn has numbers for. @param {Scene} scene @returns {Heat[]} */
@@ -125,7 +126,7 @@ function numbersOf(turn, heat) {
 function warmth(value, heat) {
   if (heat === "probability") return { strength: 1 - value, isLow: true };
   if (heat === "entropy") return { strength: Math.min(value / 2.5, 1), isLow: true };
-  const size = heat === "ratio" ? Math.log(Math.max(value, 1e-9)) : value;
+  const size = heat === "ratio" || heat === "teacher" ? Math.log(Math.max(value, 1e-9)) : value;
   return { strength: Math.min(Math.abs(size) / 2, 1), isLow: size < 0 };
 }
 

@@ -3,7 +3,7 @@
 export type Shape4 = [number, number, number, number];
 
 export interface Origin { turn: number; picture: string; box: Shape4; region: string }
-export interface Picture { key: string; hash: string; width: number; height: number; caption: string; cut: string; origin: Origin | null; seen: [number, number] | null }
+export interface Picture { key: string; hash: string; width: number; height: number; caption: string; cut: string; origin: Origin | null; seen: [number, number] | null; veil: string }
 export interface Mask { width: number; height: number; counts: number[] }
 export interface Region {
   id: string; picture: string; kind: "target" | "asked" | "named" | "hit" | "miss"; label: string; mark: string;
@@ -12,7 +12,7 @@ export interface Region {
 }
 export interface Tokens {
   ends: number[] | null; probability: (number | null)[]; entropy: (number | null)[]; advantage: (number | null)[];
-  ratio: (number | null)[];
+  ratio: (number | null)[]; teacher: (number | null)[];
 }
 export interface Turn {
   n: number; text: string; left_out: number; parts: { start: number; end: number; kind: string }[];

@@ -125,10 +125,17 @@ def headline(scene: TrajectoryScene) -> Json:
     )
 
 
-def places_card(regions: Sequence[Region]) -> Json:
-    """Each place as the model wrote it and in pixels, with the mark that its shape has; None without any."""
-    if not regions:
-        return None
+def places_card(regions: Sequence[Region], *, has_veil: bool = False) -> Json:
+    """Each place as the model wrote it and in pixels, with the mark that its shape has; None without any.
+
+    Above them the switch of the veil, where calls returned parts of a picture.
+    """
+    veil = draw("label.veil-choice", draw("input.veil", type="checkbox"), " darken what no call returned")
+    listed = [_places_list(regions)] if regions else []
+    return draw("div.places", veil if has_veil else None, *listed) if has_veil or listed else None
+
+
+def _places_list(regions: Sequence[Region]) -> Json:
     rows = [
         draw(
             "tr",

@@ -6,12 +6,11 @@ Each sentence says what the record shows, by rules; none guesses at what the mod
 import json
 from collections.abc import Iterator, Sequence
 
-from saccade.evaluation.crops import WHOLE
 from saccade.geometry import Box
+from saccade.rewards.evidence import WHOLE, covered_share
 from saccade.types import Attempt, Malformed, ToolCall, Turn
 from saccade.viewer.outcomes import verdict
 from saccade.viewer.scene.parts import Region, SeenPicture
-from saccade.viewer.scene.regions import covered_share
 from saccade.viewer.store.messages import FOREIGN
 from saccade.viewer.words import number_text, percent_text, visible
 
@@ -94,7 +93,7 @@ def _sizes(attempt: Attempt, regions: Sequence[Region], pictures: Sequence[SeenP
         if target.kind == "target" and target.box is not None and target.picture in views:
             picture, (width, height) = views[target.picture]
             x1, y1, x2, y2 = target.box
-            if any(where == target.picture and covered_share(one, Box(*target.box)) >= WHOLE for where, one in asked):
+            if any(where == target.picture and covered_share(Box(*target.box), one) >= WHOLE for where, one in asked):
                 continue
             size = f"{(x2 - x1) * width / picture.width:.0f} × {(y2 - y1) * height / picture.height:.0f}"
             whole = f"{width} × {height} px of {picture.width} × {picture.height}"
@@ -108,7 +107,7 @@ def _names(names: Sequence[str]) -> str:
 def _looked_at(target: Region, asked: Sequence[Region], *, is_wrong: bool) -> Iterator[str]:
     if not asked or target.box is None:
         return
-    shares = [(covered_share(Box(*one.box), Box(*target.box)), one) for one in asked if one.box is not None]
+    shares = [(covered_share(Box(*target.box), Box(*one.box)), one) for one in asked if one.box is not None]
     share, best = max(shares, key=lambda pair: pair[0])
     if share <= 0:
         yield f"The model looked elsewhere: no requested location touches the target “{target.label}”."

@@ -27,6 +27,7 @@ class TokenSignals:
     token_advantages: Sequence[Sequence[float]] = ()
     entropy: Sequence[Sequence[float]] = ()
     reference_logprobs: Sequence[Sequence[float]] = ()
+    teacher_logprobs: Sequence[Sequence[float]] = ()
     clocks: Sequence[Mapping[str, float]] = ()
     """For each turn the seconds of its ``prefill``, ``decode`` and ``tools``, and when its ``start`` was."""
 
@@ -63,6 +64,9 @@ class SeenPicture:
     origin: Origin | None = None
     seen: tuple[int, int] | None = None
     """(width, height) in pixels at which the policy got it; None where the record does not prove it."""
+    veil: str = ""
+    """What no call returned of a question's picture, as the path of an SVG in pixels of its original; empty where none
+    returned anything of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,6 +132,8 @@ class TurnTokens:
     advantage: tuple[float | None, ...] = ()
     ratio: tuple[float | None, ...] = ()
     """Probability over that of the reference policy."""
+    teacher: tuple[float | None, ...] = ()
+    """The teacher's probability over the policy's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -266,9 +266,3 @@ def _corners(box: Box) -> tuple[float, float, float, float] | None:
 
 def _pair(point: Point) -> tuple[float, float] | None:
     return (point.x, point.y) if math.isfinite(point.x) and math.isfinite(point.y) else None
-
-
-def covered_share(asked: Box, target: Box) -> float:
-    """Share of the target that lies inside what was asked for."""
-    shared = Box(max(asked.x1, target.x1), max(asked.y1, target.y1), min(asked.x2, target.x2), min(asked.y2, target.y2))
-    return shared.area / target.area if shared.is_ordered and target.area else 0.0

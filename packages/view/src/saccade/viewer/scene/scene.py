@@ -24,6 +24,7 @@ from saccade.viewer.scene.parts import (
     utf16,
 )
 from saccade.viewer.scene.regions import Places, places_of
+from saccade.viewer.scene.returned import evidence_texts, veil_paths
 from saccade.viewer.scene.sent import sent_texts, view_sizes
 from saccade.viewer.scene.texts import cut, parts_of
 from saccade.viewer.store.messages import FOREIGN
@@ -52,8 +53,10 @@ def scene_of(
     pictures = list(_pictures(attempt))
     places = places_of(attempt, pictures)
     seen = view_sizes(trajectory.segments, policy) if policy else {}
+    paths, fits = veil_paths(attempt), evidence_texts(attempt)
     shown = [
-        replace(one, origin=places.origins.get(one.key), seen=seen.get(one.hash)) for one in pictures[:MAX_PICTURES]
+        replace(one, origin=places.origins.get(one.key), seen=seen.get(one.hash), veil=paths.get(one.key, ""))
+        for one in pictures[:MAX_PICTURES]
     ]
     return TrajectoryScene(
         id=identity.id,
@@ -83,8 +86,8 @@ def scene_of(
         pictures_left_out=len(pictures) - len(shown),
         regions=tuple(places.regions),
         turns=tuple(
-            _turn(turn, places, pictures, signals, attempt, policy.decode if policy else None)
-            for turn in trajectory.turns[:MAX_TURNS]
+            _turn(turn, places, pictures, signals, attempt, policy.decode if policy else None, fits.get(at, ""))
+            for at, turn in enumerate(trajectory.turns[:MAX_TURNS])
         ),
         turns_left_out=max(0, len(trajectory.turns) - MAX_TURNS),
         sent=sent_texts(trajectory.segments, policy) if policy else (),
@@ -101,7 +104,7 @@ def scene_json(scene: TrajectoryScene) -> dict[str, Json]:
         "head": headline(scene),
         "reward": reward_card(scene.reward),
         "time": time_card(scene.turns),
-        "places": places_card(scene.regions),
+        "places": places_card(scene.regions, has_veil=any(one.veil for one in scene.pictures)),
     }
     regions: list[Json] = [{**asdict(one), "pixels": pixel_words(one)} for one in scene.regions]
     pictures: list[Json] = [{**asdict(one), "cut": cut_words(one)} for one in scene.pictures]
@@ -136,6 +139,7 @@ def _turn(
     signals: TokenSignals,
     attempt: Attempt,
     token_texts: Decode | None,
+    fit: str,
 ) -> SceneTurn:
     text, left_out = cut(turn.text)
     length = utf16(text)
@@ -150,7 +154,7 @@ def _turn(
         left_out=left_out,
         parts=parts_of(text),
         spans=tuple(span for span in places.spans.get(at, ()) if span.end <= length),
-        outcome=cut(outcome)[0],
+        outcome=f"{cut(outcome)[0]}{fit and f' · evidence: {fit}'}",
         is_fine=went_well(turn, is_foreign=is_foreign),
         was_run=turn.result is not None,
         call=cut(_pixels(turn, call))[0],
@@ -179,12 +183,14 @@ def _tokens(
     if not ids or len(logprobs) != len(ids):
         return None
     reference = _of_turn(signals.reference_logprobs, turn, len(ids))
+    teacher = _of_turn(signals.teacher_logprobs, turn, len(ids))
     return TurnTokens(
         ends=None if token_texts is None else _ends(token_texts(ids), text),
         probability=tuple(_rounded(math.exp(min(value, 0.0))) for value in logprobs),
         entropy=tuple(_rounded(value) for value in _of_turn(signals.entropy, turn, len(ids))),
         advantage=tuple(_rounded(value) for value in _of_turn(signals.token_advantages, turn, len(ids))),
         ratio=tuple(_ratio(value - other) for value, other in zip(logprobs, reference)),
+        teacher=tuple(_ratio(other - value) for value, other in zip(logprobs, teacher)),
     )
 
 
