@@ -102,6 +102,11 @@ class Program:
     those which many states give are not asked for much more often."""
 
 
+def with_article(words: str) -> str:
+    """ "a" or "an" before words."""
+    return f"{'an' if words[:1].lower() in tuple('aeiou') else 'a'} {words}"
+
+
 _ARTICLE = re.compile(r"\b([Aa]) \{(\w+)\}")
 
 
@@ -109,7 +114,7 @@ def sentence(wording: str, words: Mapping[str, str]) -> str:
     """A wording with its slots filled; "a" before a slot is "an" where the word begins with a vowel."""
 
     def article(match: re.Match[str]) -> str:
-        return f"{match[1]}{'n' if words[match[2]][:1].lower() in tuple('aeiou') else ''} {{{match[2]}}}"
+        return f"{match[1]}{with_article(words[match[2]]).partition(' ')[0][1:]} {{{match[2]}}}"
 
     return _ARTICLE.sub(article, wording).format(**words)
 

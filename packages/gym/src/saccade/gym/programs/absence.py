@@ -1,8 +1,8 @@
 """Programs on what is not there: whether there is such a thing, which of several is missing, how many of them are."""
 
-from saccade.gym.program import Asking, Program, ProgramQuestion, program
+from saccade.gym.program import Asking, Program, ProgramQuestion, program, with_article
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
-from saccade.gym.programs.choosing import Population, absent_pair, chosen, others, shuffled, values, with_article
+from saccade.gym.programs.choosing import Population, absent_pair, chosen, others, shuffled, values
 from saccade.gym.state import SceneState
 
 
