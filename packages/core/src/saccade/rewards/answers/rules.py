@@ -83,8 +83,8 @@ def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = (), *, 
     if not choices:
         given, wanted = _letter(bare(prediction)), _letter(gold)
         return given == wanted if given and wanted else exact_match(prediction, gold)
-    given, wanted = (options_named(text, choices, has_letters=has_letters) for text in (prediction, gold))
-    return bool(given & wanted)
+    right = options_named(gold, choices, has_letters=has_letters)
+    return bool(options_named(prediction, choices, has_letters=has_letters) & right)
 
 
 def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
