@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +24,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from saccade.evaluation.audit.blind import words_in
 from saccade.evaluation.audit.drawn import LEVELS
-from saccade.gym.family import MOST_STATES, STATES_PER_COIN, GymFamily
+from saccade.gym.family import GymFamily
 from saccade.gym.levels import Levels
-from saccade.gym.program import Asking
+from saccade.gym.program import sentence
 from saccade.gym.registry import gym_families
 from saccade.media.encode import png_bytes
 from saccade.rewards.answers.metrics_by_set import answer_is_right
@@ -54,21 +53,13 @@ def asked(family: GymFamily, index: int, with_files: bool) -> Asked:
     levels = Levels(base=level)
     program = family.programs[int(rng.integers(len(family.programs)))]
     look = family.renderers[int(rng.integers(len(family.renderers)))]
-    for turn in range(MOST_STATES):
-        if turn % STATES_PER_COIN == 0:
-            coin = float(rng.random())
-        state = family.grammar.draw(rng, levels)
-        asking = Asking(state=state, render=partial(look.render, state, rng, levels), rng=rng, levels=levels, coin=coin)
-        if (found := program.ask(asking)) is not None:
-            break
-    else:
-        raise ValueError(f"{family.name}/{program.name} found no question at {level}")
+    asking, found = family.question(program, look, rng, levels)
     size: tuple[float, ...] = ()
     if with_files:
         images = asking.rendering.images
         size = (len(images), *images[0].size, float(sum(len(png_bytes(image)) for image in images)))
     choices = tuple(found.choices[int(i)] for i in rng.permutation(len(found.choices)))
-    wordings = [wording.format(**found.words) for wording in program.wordings]
+    wordings = [sentence(wording, found.words) for wording in program.wordings]
     task = Task(
         id=f"{family.name}/{index}",
         family=family.name,

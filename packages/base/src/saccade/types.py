@@ -151,6 +151,20 @@ class Task:
     """Whether the images stand inside the words: ``question`` and ``choices`` have a place for each, ``<image 1>``,
     ``<image 2>``, ..., once and in order (``saccade.interleaving``). They stand before a wording that has none."""
 
+    def lists_options(self, question: str) -> bool:
+        """Whether the options are listed with letters below the question in these words.
+
+        Not where its words name them all, unless the answer is a letter that they do not show.
+        """
+        named = all(re.search(rf"(?<!\w){re.escape(choice)}(?!\w)", question) for choice in self.choices)
+        has_text = not {self.answer, *self.accepted}.isdisjoint(self.choices)
+        return bool(self.choices) and not (named and (has_text or self.marks_options(question)))
+
+    def marks_options(self, question: str) -> bool:
+        """Whether these words show each option's letter themselves, as in ``(A) a cat (B) a dog``."""
+        letters = (chr(ord("A") + place) for place in range(len(self.choices)))
+        return all(re.search(rf"(?<!\w){re.escape(letter)}[).:．、：）]", question) for letter in letters)
+
     @property
     def missing_pages(self) -> tuple[Page, ...]:
         """Gold pages that no image shows; without them the images do not hold the answer."""

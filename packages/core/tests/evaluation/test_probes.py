@@ -85,7 +85,7 @@ def test_shuffled_options_keep_the_right_text_and_do_not_move_between_runs() -> 
 
 
 def test_questions_that_name_their_options_cannot_be_reordered_and_are_counted() -> None:
-    fixed = question(2, question="Is it red, green or blue?")
+    fixed = question(2, question="Is it red, green or blue?", answer="red")
     assert probed("cycled", [TASKS[0], fixed]).left_out == 1
     with pytest.raises(UserError, match="can change none of the 1 questions"):
         probed("shuffled", [fixed])

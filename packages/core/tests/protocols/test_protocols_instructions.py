@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -136,10 +137,17 @@ def test_a_thought_that_copies_times_of_the_prompt_is_well_formed() -> None:
 
 def test_options_are_listed_unless_the_question_names_them() -> None:
     listed = make_task(question="What is it?", choices=("a cat", "a dog"))
-    named = make_task(question="Is it a cat or a dog?", choices=("a cat", "a dog"))
+    named = replace(make_task(question="Is it a cat or a dog?", choices=("a cat", "a dog")), answer="a dog")
+    marked = replace(listed, question="Is it (A) a cat or (B) a dog?", answer="B")
+    hidden = replace(named, question="Is it a catfish or a dog?")
     protocol = tagged_protocol(style="brief")
     assert protocol.prompt(listed, (), RELATIVE)[1].parts == (IMAGE, "What is it?\nA. a cat\nB. a dog")
     assert protocol.prompt(named, (), RELATIVE)[1].parts == (IMAGE, "Is it a cat or a dog?")
+    assert protocol.prompt(marked, (), RELATIVE)[1].parts == (IMAGE, "Is it (A) a cat or (B) a dog?")
+    assert protocol.prompt(hidden, (), RELATIVE)[1].parts == (IMAGE, "Is it a catfish or a dog?\nA. a cat\nB. a dog")
+    # An answer that is a letter asks for the letters to be seen.
+    by_letter = replace(named, answer="B")
+    assert protocol.prompt(by_letter, (), RELATIVE)[1].parts == (IMAGE, "Is it a cat or a dog?\nA. a cat\nB. a dog")
 
 
 def test_a_question_cannot_write_role_tokens_but_may_name_tags() -> None:

@@ -1,7 +1,9 @@
 """Chains that attack their reader: long, nested, never closed; read in linear time, with bounded results."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from costs import assert_costs_at_most
@@ -82,10 +84,13 @@ def test_half_a_surrogate_is_a_format_error() -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+@example("<think><answer></think><answer><tool</answer>")
 def test_no_text_raises_and_every_verdict_is_whole(text: str) -> None:
     found = read_chain(text, BOX, 2)
     assert found.is_valid == (found.error is None) == (not found.why)
-    assert found.answer is None or (found.answer.strip() and text.count("<answer>") == 1)
+    # Tags that a thought names are its words.
+    outside = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    assert found.answer is None or (found.answer.strip() and outside.count("<answer>") == 1)
     if found.is_valid:
         assert found.calls
         assert all(call.name == "a" and call.finding for call in found.calls)

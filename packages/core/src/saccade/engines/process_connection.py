@@ -70,13 +70,15 @@ class ProcessConnection:
     ) -> "ProcessConnection":
         """A process of the module that waits for its first request.
 
-        Another ``python`` finds this Saccade, and nothing else of this one's packages.
+        Another ``python`` finds this Saccade, then what the user's ``PYTHONPATH`` names, and nothing else of this one's
+        packages.
         """
         ours, theirs = socket.socketpair()
         command = [str(python or sys.executable), "-m", module, str(theirs.fileno())]
         environment = dict(os.environ)
         if python is not None:
-            environment["PYTHONPATH"] = os.pathsep.join(str(folder.parent) for folder in source_folders())
+            own = [str(folder.parent) for folder in source_folders()]
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*own, os.environ.get("PYTHONPATH", "")]))
         with theirs:
             process = Popen(
                 command, stdin=DEVNULL, stdout=STDERR, pass_fds=(theirs.fileno(),), close_fds=True, env=environment

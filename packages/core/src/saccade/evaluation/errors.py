@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 from saccade.answer_boxes import boxes_in
 from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
+from saccade.rewards.answers.kinds import shows_letters
 from saccade.rewards.answers.metrics_by_set import answer_is_right, value_choice
-from saccade.rewards.answers.rules import multiple_choice, value_of
+from saccade.rewards.answers.rules import value_of
 from saccade.rewards.tool_use import call_outcome
 from saccade.types import Attempt, Malformed, Task, ToolCall, ToolResult, ToolSpec, Trajectory, Turn
 from saccade.waiting import run_to_end
@@ -103,11 +104,9 @@ def can_be_read(task: Task, answer: str) -> bool:
         case "number" | "integer":
             return value_of(answer, Quantity(0.0)) is not None
         case "choice":
-            letters = [chr(ord("A") + place) for place in range(len(task.choices))]
-            names = (
-                multiple_choice(answer, one, task.choices) or value_choice(answer, one, task.choices) for one in letters
-            )
-            return any(names) if letters else bool(answer.strip())
+            letters = shows_letters(task)
+            names = (value_choice(answer, one, task.choices, has_letters=letters) for one in task.choices)
+            return any(names) if task.choices else bool(answer.strip())
         case "boxes":
             return boxes_in(answer) is not None
         case _:

@@ -137,7 +137,7 @@ def blank(image: ImageRef, media: MediaStore) -> ImageRef:
 def has_free_options(task: Task) -> bool:
     """Whether the options are the protocol's to write: more than one, and not all named within the question."""
     right = options_named(task.answer, task.choices)
-    return len(task.choices) > 1 and len(right) == 1 and not all(one in task.question for one in task.choices)
+    return len(task.choices) > 1 and len(right) == 1 and task.lists_options(task.question)
 
 
 def reordered(task: Task, order: Sequence[int], *, suffix: str = "") -> Task:

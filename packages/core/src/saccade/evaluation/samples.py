@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from saccade.codec.forms import Form
 from saccade.evaluation.errors import rule_errors
+from saccade.rewards.answers.kinds import shows_letters
 from saccade.rewards.answers.metrics_by_set import METRICS
 from saccade.rewards.answers.rules import options_named
 from saccade.rewards.reward import counts_as_right
@@ -166,6 +168,7 @@ def stored_sample(
     ran = [turn for turn in trajectory.turns if isinstance(turn.action, ToolCall) and turn.result is not None]
     calls = Counter(turn.action.name for turn in ran if isinstance(turn.action, ToolCall))
     shown = [image for turn in trajectory.turns if turn.observation is not None for image in turn.observation.images]
+    named = partial(options_named, choices=task.choices, has_letters=shows_letters(task))
     return StoredSample(
         id=task.id,
         q=question_hash(task),
@@ -181,8 +184,8 @@ def stored_sample(
         cluster=cluster,
         buckets=task.buckets,
         choices=len(task.choices),
-        option=_only(options_named(task.answer, task.choices)) if task.choices else -1,
-        picked=_only(options_named(trajectory.answer or "", task.choices)) if task.choices else -1,
+        option=_only(named(task.answer)) if task.choices else -1,
+        picked=_only(named(trajectory.answer or "")) if task.choices else -1,
         turns=len(trajectory.turns),
         calls=dict(sorted(calls.items())),
         calls_ok=sum(call_outcome(turn) == "succeeded" for turn in ran),

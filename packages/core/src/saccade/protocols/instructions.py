@@ -174,7 +174,7 @@ def question_text(task: Task, style: Style, wording: str = "", *, view: ViewRule
     """The question, its options where it does not name them, the form of boxes; role tokens in it are defused."""
     question = task.wordings.get(wording, task.question)
     lines = [question]
-    if not all(choice in question for choice in task.choices):
+    if task.lists_options(question):
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
     if task.answer_kind == "boxes":
         lines.append(form_of_boxes(view, images=len(task.images), is_brief=style == "brief"))

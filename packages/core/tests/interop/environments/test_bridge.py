@@ -64,6 +64,19 @@ def test_what_is_wrong_with_a_name_is_said_from_there() -> None:
         BridgedSource(names=WorldNames(env="gymnasium:MiniGrid-Emty-5x5-v0"), python=Path(sys.executable))
 
 
+def test_a_module_on_the_users_python_path_is_found_by_another_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "beside_the_project.py").write_text(
+        "import gymnasium\ngymnasium.register('beside/Lake-v0', entry_point="
+        "'gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    names = WorldNames(env="gymnasium:beside_the_project:beside/Lake-v0")
+    with BridgedSource(names=names, python=Path(sys.executable)) as source:
+        assert len(source.actions()) == 4
+
+
 def test_a_python_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match=r"environment\.python=/no/python is no file"):
         BridgedSource(names=NAMES, python=Path("/no/python"))

@@ -51,6 +51,12 @@ def test_a_game_of_textarena_is_won_by_its_hints_and_leaves_chance_alone() -> No
     assert random.random() == expected
 
 
+def test_a_game_whose_corpus_is_not_there_says_how_to_fetch_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nltk.data.path", [])
+    with pytest.raises(UserError, match=r"Wordle-v0 needs nltk's corpus '\w+'.*python -m nltk\.downloader \w+"):
+        source_of(WorldNames(env="textarena:Wordle-v0")).make().reset(NumberedEpisode(number=0))
+
+
 class Normals:
     """A game of TextArena's shape that says a normal number of NumPy's global generator, which draws them in pairs."""
 

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from PIL import Image
 
 from saccade.errors import UserError
-from saccade.interop.environments.gymnasium_world import GymnasiumSource
+from saccade.interop.environments.gymnasium_world import GymnasiumSource, GymnasiumWorld
 from saccade.interop.environments.observations import shown_from
 from saccade.interop.environments.own_worlds import world_of
 from saccade.interop.environments.play import random_example, unlike_itself
@@ -117,6 +117,49 @@ def test_an_environment_that_takes_no_render_mode_is_seen_by_its_observation() -
     gymnasium.register("tests/Unrendered-v0", entry_point=Unrendered)
     with closing(GymnasiumSource(id="tests/Unrendered-v0").make()) as world:
         assert [picture.size for picture in world.reset(NumberedEpisode(number=0)).pictures] == [(32, 32)]
+
+
+class Silent(Noisy):
+    """Its ``render`` gives nothing; it shows its pixels, a row of numbers and its mission."""
+
+    render_mode = "rgb_array"
+
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):  # type: ignore[no-untyped-def, override]
+        return {"image": np.full((32, 32, 3), 80, np.uint8), "mission": "go", "pos": np.array([0, 1])}, {}
+
+    def render(self) -> None: ...  # type: ignore[override]
+
+
+def test_an_environment_that_draws_nothing_is_seen_by_its_observation_unless_its_drawing_is_asked_for() -> None:
+    shown = world_of(Silent(), name="silent").reset(NumberedEpisode(number=0))
+    assert (shown.text, [picture.size for picture in shown.pictures]) == ("mission: go\npos: [0, 1]", [(32, 32)])
+    drawn = GymnasiumWorld(Silent(), GymnasiumSource(id="silent", pictures="render"))
+    with pytest.raises(UserError, match="rendered no picture; use pictures=observation"):
+        drawn.reset(NumberedEpisode(number=0))
+
+
+class InTurns:
+    """PettingZoo's shape: several agents, of whom one moves at a time."""
+
+    possible_agents = ("player_1", "player_2")
+
+    def agent_iter(self) -> None: ...
+
+    def reset(self, seed: int | None = None) -> None: ...
+
+    def step(self, action: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_an_environment_of_several_agents_in_turn_is_refused_with_what_to_do() -> None:
+    with pytest.raises(UserError, match="several agents play in turn; make a gymnasium"):
+        world_of(InTurns(), name="tictactoe")
+
+
+def test_the_rules_of_a_well_known_environment_say_its_goal() -> None:
+    with closing(GymnasiumSource(id="FrozenLake-v1").make()) as world:
+        assert "without falling into a hole. The actions are left" in world.rules
 
 
 class ByAgent:

@@ -1,7 +1,10 @@
 """Answers of each kind against right ones as people's files write them: the same value is right, a near miss is not."""
 
+from dataclasses import replace
+
 import pytest
 
+from saccade.evaluation.errors import can_be_read
 from saccade.rewards.answers.kinds import options_in, right_by_kind
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.rows.golds import infer_kind
@@ -187,3 +190,56 @@ def test_the_same_row_is_graded_the_same_whatever_its_file_is_called() -> None:
         row = Task(id="t", family="f", question="?", answer="100", answer_kind="integer", images=(), source=name)
         assert answer_is_right(row, "100")
         assert not answer_is_right(row, "104")
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "is_same"),
+    [
+        ("80–90", "80-90", True),
+        ("80–90", "80 - 90", True),
+        ("80–90", "80 to 90", True),
+        ("80–90", "8090", False),
+        ("80–90", "80–100", False),
+        ("pink cube", "the pink cube", True),
+        ("white pawn", "A white pawn.", True),
+        ("pink cube", "not the pink cube", False),
+        ("C5H14N2", "C₅H₁₄N₂", True),
+        ("C5H14N2", "$C_5H_{14}N_2$", True),
+        ("C5H14N2", "C₅H₁₂N₂", False),
+        ("E flat major", "E♭ major", True),
+        ("E flat major", "E major", False),
+        ("A", "a", True),
+        ("the A", "A", False),
+    ],
+)
+def test_forms_of_the_same_words_are_right_and_others_are_not(gold: str, said: str, is_same: bool) -> None:
+    task = Task(id="x", family="f", question="What is it?", answer=gold, answer_kind="exact", images=())
+    assert answer_is_right(task, said) is is_same
+
+
+CHOICE = Task(
+    id="x", family="f", question="", answer="Wolves", answer_kind="choice", images=(), choices=("Wolves", "Stags")
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "changes", "right", "wrong"),
+    [
+        ("Which is larger, Stags or Wolves?", {}, "Wolves", "A"),
+        ("Which is larger, Stags or Wolves?", {}, "the answer is Wolves", "(A)"),
+        ("Which is larger, Stags or Wolves?", {"metric": "iconqa"}, "Wolves", "A"),
+        ("Which is larger, Stags or Wolves?", {"accepted": ("Wolves", "wolf")}, "Wolves", "A"),
+        ("Which is larger, A or B?", {"choices": ("B", "A"), "answer": "B"}, "B", "A"),
+        ("Which is larger?", {}, "A", "B"),
+        ("Is it (A) Wolves or (B) Stags?", {}, "A", "B"),
+        ("Which is larger, Stags or Wolves?", {"answer": "A"}, "A", "B"),
+        ("Which is larger, Stags or Wolves?", {"wordings": {"textual": "Which is larger?"}}, "A", "B"),
+    ],
+)
+def test_a_letter_names_an_option_only_where_letters_were_shown(
+    question: str, changes: dict[str, object], right: str, wrong: str
+) -> None:
+    task = replace(CHOICE, question=question, **changes)  # type: ignore[arg-type]
+    assert answer_is_right(task, right)
+    assert not answer_is_right(task, wrong)
+    assert can_be_read(task, right)

@@ -81,7 +81,8 @@ def audit_family(
         click.echo(strict_json([plain_json(audit) for audit in audits], indent=1))
     else:
         for audit in audits:
-            click.echo("\n".join([f"{audit.family} ({audit.tasks} tasks)", *finding_lines(audit), ""]))
+            click.echo("\n".join([f"{audit.family} ({audit.tasks} tasks)", *finding_lines(audit)]))
+            click.echo(f"Not judged: {', '.join(audit.not_checked) or 'nothing'}\n")
     if pages is not None:
         _write_overview(pages, overview(audits))
     convicted = [audit for audit in audits if audit.convictions]

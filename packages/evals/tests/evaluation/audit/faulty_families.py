@@ -103,6 +103,71 @@ def draw_skewed(rng: Generator, difficulty: float) -> Scene:
     return asked(picture, boxes[colour], colour, marks[colour])
 
 
+def draw_usual_at_one_level(rng: Generator, difficulty: float) -> Scene:
+    """The easiest squares have rows, all others any mark."""
+    picture, boxes, marks = squares(rng, difficulty, dict.fromkeys(COLOURS, "rows") if difficulty < 0.2 else None)
+    colour = pick(rng, tuple(boxes))
+    return asked(picture, boxes[colour], colour, marks[colour])
+
+
+def draw_usual_of_one_question(rng: Generator, difficulty: float) -> Scene:
+    """One question in four has the answer yes, always."""
+    scene, colour = draw_clean(rng, difficulty), pick(rng, tuple(COLOURS))
+    if rng.random() < 0.75:
+        return scene
+    said = replace(scene.asked, question=f"Is a {colour} square there?", answer="yes", answer_kind="choice")
+    return replace(scene, asked=replace(said, choices=("yes", "no")))
+
+
+def draw_corner_pixel(rng: Generator, difficulty: float) -> Scene:
+    """The grey of one pixel in the corner names the mark."""
+    scene = draw_clean(rng, difficulty)
+    scene.images[0].putpixel((SIDE - 1, SIDE - 1), (100 + 12 * MARKS.index(scene.asked.answer),) * 3)
+    return scene
+
+
+def draw_telling_ground(rng: Generator, difficulty: float) -> Scene:
+    """The ground is darker or lighter by the mark that is asked for."""
+    scene = draw_clean(rng, difficulty)
+    pixels = np.array(scene.images[0])
+    pixels[(pixels == 128).all(axis=2)] = 110 + 12 * MARKS.index(scene.asked.answer)
+    return replace(scene, images=(Image.fromarray(pixels),))
+
+
+def draw_rare_wrong(rng: Generator, difficulty: float) -> Scene:
+    """One answer in ten is wrong."""
+    scene = draw_clean(rng, difficulty)
+    wrong = pick(rng, tuple(mark for mark in MARKS if mark != scene.asked.answer))
+    return scene if rng.random() > 0.1 else replace(scene, asked=replace(scene.asked, answer=wrong))
+
+
+def draw_hidden_sometimes(rng: Generator, difficulty: float) -> Scene:
+    """In one picture in six the square shows no mark."""
+    scene = draw_clean(rng, difficulty)
+    box = scene.asked.targets[0].box
+    if rng.random() < 1 / 6:
+        ImageDraw.Draw(scene.images[0]).rectangle((box.x1, box.y1, box.x2 - 1, box.y2 - 1), fill=(60, 60, 60))
+    return scene
+
+
+def draw_whole_picture(rng: Generator, difficulty: float) -> Scene:
+    """Evidence that is the whole picture."""
+    scene = draw_clean(rng, difficulty)
+    target = rectangle_target("square", Box(0, 0, SIDE, SIDE))
+    return replace(scene, asked=replace(scene.asked, targets=(target,)))
+
+
+def draw_stray_pixels(rng: Generator, difficulty: float) -> Scene:
+    """Evidence whose mask has single pixels far from the square, which its box holds."""
+    scene = draw_clean(rng, difficulty)
+    box = scene.asked.targets[0].box
+    held = Mask.from_box(box, SIDE, SIDE).to_array()
+    held[3, 3] = held[SIDE - 4, SIDE - 4] = True
+    mask = Mask.from_array(held)
+    wrong = Target(label="square", box=Box(3, 3, SIDE - 3, SIDE - 3), point=box.center, mask=mask)
+    return replace(scene, asked=replace(scene.asked, targets=(wrong,)))
+
+
 def draw_told_by_words(rng: Generator, difficulty: float) -> Scene:
     """The answer goes with the colour in the question."""
     usual = dict(zip(COLOURS, MARKS)) if rng.random() < 0.7 else None

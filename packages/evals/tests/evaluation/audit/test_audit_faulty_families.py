@@ -13,6 +13,8 @@ SETTINGS = AuditSettings(tasks=90, experts=12)
 
 FAULTS = {
     "skewed": "prior",
+    "usual_at_one_level": "usual answers",
+    "usual_of_one_question": "usual answers",
     "told_by_words": "question's words",
     "longest_option": "question's words",
     "glance": "thumbnail",
@@ -20,6 +22,12 @@ FAULTS = {
     "two_right_options": "options",
     "ambiguous": "ambiguous",
     "evidence_elsewhere": "evidence",
+    "whole_picture": "evidence",
+    "stray_pixels": "evidence",
+    "corner_pixel": "beside the evidence",
+    "telling_ground": "beside the evidence",
+    "rare_wrong": "same evidence",
+    "hidden_sometimes": "same evidence",
     "decoy_evidence": "evidence matters",
     "shared_splits": "splits",
     "few": "copies within",
@@ -54,10 +62,14 @@ def test_a_clean_family_is_convicted_of_nothing(seed: int) -> None:
     audit = audited_family(f"{FILE}:draw_clean", replace(SETTINGS, seed=seed)).audit
     assert convicted_by(audit) == set()
     judged = {one.check for one in audit.findings if one.verdict == "passes"}
-    assert judged == {
+    # Whether enough tasks ask the same of the same pixels is chance.
+    assert judged | {"same evidence"} == {
+        "same evidence",
         "prior",
+        "usual answers",
         "question's words",
         "thumbnail",
+        "beside the evidence",
         "other picture",
         "options",
         "ambiguous",

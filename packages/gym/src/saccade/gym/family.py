@@ -15,9 +15,9 @@ from numpy.random import Generator
 from saccade.errors import UserError
 from saccade.gym.extras import check_extra
 from saccade.gym.levels import Levels
-from saccade.gym.program import UNANSWERABLE, Asking, ExpertKind, Program
+from saccade.gym.program import UNANSWERABLE, Asking, ExpertKind, Program, ProgramQuestion
 from saccade.gym.rendering import Renderer
-from saccade.gym.sample import GymSample, compose, find_question, state_key
+from saccade.gym.sample import GymSample, compose, find_question, shown_pictures, state_key
 from saccade.gym.state import SceneState
 from saccade.tasks.scene import FamilyFunction, Scene
 
@@ -137,6 +137,34 @@ class GymFamily:
         look = renderer or self.renderers[int(rng.integers(len(self.renderers)))]
         check_extra(look)
         is_answerable = unanswerable is None or float(rng.random()) >= unanswerable
+        asking, asked = self.question(chosen, look, rng, levels, is_answerable=is_answerable, accepts=accepts)
+        return compose(
+            self.name,
+            chosen,
+            look,
+            asking,
+            asked,
+            shown_pictures(chosen, asking, asked, is_answerable, hides=unanswerable is not None),
+            expert=expert,
+            suffix="" if unanswerable is None else IF_NOT,
+            is_answerable=is_answerable,
+            is_fine=self.is_fine_print,
+            is_split_by_state=self.is_split_by_state,
+        )
+
+    def question(
+        self,
+        program: Program,
+        look: Renderer,
+        rng: Generator,
+        levels: Levels,
+        *,
+        is_answerable: bool = True,
+        accepts: Accepts | None = None,
+    ) -> tuple[Asking, ProgramQuestion]:
+        """A question of a program, with the state that it was found in; no picture is drawn unless it looks at one."""
+        found: dict[str, tuple[Asking, ProgramQuestion]] = {}
+        left = program.spread if is_answerable else 1
         for turn in range(MOST_STATES):
             if turn % STATES_PER_COIN == 0:
                 coin = float(rng.random())
@@ -146,24 +174,19 @@ class GymFamily:
             asking = Asking(
                 state=state, render=partial(look.render, state, rng, levels), rng=rng, levels=levels, coin=coin
             )
-            found = find_question(chosen, asking, is_answerable)
-            if found is not None:
-                return compose(
-                    self.name,
-                    chosen,
-                    look,
-                    asking,
-                    *found,
-                    expert=expert,
-                    suffix="" if unanswerable is None else IF_NOT,
-                    is_answerable=is_answerable,
-                    is_fine=self.is_fine_print,
-                    is_split_by_state=self.is_split_by_state,
-                )
-        raise UserError(
-            f"the program {self.name}/{chosen.name} found no question in {MOST_STATES} states at levels {levels}; its "
-            "grammar does not draw what it asks about"
-        )
+            asked = find_question(program, asking, is_answerable)
+            if asked is not None:
+                found.setdefault(asked.answer, (asking, asked))
+                left -= 1
+            if not left:
+                break
+        if not found:
+            raise UserError(
+                f"the program {self.name}/{program.name} found no question in {MOST_STATES} states at levels {levels}; "
+                "its grammar does not draw what it asks about"
+            )
+        answers = list(found)
+        return found[answers[int(rng.integers(len(answers)))] if len(answers) > 1 else answers[0]]
 
 
 Part = TypeVar("Part", Program, Renderer)

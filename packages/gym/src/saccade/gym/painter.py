@@ -13,6 +13,21 @@ from saccade.gym.rendering import SeenRegion
 from saccade.tasks.drawing import BACKGROUND, INK, Colour, font, line_corners, opacity_of, text_box, unit_shape
 
 NOTHING = 0
+CROSS_INSET = 0.15
+"""Of a cross' radius, the most that its edges are moved inwards: half as much as its arms are wide from the middle."""
+
+
+def _inset_corners(name: str, radius: float, inset: float) -> list[tuple[float, float]]:
+    """Corners of a shape around the origin, its edges moved inwards."""
+    if name != "cross":
+        # All edges are as far from the middle, so that a smaller shape has them moved by the same.
+        radius -= inset * (2 if name in ("star", "triangle") else 1)
+        return [(radius * x, radius * y) for x, y in unit_shape(name)]
+    inset = min(inset, CROSS_INSET * radius)
+    return [
+        (math.copysign(radius * abs(x) - inset, x), math.copysign(radius * abs(y) - inset, y))
+        for x, y in unit_shape(name)
+    ]
 
 
 class Painter:
@@ -36,12 +51,24 @@ class Painter:
         self.image.paste(colour, (left, top), opacity)
         self._stamp(element, left, top, np.asarray(opacity) >= 128)
 
-    def shape(self, element: str, name: str, center: Point, radius: float, colour: Colour, turn: float = 0.0) -> None:
-        """A shape of ``tasks/drawing.py`` in a circle of this radius, turned clockwise by so many degrees."""
+    def shape(
+        self,
+        element: str,
+        name: str,
+        center: Point,
+        radius: float,
+        colour: Colour,
+        turn: float = 0.0,
+        inset: float = 0.0,
+    ) -> None:
+        """A shape of ``tasks/drawing.py`` in a circle of this radius, turned clockwise by so many degrees.
+
+        ``inset`` moves its edges inwards by so many pixels.
+        """
         cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
         corners = [
-            Point(center.x + radius * (x * cos - y * sin), center.y + radius * (x * sin + y * cos))
-            for x, y in unit_shape(name)
+            Point(center.x + x * cos - y * sin, center.y + x * sin + y * cos)
+            for x, y in _inset_corners(name, radius, inset)
         ]
         self.polygon(element, corners, colour)
 

@@ -1,5 +1,6 @@
 """Programs: questions about a state and its rendering, each with its answer and all that is known of it."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,6 +97,26 @@ class Program:
     """Axes of difficulty that it reads itself."""
     experts: tuple[ExpertKind, ...] = ("crop", "points", "boxes")
     """The experts that make sense, the usual one first; "code" where ``ProgramQuestion.code`` is written."""
+    spread: int = 1
+    """Questions that are found before one is asked, in as many states: each of their answers is as likely, so that
+    those which many states give are not asked for much more often."""
+
+
+def with_article(words: str) -> str:
+    """ "a" or "an" before words."""
+    return f"{'an' if words[:1].lower() in tuple('aeiou') else 'a'} {words}"
+
+
+_ARTICLE = re.compile(r"\b([Aa]) \{(\w+)\}")
+
+
+def sentence(wording: str, words: Mapping[str, str]) -> str:
+    """A wording with its slots filled; "a" before a slot is "an" where the word begins with a vowel."""
+
+    def article(match: re.Match[str]) -> str:
+        return f"{match[1]}{with_article(words[match[2]]).partition(' ')[0][1:]} {{{match[2]}}}"
+
+    return _ARTICLE.sub(article, wording).format(**words)
 
 
 def program(
@@ -105,6 +126,7 @@ def program(
     falsify: Ask | None = None,
     axes: tuple[str, ...] = (),
     experts: tuple[ExpertKind, ...] = ("crop", "points", "boxes"),
+    spread: int = 1,
 ) -> Callable[[Ask], Program]:
     """Makes the program of the function that asks, under its own name or another: the words stand beside it."""
 
@@ -117,6 +139,7 @@ def program(
             falsify=falsify,
             axes=axes,
             experts=experts,
+            spread=spread,
         )
 
     return asked_by

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.gym.covering import covered_up
+from saccade.gym.covering import covered_up, ground_covered_up
 from saccade.gym.experts import expert_turns, place_in
 from saccade.gym.levels import Levels
-from saccade.gym.program import UNANSWERABLE, Asking, ExpertKind, Program, ProgramQuestion
+from saccade.gym.program import UNANSWERABLE, Asking, ExpertKind, Program, ProgramQuestion, sentence
 from saccade.gym.rendering import Renderer, Rendering, SeenRegion
 from saccade.gym.state import SceneState
 from saccade.tasks.scene import Scene, SceneQuestion
@@ -54,7 +54,7 @@ def compose(
     """The sample of a question: its wording, its options shuffled, its targets and experts. ``suffix`` ends it."""
     choices = tuple(asked.choices[int(i)] for i in asking.rng.permutation(len(asked.choices)))
     asked = replace(asked, choices=choices)
-    paraphrases = tuple(wording.format(**asked.words) + suffix for wording in program.wordings)
+    paraphrases = tuple(sentence(wording, asked.words) + suffix for wording in program.wordings)
     question = paraphrases[int(asking.rng.integers(len(paraphrases)))]
     evidence = _evidence(asking.state, rendering, asked)
     experts = _experts(program, renderer, evidence, rendering, asked, is_fine=is_fine)
@@ -95,18 +95,27 @@ def compose(
     )
 
 
-def find_question(program: Program, asking: Asking, is_answerable: bool) -> tuple[ProgramQuestion, Rendering] | None:
-    """A question and the pictures that it is asked of; None where the program finds none in this state."""
+def find_question(program: Program, asking: Asking, is_answerable: bool) -> ProgramQuestion | None:
+    """A question; None where the program finds none in this state."""
     if is_answerable:
-        asked = program.ask(asking)
-        return None if asked is None else (asked, asking.rendering)
+        return program.ask(asking)
     if program.falsify is not None:
         asked = program.falsify(asking)
-        return None if asked is None else (_untold(asked), asking.rendering)
+        return None if asked is None else _untold(asked)
     asked = program.ask(asking)
     if asked is None or not any(asking.rendering.of(identity) for identity in asked.evidence):
         return None
-    return _untold(asked), covered_up(asking.rendering, asked.evidence, asking.rng)
+    return _untold(asked)
+
+
+def shown_pictures(
+    program: Program, asking: Asking, asked: ProgramQuestion, is_answerable: bool, *, hides: bool
+) -> Rendering:
+    """The pictures that the question is asked of; ``hides`` says whether some questions are asked of covered ones."""
+    if program.falsify is not None or not hides:
+        return asking.rendering
+    cover = ground_covered_up if is_answerable else covered_up
+    return cover(asking.rendering, asked.evidence, asking.rng)
 
 
 def _untold(asked: ProgramQuestion) -> ProgramQuestion:

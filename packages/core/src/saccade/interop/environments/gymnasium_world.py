@@ -42,6 +42,21 @@ _KNOWN_ACTIONS: Mapping[str, tuple[str, ...]] = {
 """Names that the documentation of Gymnasium's own environments gives, where their code has none."""
 
 
+_GOALS: Mapping[str, str] = {
+    "FrozenLake": "Walk over the ice to the present without falling into a hole.",
+    "CliffWalking": "Walk to the goal at the lower right without stepping off the cliff.",
+    "Taxi": "Drive to the passenger, pick them up, drive to the destination and drop them off.",
+    "CartPole": "Keep the pole on the cart upright by pushing the cart.",
+    "MountainCar": "Swing the car back and forth until it reaches the flag on the hill at the right.",
+    "Acrobot": "Swing the free end of the two links above the line.",
+    "Blackjack": "Get closer to 21 than the dealer without going over it.",
+    "LunarLander": "Land softly between the two flags.",
+    "Breakout": "Move the paddle to keep the ball in play and clear the bricks.",
+    "Pong": "Move the right paddle to get the ball past the other one.",
+}
+"""What well-known environments want, which their observations do not say."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class GymnasiumSource(EndlessSource):
     """An environment of Gymnasium's registry, ``ID`` or ``module:ID``.
@@ -94,9 +109,9 @@ class GymnasiumWorld:
     def rules(self) -> str:
         if self._prompt is not None:
             return str(self._prompt())
-        if self._takes_text:
-            return f"This is the environment {self._source.name}. An action is a text."
-        return f"This is the environment {self._source.name}. The actions are {', '.join(self.actions)}."
+        goal = _GOALS.get(_kind(self._source.name))
+        taken = "An action is a text." if self._takes_text else f"The actions are {', '.join(self.actions)}."
+        return " ".join(filter(None, [f"This is the environment {self._source.name}.", goal, taken]))
 
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
         seed = episode.seed(self._source.name)
@@ -125,14 +140,17 @@ class GymnasiumWorld:
         self._env.close()
 
     def _world_observation(self, observation: object, info: Mapping[str, object]) -> WorldObservation:
+        drawn = picture_of(np.asarray(self._env.render())) if self._renders else None
+        if self._renders and drawn is None:
+            if self._source.pictures == "render":
+                raise UserError(
+                    f"{self._source.name} rendered no picture; use pictures=observation or none, or give it a "
+                    'render_mode="rgb_array" whose render() returns an array'
+                )
+            self._renders = False
         shown = shown_from(observation, with_pictures=not self._renders and self._source.pictures != "none")
         said = [str(info[key]) for key in _FEEDBACK_KEYS if info.get(key)]
-        pictures = shown.pictures
-        if self._renders:
-            drawn = picture_of(np.asarray(self._env.render()))
-            if drawn is None:
-                raise RuntimeError(f"{self._source.name} rendered no picture")
-            pictures = (drawn,)
+        pictures = shown.pictures if drawn is None else (drawn,)
         return WorldObservation(text="\n".join(filter(None, [*said, shown.text])), pictures=pictures)
 
 
@@ -198,8 +216,13 @@ def _action_names(env: "gymnasium.Env[Any, Any]", source: GymnasiumSource) -> tu
     elif isinstance(members, Mapping):
         names = tuple(str(name).lower().replace("_", " ") for name in members)
     else:
-        names = _KNOWN_ACTIONS.get(re.split(r"[-_]|8x8|Slippery", source.name)[0], ())
+        names = _KNOWN_ACTIONS.get(_kind(source.name), ())
     return names if len(names) == count else tuple(str(int(space.start) + number) for number in range(count))
+
+
+def _kind(name: str) -> str:
+    """The environment's name without its version and variant: ``FrozenLake`` of ``FrozenLake8x8-v1``."""
+    return re.split(r"[-_]|8x8|Slippery", name.rpartition("/")[2])[0]
 
 
 def _success(info: Mapping[str, object]) -> bool | None:

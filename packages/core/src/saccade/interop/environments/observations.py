@@ -18,7 +18,8 @@ def shown_from(observation: object, *, with_pictures: bool = True) -> WorldObser
     """Texts of the observation, by name where its parts have names, and its pictures.
 
     Pictures are PIL images and uint8 arrays of height x width x channels, or channels x height x width, with sides of
-    at least ``LEAST_SIDE_PX``. Small arrays of numbers are text where there is no other; large ones say nothing.
+    at least ``LEAST_SIDE_PX``. A named row of few numbers is text, as ``pos: [0, 1]``; other small arrays and single
+    numbers are where there is no other text and no picture; large arrays say nothing.
     """
     texts: list[str] = []
     pictures: list[Image.Image] = []
@@ -51,6 +52,8 @@ def _gather(part: object, name: str, texts: list[str], pictures: list[Image.Imag
     elif isinstance(part, np.ndarray):
         if (drawn := picture_of(part)) is not None:
             pictures.append(drawn)
+        elif name and part.ndim == 1 and 0 < part.size <= MOST_NUMBERS:
+            texts.append(f"{name}: {part.tolist()}")
     elif isinstance(part, Mapping):
         for key, value in part.items():
             _gather(value, str(key), texts, pictures)

@@ -130,6 +130,11 @@ def world_of(env: object, *, name: str) -> World:
         raise UserError(f"{name} makes an Environment, which needs its EnvironmentContext: take one as `context`")
     if isinstance(env, gymnasium.Env):
         return GymnasiumWorld(env, GymnasiumSource(id=name))
+    if hasattr(env, "possible_agents") and hasattr(env, "agent_iter"):
+        raise UserError(
+            f"{name} makes PettingZoo's {type(env).__name__}, which several agents play in turn; make a gymnasium.Env "
+            "of one agent's moves, in which a rule of yours plays the others"
+        )
     if all(callable(getattr(env, member, None)) for member in ("reset", "step", "close")):
         return cast(World, env) if hasattr(env, "rules") else GymVWorld(cast(AgentEnv, env), name)
     raise UserError(

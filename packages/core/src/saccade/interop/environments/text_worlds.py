@@ -1,6 +1,7 @@
 """Worlds of text alone: reasoning-gym's questions and TextArena's games for one player."""
 
 import random
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -115,6 +116,21 @@ class TextArenaSource(EndlessSource):
         return raw if raw in registry else self.name
 
 
+@contextmanager
+def _needed_data(game: str) -> Iterator[None]:
+    """A corpus of nltk that is not there as a ``UserError`` that says how to fetch it."""
+    try:
+        yield
+    except LookupError as error:
+        resource = re.search(r"nltk\.download\('([\w.-]+)'\)", str(error))
+        if resource is None:
+            raise
+        raise UserError(
+            f"TextArena's {game} needs nltk's corpus {resource[1]!r}, which is not on this machine; fetch it: "
+            f"python -m nltk.downloader {resource[1]}"
+        ) from error
+
+
 class TextArenaWorld:
     """One game. TextArena draws from Python's global generator: each world has a state of it of its own."""
 
@@ -123,7 +139,7 @@ class TextArenaWorld:
         self._chance: object = None
         self._numpy_chance = _NumpyChance(bits=np.random.MT19937(0))
         self.rules = f"This is the game {source.name}."
-        with self._own_chance():
+        with self._own_chance(), _needed_data(source.name):
             self._game = _textarena().make(source.game, **source.arguments)
 
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
@@ -132,7 +148,8 @@ class TextArenaWorld:
             random.seed(seed)
             np.random.seed(seed)
             try:
-                self._game.reset(num_players=1, seed=seed)
+                with _needed_data(self._source.name):
+                    self._game.reset(num_players=1, seed=seed)
             except (AssertionError, ValueError, TypeError) as error:
                 raise UserError(f"{self._source.name} is no game for one player: {error}") from error
             return WorldObservation(text=self._game_text())

@@ -4,7 +4,7 @@
 kind        an answer is right that
 ==========  ===========================================================================================================
 exact       is the word, up to case, white space, quotes and a final full stop
-choice      names the option, by its letter or its whole text
+choice      names the option, by its whole text or, where the question shows letters, by its letter
 integer     is the whole number, in digits or words, alone or as a count
 number      is the number within the task's relative tolerance
 math        has the same value, or is the same formula: fractions, roots, pi, letters, tuples, in LaTeX or plain text
@@ -78,9 +78,10 @@ def _several_letters(text: str, options: int) -> frozenset[str]:
 def _is_right(task: Task, answer: str) -> bool:
     match task.answer_kind:
         case "exact":
-            return exact_match(answer, task.answer)
+            return exact_match(answer, task.answer, takes_article=True)
         case "choice":
-            return multiple_choice(answer, task.answer, task.choices or options_in(task.question))
+            options = task.choices or options_in(task.question)
+            return multiple_choice(answer, task.answer, options, has_letters=shows_letters(task))
         case "integer":
             return same_integer(answer, task.answer)
         case "number":
@@ -95,6 +96,12 @@ def _is_right(task: Task, answer: str) -> bool:
             return any(same_words(said, gold) for said in said_forms(answer) for gold in said_forms(task.answer))
         case "sentence" | "judge":
             return any(same_statement(said, gold) for said in said_forms(answer) for gold in said_forms(task.answer))
+
+
+def shows_letters(task: Task) -> bool:
+    """Whether a letter means one of the task's options: they are listed below the question, or its words mark them."""
+    asked = (task.question, *task.wordings.values())
+    return not task.choices or any(task.lists_options(words) or task.marks_options(words) for words in asked)
 
 
 def same_list(prediction: str, gold: str) -> bool:

@@ -22,8 +22,9 @@ any of them, where the answer is a list        all of its items, in any order
 thinkvl and whatever is no set of the table    by the kind of the answer (``answers.kinds``)
 =============================================  ====================================================================
 
-Options are named by letter or by their whole text; in the mathematical sets also by their value. No metric looks for
-an answer inside a longer text: an answer counts as it was given, or as ``replies`` strips it.
+Options are named by their whole text or, where they are shown with letters, by letter; in the mathematical sets also
+by their value. No metric looks for an answer inside a longer text: an answer counts as it was given, or as ``replies``
+strips it.
 """
 
 import re
@@ -33,7 +34,7 @@ from types import MappingProxyType
 
 from saccade.quantities import parse_integer
 from saccade.rewards.answers.expressions import evaluate
-from saccade.rewards.answers.kinds import box_credit, right_by_kind
+from saccade.rewards.answers.kinds import box_credit, right_by_kind, shows_letters
 from saccade.rewards.answers.rules import (
     anls,
     exact_match,
@@ -75,7 +76,7 @@ def credit(task: Task, answer: str | None) -> float:
     metric = _metric(task)
     if task.answer_kind == "choice":
         is_named = value_choice if metric is _same_value else multiple_choice
-        return float(is_named(answer, task.answer, task.choices))
+        return float(is_named(answer, task.answer, task.choices, has_letters=shows_letters(task)))
     return metric(task, answer) if metric else float(_right_by_kind_of_any(task, answer))
 
 
@@ -120,12 +121,12 @@ def golds(task: Task) -> Sequence[str]:
     return task.accepted or (task.answer,)
 
 
-def value_choice(prediction: str, gold: str, choices: Sequence[str]) -> bool:
+def value_choice(prediction: str, gold: str, choices: Sequence[str], *, has_letters: bool = True) -> bool:
     """``multiple_choice``, or no option but the value of the right one and of no other: ``60`` names ``60°``."""
-    if not choices or options_named(prediction, choices):
-        return multiple_choice(prediction, gold, choices)
+    if not choices or options_named(prediction, choices, has_letters=has_letters):
+        return multiple_choice(prediction, gold, choices, has_letters=has_letters)
     same_value = [choice for choice in choices if math_equal(prediction, choice)]
-    return len(same_value) == 1 and multiple_choice(same_value[0], gold, choices)
+    return len(same_value) == 1 and multiple_choice(same_value[0], gold, choices, has_letters=has_letters)
 
 
 def same_words_in_list(prediction: str, gold: str) -> bool:

@@ -39,18 +39,26 @@ _LETTER_AND_TEXT = re.compile(
 )
 _LATEX_FRACTION = re.compile(r"[+-]?[0-9]{0,9}\\[dtc]?frac(?:\{-?[0-9]{1,9}\}|[0-9]){2}")
 _DIGITS = re.compile(r"[0-9]+")
+_SIGNS = str.maketrans({**dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789")), "♭": " flat", "♯": " sharp"})
+_RANGE = re.compile(r"(?<=[0-9])\s*(?:[-‐-―−]|\bto\b)\s*(?=[0-9])")
+"""What stands between two numbers of a range."""
+_INDEX = re.compile(r"(?<=[a-z])_(?:\{([0-9]+)\}|([0-9]+))")
+"""LaTeX's lower index, as in a formula of atoms."""
+_ARTICLE = re.compile(r"^(?:the|an?) (?=[a-z]{2})")
 
 
-def exact_match(prediction: str, gold: str) -> bool:
+def exact_match(prediction: str, gold: str, *, takes_article: bool = False) -> bool:
     """Equal up to markup, case, white space, surrounding quotes and one final full stop; empty is never right.
 
-    A sentence that says yes or no, such as ``No, it is not``, is that word. JSON objects are equal whatever the order
-    of their keys.
+    Any dash between two numbers or "to" is one (``80-90``), and lower indices and signs of music may be written out
+    (``C5H12``, ``E flat``). ``takes_article`` lets "the pink cube" pass for "pink cube".
     """
     if len(prediction) > max(MAX_ANSWER_CHARACTERS, 2 * len(gold)):
         return False
     wanted = {_plain(gold), _plain(bare(gold))} - {""}
     said = {_plain(prediction), _plain(bare(prediction)), yes_or_no(prediction)}
+    if takes_article:
+        said |= {_ARTICLE.sub("", text) for text in said if text}
     return not wanted.isdisjoint(said) or (gold.startswith("{") and _same_json(bare(prediction), gold))
 
 
@@ -62,19 +70,21 @@ def _same_json(given: str, gold: str) -> bool:
         return False
 
 
-def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = ()) -> bool:
+def multiple_choice(prediction: str, gold: str, choices: Sequence[str] = (), *, has_letters: bool = True) -> bool:
     """Whether the prediction names the option that gold names, both by letter or by the option's whole text.
 
     ``B``, ``(b)``, ``**B.**``, ``Option B is correct``, ``B. a dog`` and ``a dog`` name an option; ``A or B``, ``B, not
     A`` and ``B. a cat`` with the text of another option do not. A lone letter is a letter even where an option's text
-    is one. Without choices, letters are compared.
+    is one. Without choices, letters are compared. ``has_letters`` says whether the question shows the options with
+    their letters: where it does not, a letter names none, and an option is named by its text.
     """
     if len(prediction) > MAX_ANSWER_CHARACTERS:
         return False
     if not choices:
         given, wanted = _letter(bare(prediction)), _letter(gold)
         return given == wanted if given and wanted else exact_match(prediction, gold)
-    return bool(options_named(prediction, choices) & options_named(gold, choices))
+    right = options_named(gold, choices, has_letters=has_letters)
+    return bool(options_named(prediction, choices, has_letters=has_letters) & right)
 
 
 def relaxed_accuracy(prediction: str, gold: str, tolerance: float = 0.05, *, years_are_exact: bool = True) -> bool:
@@ -217,7 +227,8 @@ def is_nearly(said: str, gold: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    words = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    words = " ".join(unicodedata.normalize("NFC", text).translate(_SIGNS).casefold().split())
+    words = _INDEX.sub(r"\1\2", _RANGE.sub("-", words))
     return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’ ") or words
 
 
@@ -226,9 +237,9 @@ def _letter(text: str) -> str | None:
     return match["letter"].upper() if match else None
 
 
-def options_named(text: str, choices: Sequence[str]) -> frozenset[int]:
-    """Indices of the options that the text names; several only where options have the same text."""
-    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))]
+def options_named(text: str, choices: Sequence[str], *, has_letters: bool = True) -> frozenset[int]:
+    """Indices of the options that the text names, by letter too where they have any; several where texts are equal."""
+    letters = [chr(ord("A") + index) for index in range(min(len(choices), 26))] if has_letters else []
     forms = said_forms(text)
     letter = next((named for said in forms if (named := _letter(said)) in letters), None)
     if letter is not None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 from PIL import Image
 
 from saccade.evaluation.audit.blind import MARGIN, Patterns, chance_of
@@ -13,7 +12,7 @@ from saccade.evaluation.audit.findings import Checked, none_of, share_at_most
 from saccade.evaluation.audit.thumbnail import ThumbnailProbe
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.tasks.claims import SecondSolver
-from saccade.types import Example, Target, Task
+from saccade.types import Example, Task
 
 LEAST_PAIRS = 30
 """Pairs of tasks with the same question below which they say nothing."""
@@ -108,36 +107,6 @@ def ambiguity_finding(drawn: DrawnFamily) -> Checked:
             hits.append(not answer_is_right(task, said))
             example = example or (f"{task.id}: {task.question} {task.answer}, or {said}" if hits[-1] else "")
     return none_of(check, hits, note=f"second solver, {len(hits)} of {len(drawn.held_out)} tasks", example=example)
-
-
-def evidence_finding(drawn: DrawnFamily) -> Checked:
-    """Targets that lie outside of their picture, or where the picture shows one colour and no edge."""
-    tasks = [one.task for one in drawn.all if one.task.images]
-    targets = [(task, target) for task in tasks for target in task.targets]
-    bare = sum(not task.targets for task in tasks)
-    if not tasks:
-        return Checked(check="evidence", verdict="not applicable", note="there are no pictures")
-    if not targets:
-        return Checked(check="evidence", verdict="convicted", bound=0.0, note="no task says where its evidence is")
-    hits, example = [], ""
-    for task, target in targets:
-        why = _what_is_wrong(drawn, task, target)
-        hits.append(bool(why))
-        example = example or (f"{task.id}: {target.label} at {target.box.as_tuple()} {why}" if why else "")
-    note = f"{len(targets)} regions; {bare} of {len(tasks)} tasks name none"
-    return none_of("evidence", hits, note=note, example=example)
-
-
-def _what_is_wrong(drawn: DrawnFamily, task: Task, target: Target) -> str:
-    if not 0 <= target.image_index < len(task.images):
-        return "is on a picture that is not there"
-    image, box = task.images[target.image_index], target.box
-    if not (0 <= box.x1 < box.x2 <= image.width and 0 <= box.y1 < box.y2 <= image.height):
-        return f"lies outside of {image.width} x {image.height}"
-    picture = drawn.media.get(image)
-    left, top, right, bottom = (round(side) for side in box.as_tuple())
-    pixels = np.asarray(picture)[max(0, top - 2) : bottom + 2, max(0, left - 2) : right + 2]
-    return "shows nothing" if pixels.size and (pixels == pixels[0, 0]).all() else ""
 
 
 def erased_finding(drawn: DrawnFamily, patterns: Patterns, prior: float) -> Checked:

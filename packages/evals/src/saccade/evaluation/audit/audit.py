@@ -8,10 +8,10 @@ from saccade.errors import UserError
 from saccade.evaluation.audit.answers import (
     ambiguity_finding,
     erased_finding,
-    evidence_finding,
     options_finding,
     other_picture_finding,
 )
+from saccade.evaluation.audit.beside import beside_finding, same_evidence_finding
 from saccade.evaluation.audit.blind import Patterns, prior_finding, words_finding
 from saccade.evaluation.audit.difficulty import difficulty_finding
 from saccade.evaluation.audit.drawn import DrawnFamily, drawn_family
@@ -34,7 +34,9 @@ from saccade.evaluation.audit.likeness import (
     other_families_finding,
     splits_finding,
 )
+from saccade.evaluation.audit.regions import evidence_finding
 from saccade.evaluation.audit.thumbnail import ThumbnailProbe, thumbnail_finding
+from saccade.evaluation.audit.usual import unseen_tasks, usual_finding
 from saccade.tasks.procedural import Family
 
 
@@ -53,6 +55,8 @@ class AuditSettings:
 COMPARED = ("copies in another family",)
 """Checks that need other families."""
 COSTS = ("speed", "memory")
+UNSEEN = 4
+"""Questions without pictures that a family of the gym is asked for each task that is drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +95,15 @@ def _checks(
 
     checks: dict[str, Callable[[], Checked]] = {
         "prior": prior,
+        "usual answers": lambda: usual_finding([*train, *test], patterns),
         "question's words": words,
         "thumbnail": lambda: thumbnail_finding(drawn, probe(), patterns, blind()),
         "other picture": lambda: other_picture_finding(drawn, probe, patterns, blind()),
         "options": lambda: options_finding(drawn),
         "ambiguous": lambda: ambiguity_finding(drawn),
         "evidence": lambda: evidence_finding(drawn),
+        "same evidence": lambda: same_evidence_finding(drawn, patterns),
+        "beside the evidence": lambda: beside_finding(drawn, patterns, blind()),
         "evidence matters": lambda: erased_finding(drawn, patterns, blind()),
         "splits": lambda: splits_finding(drawn),
         "copies across splits": lambda: copies_across_finding(drawn),
@@ -107,8 +114,10 @@ def _checks(
     }
     if (gym := gym_draw(drawn.draw)) is not None:
         samples = cache(lambda: gym.samples(settings.tasks // 2, settings.seed))
+        unseen = cache(lambda: unseen_tasks(gym.draw, UNSEEN * settings.tasks, settings.seed))
         in_another_process = checks["bytes"]
         checks |= {
+            "usual answers": lambda: usual_finding(unseen(), Patterns(unseen())),
             "bytes": lambda: golden_finding(gym, in_another_process()),
             "ambiguous": lambda: second_solver_finding(samples()),
             "hard negatives": lambda: negatives_finding(samples()),

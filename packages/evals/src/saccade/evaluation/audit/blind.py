@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.evaluation.audit.findings import Checked, share_at_most
+from saccade.rewards.answers.kinds import shows_letters
 from saccade.rewards.answers.metrics_by_set import answer_is_right
 from saccade.rewards.answers.rules import options_named
 from saccade.types import Task
@@ -229,5 +230,6 @@ def _example(tasks: Sequence[Task], hits: Sequence[bool]) -> str:
 
 def answer_text(task: Task) -> str:
     """The answer's own text: of an option that is named by its letter, the option's."""
-    named = options_named(task.answer, task.choices) if task.choices else frozenset()
+    letters = shows_letters(task)
+    named = options_named(task.answer, task.choices, has_letters=letters) if task.choices else frozenset()
     return task.choices[next(iter(named))] if len(named) == 1 else task.answer

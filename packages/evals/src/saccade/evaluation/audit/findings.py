@@ -29,7 +29,7 @@ class Checked:
 class FamilyAudit:
     """All findings on one family."""
 
-    FORM: ClassVar = Form(also=("convicted_by",))
+    FORM: ClassVar = Form(also=("convicted_by", "not_checked"))
 
     family: str
     tasks: int
@@ -39,6 +39,11 @@ class FamilyAudit:
     def convicted_by(self) -> tuple[str, ...]:
         """The checks that convict it."""
         return tuple(one.check for one in self.convictions)
+
+    @property
+    def not_checked(self) -> tuple[str, ...]:
+        """The checks that say nothing of it: what a pass does not vouch for."""
+        return tuple(one.check for one in self.findings if one.verdict in ("not applicable", "reported"))
 
     @property
     def convictions(self) -> tuple[Checked, ...]:

@@ -17,6 +17,9 @@ SHEET_GAP_PX = 6
 MARKS = {"passes": "ok", "convicted": "NO", "reported": "", "not applicable": "-"}
 SHORT = {
     "question's words": "words",
+    "usual answers": "usual",
+    "same evidence": "same ev.",
+    "beside the evidence": "beside",
     "other picture": "other pic.",
     "evidence matters": "erased",
     "copies across splits": "across",

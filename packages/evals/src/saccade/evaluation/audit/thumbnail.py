@@ -5,7 +5,7 @@ what is large, how much there is of each colour, and where; it cannot count, rea
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -27,8 +27,11 @@ CANNOT_SEE = "the probe is linear in coarse pixels and colours: it cannot count,
 class ThumbnailProbe:
     """Learned from tasks, their answers and thumbnails; guesses from a question and a thumbnail."""
 
-    def __init__(self, drawn: DrawnFamily, tasks: Sequence[Task]) -> None:
-        self._drawn = drawn
+    def __init__(
+        self, drawn: DrawnFamily, tasks: Sequence[Task], instead: Mapping[str, NDArray[np.uint8]] | None = None
+    ) -> None:
+        """``instead`` are other thumbnails, by the id of the task that is shown."""
+        self._drawn, self._instead = drawn, instead or {}
         self._answers = list(dict.fromkeys(map(answer_text, tasks)))
         features = np.stack([self._features(task, task) for task in tasks])
         self._mean, self._scale = features.mean(axis=0), features.std(axis=0) + 0.1
@@ -62,7 +65,9 @@ class ThumbnailProbe:
             words[zlib.crc32(word.encode()) % WORD_BUCKETS] = 1.0
         if not shown.images:
             return words
-        seen = [self._drawn.seen[image.hash].thumbnail for image in shown.images[:MOST_PICTURES]]
+        other = self._instead.get(shown.id)
+        images = shown.images[:MOST_PICTURES]
+        seen = [self._drawn.seen[image.hash].thumbnail for image in images] if other is None else [other]
         small = _block_means(np.stack(seen).mean(axis=0) / 255, 2)
         coarse = _block_means(small, 4).ravel()
         steps = np.minimum((small.reshape(-1, 3) * COLOUR_STEPS).astype(int), COLOUR_STEPS - 1)

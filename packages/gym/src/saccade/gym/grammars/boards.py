@@ -79,7 +79,7 @@ def with_hole(state: CellBoardState, row: int, column: int) -> CellBoardState:
 
 def draw_sequence(rng: Generator, levels: Levels) -> CellBoardState:
     """Two rows of things that repeat: their colours with one period, their shapes with the same or another."""
-    periods = [int(rng.integers(2, levels.whole("rule", 2, 3, 4) + 1)) for _ in range(2)]
+    periods = [int(rng.integers(2, levels.whole("rule", 3, 3, 4) + 1)) for _ in range(2)]
     if levels["rule"] < 0.7:
         periods[1] = periods[0]
     colours = shuffled(rng, COLOUR_NAMES)[: periods[0]]

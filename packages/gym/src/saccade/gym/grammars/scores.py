@@ -47,10 +47,16 @@ class ScoreState(SceneState):
         return SIGNS[KEYS.index(self.key)]
 
 
+def values_at(levels: Levels) -> tuple[str, ...]:
+    """The note values of scores at these levels."""
+    are_long = levels.whole("rhythm", 2, 1, 1) == 2
+    return tuple(name for name in LENGTHS if not are_long or name in ("whole", "half", "quarter"))
+
+
 def draw_score(rng: Generator, levels: Levels) -> ScoreState:
     """2 to 10 measures that are full."""
     count = int(rng.integers(2, levels.whole("measures", 3, 6, 10) + 1))
-    shortest = levels.whole("rhythm", 2, 1, 1)
+    possible = values_at(levels)
     signs, rests = levels.knob("signs", 0.06, 0.14, 0.3), 0.16
     clef = tuple(CLEFS)[int(rng.integers(len(CLEFS)))]
     meter = METERS[int(rng.integers(len(METERS)))]
@@ -62,9 +68,7 @@ def draw_score(rng: Generator, levels: Levels) -> ScoreState:
     for measure in range(1, count + 1):
         left, place, sounded = 2 * int(meter[0]), 0, 0
         while left:
-            fit = [name for name, length in LENGTHS.items() if shortest <= length <= left]
-            if shortest == 2:
-                fit = [name for name in fit if name != "dotted quarter"]
+            fit = [name for name in possible if LENGTHS[name] <= left]
             value = fit[int(rng.integers(len(fit)))]
             left -= LENGTHS[value]
             place += 1

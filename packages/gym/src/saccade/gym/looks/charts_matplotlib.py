@@ -37,9 +37,12 @@ def render_matplotlib(state: SceneState, rng: Generator, levels: Levels) -> Rend
     words = ChartWords(FONTS[int(rng.integers(len(FONTS)))])
     with styled_axes(style) as styled:
         plot = Plot(state=known, styled=styled, size_px=size_px, words=words)
-        if known.title:
+        if known.title and known.form != "radar":
             plot.boxes["title"] = write_title(plot, known.title)
         FORMS[known.form](plot)
+        if known.title and known.form == "radar":
+            names = [box[3] for element, box in plot.boxes.items() if element.startswith("entry:")]
+            plot.boxes["title"] = write_title(plot, known.title, above=max(names))
         pixels = plot.pixels()
     size = (known.width, known.height)
     image = Image.frombuffer("RGBA", size, pixels, "raw", "RGBA", 0, 1).convert("RGB")

@@ -47,8 +47,7 @@ def paint_thing(painter: Painter, element: Element, outline: float = 0.0) -> Non
     shape, colour = element.attributes["shape"], COLOURS[element.attributes["colour"]]
     if outline:
         painter.shape(element.id, shape, element.center, radius, INK, turn)
-        radius -= outline * (2 if shape in ("star", "cross", "triangle") else 1)
-    painter.shape(element.id, shape, element.center, radius, colour, turn)
+    painter.shape(element.id, shape, element.center, radius, colour, turn, inset=outline)
 
 
 PLAIN = Renderer(name="plain", render=render_plain, has_flat_colours=True)

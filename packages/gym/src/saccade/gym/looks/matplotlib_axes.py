@@ -110,9 +110,10 @@ def name_axis(
     )
 
 
-def write_title(plot: Plot, title: str) -> PxBox:
-    """The title above the axes, two points larger than other letters."""
+def write_title(plot: Plot, title: str, *, above: float = 0.0) -> PxBox:
+    """The title above the axes and this height, two points larger than other letters."""
     left, _, right, high = plot.window
+    high = max(high, above)
     ink = plot.word("axes.titlecolor")
     return plot.words.write(
         ((left + right) / 2, high + plot.number("axes.titlepad") * PX),

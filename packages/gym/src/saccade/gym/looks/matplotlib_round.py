@@ -59,7 +59,10 @@ def radar(plot: Plot) -> None:
     """A ray for each entry, a ring at each ten of a hundred, a polygon for each measure."""
     state, colours, count = plot.state, plot.colours(), len(plot.state.entries)
     plot.has_frame = False
-    plot.window = left, low, right, high = _square(plot)
+    left, low, right, high = _square(plot)
+    # The name at the uppermost ray stands between the rings and the title.
+    room = 2 * plot.size_px if state.title else 0.0
+    plot.window = left, low, right, high = left + room / 2, low, right - room / 2, high - room
     plot.limits = (-100, -100, 100, 100)
     centre, radius = ((left + right) / 2, (low + high) / 2), (right - left) / 2
     turns = 2 * math.pi * np.arange(count) / count

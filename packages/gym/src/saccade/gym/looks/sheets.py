@@ -110,7 +110,14 @@ class Sheet:
         side = {"start": "ls", "middle": "ms", "end": "rs"}[anchor]
         line = _width(halo_width / 2) if halo else 0
         self._pen.text(place, words, _paint(fill), font, side, stroke_width=line, stroke_fill=_paint(halo or fill))
-        self._marker.text(place, words, self._number(element), font, side, stroke_width=line)
+        number = self._number(element)
+        if not line:
+            self._marker.text(place, words, number, font, side)
+            return
+        # Pillow smooths letters with a stroke whatever the font mode, and half of a number is another element's.
+        letters = Image.new("L", self._shown.size)
+        ImageDraw.Draw(letters).text(place, words, 255, font, side, stroke_width=line)
+        self._shown.paste(number, mask=letters.point(_IS_COVERED, "1"))
 
     def rendering(self) -> Rendering:
         """The picture and the regions of all elements."""
@@ -124,6 +131,10 @@ class Sheet:
             self._shown = self._shown.convert("I")
             self._marker = _marker(self._shown)
         return number
+
+
+_IS_COVERED = [0] * 128 + [255] * 128
+"""Of each opacity, whether the pixel is the element's."""
 
 
 def _marker(shown: Image.Image) -> ImageDraw.ImageDraw:

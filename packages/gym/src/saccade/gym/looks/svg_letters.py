@@ -27,7 +27,7 @@ class Lettering:
     """Below the baseline, negative."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # outlines are large: 20 letters take about 10 KiB
 def lettering(face: str, words: str, *, is_bold: bool = False) -> Lettering:
     """The words in a font, kerned."""
     from matplotlib.ft2font import Kerning, LoadFlags

@@ -1,8 +1,8 @@
 """Programs on what is not there: whether there is such a thing, which of several is missing, how many of them are."""
 
-from saccade.gym.program import Asking, Program, ProgramQuestion, program
+from saccade.gym.program import Asking, Program, ProgramQuestion, program, with_article
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
-from saccade.gym.programs.choosing import Population, absent_pair, chosen, others, shuffled, values, with_article
+from saccade.gym.programs.choosing import Population, absent_pair, chosen, others, shuffled, values
 from saccade.gym.state import SceneState
 
 
@@ -63,7 +63,7 @@ def _is_none(population: Population) -> Program:
 
     @program(
         "Is it true that the picture shows no {group} at all?",
-        "Are the {group} missing altogether from the picture?",
+        "Is the picture without any {group}?",
         name=f"is_free_of_{population.tint}",
         solve=solve,
     )
@@ -100,8 +100,8 @@ def _missing(population: Population, attribute: str, every: tuple[str, ...]) -> 
         return answer
 
     @program(
-        "Which {kind} does none of the {many} have: {options}?",
-        "One of these is not in the picture as a {kind}: {options}. Which one?",
+        "Which of these is the {kind} of none of the {many}: {options}?",
+        "One of these is not the {kind} of any of the {many}: {options}. Which one?",
         name=f"missing_{attribute}",
         solve=solve,
     )
@@ -126,8 +126,8 @@ def _present(population: Population) -> Program:
         return answer
 
     @program(
-        "Which {kind} does at least one {one} have: {options}?",
-        "Only one of these occurs in the picture as a {kind}: {options}. Which?",
+        "Which of these is the {kind} of at least one {one}: {options}?",
+        "Only one of these is the {kind} of something in the picture: {options}. Which one?",
         name=f"present_{population.tint}",
         solve=solve,
     )
@@ -152,8 +152,8 @@ def _count_present(population: Population) -> Program:
         return str(len(named & {population.tint_of(one) for one in population.of(state)}))
 
     @program(
-        "Of {options}, how many occur in the picture as a {kind}?",
-        "How many of these do some of the {many} have as their {kind}: {options}?",
+        "How many of these are the {kind} of some of the {many}: {options}?",
+        "Look at the {kind}s of the {many}. How many of these occur: {options}?",
         name=f"count_present_{population.tint}s",
         solve=solve,
     )

@@ -121,7 +121,7 @@ def _is_tint(population: Population) -> Program:
 
     @program(
         "Is the {it} {is_so}?",
-        "True or not, yes or no: the {it} is {is_so}.",
+        "Yes or no: the {it} is {is_so}.",
         name=f"is_{population.tint}",
         solve=solve,
         falsify=falsify,

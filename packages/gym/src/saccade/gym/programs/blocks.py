@@ -17,6 +17,7 @@ def _heights(state: SceneState) -> list[int]:
     "All towers are solid. Of how many cubes are they made together?",
     solve=lambda state, words: str(sum(_heights(state))),
     experts=("boxes", "points", "crop"),
+    spread=6,
 )
 def _count_cubes(asking: Asking) -> ProgramQuestion:
     towers = asking.state.of_kind("tower")
@@ -38,7 +39,7 @@ def _height_of(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "Which colour has the highest tower?",
+    "What colour is the highest tower?",
     "One tower has more cubes than any other. What is its colour?",
     solve=lambda state, words: max(state.of_kind("tower"), key=value_of).get("colour"),
 )
@@ -57,6 +58,7 @@ def _highest(asking: Asking) -> ProgramQuestion | None:
     "Count the towers that have {level} cubes or more.",
     solve=lambda state, words: str(sum(height >= int(words["level"]) for height in _heights(state))),
     experts=("boxes", "points"),
+    spread=6,
 )
 def _count_at_level(asking: Asking) -> ProgramQuestion | None:
     level = int(asking.rng.integers(2, 4))
@@ -68,8 +70,8 @@ def _count_at_level(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "How many squares of the floor bear no cube?",
-    "On how many squares of the floor does no tower stand?",
+    "How many squares of the floor are empty?",
+    "How many squares of the floor have no tower on them?",
     solve=lambda state, words: str(len(_heights(state)) - len(state.of_kind("tower"))),
     experts=("boxes", "points"),
 )
@@ -90,6 +92,7 @@ def _solve_missing(state: SceneState, words: Words) -> str:
     "To make one solid block as high as the highest tower over the whole floor, how many cubes are missing?",
     solve=_solve_missing,
     experts=("boxes", "points"),
+    spread=6,
 )
 def _missing_to_full(asking: Asking) -> ProgramQuestion | None:
     heights = _heights(asking.state)

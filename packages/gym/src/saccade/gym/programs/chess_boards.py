@@ -25,10 +25,11 @@ def _nothing_there(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "Which piece stands on {square}? Name its colour and its kind.",
-    "What is on the square {square}, with its colour?",
+    "Which piece is on {square}? Give its colour and kind.",
+    "What piece is on square {square}? Say its colour too.",
     solve=lambda state, words: state.element(words["square"]).name,
     falsify=_nothing_there,
+    spread=6,
 )
 def _piece_on(asking: Asking) -> ProgramQuestion | None:
     pieces = _pieces(asking)
@@ -113,7 +114,7 @@ def _other(piece: Element) -> str:
 
 @program(
     "Does the {first} attack the {second}?",
-    "Can the {first} take the {second} by its way of moving?",
+    "Could the {first} capture the {second} in one move?",
     solve=lambda state, words: (
         "yes" if words["to"] in attacked_from(as_state(state, ChessState), words["from"]) else "no"
     ),
@@ -155,12 +156,14 @@ CHESS_PROGRAMS = (
     _attacks,
     Program(
         name="on_file",
+        spread=6,
         wordings=("How many pieces stand on the file {line}?", "Count the pieces in column {line}."),
         ask=_on_line("file"),
         solve=_solve_on_line(0),
     ),
     Program(
         name="on_rank",
+        spread=6,
         wordings=("How many pieces stand on rank {line}?", "Count the pieces in row {line}."),
         ask=_on_line("rank"),
         solve=_solve_on_line(1),

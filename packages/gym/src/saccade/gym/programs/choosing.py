@@ -136,11 +136,6 @@ def absent_pair(asking: Asking, population: Population) -> tuple[str, str] | Non
     return chosen(asking.rng, missing) if missing else None
 
 
-def with_article(words: str) -> str:
-    """ "a" or "an" before words."""
-    return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
-
-
 def plural(noun: str) -> str:
     """More than one of a noun."""
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

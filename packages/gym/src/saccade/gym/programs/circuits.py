@@ -61,7 +61,12 @@ def _solve_who_has(state: SceneState, words: Words) -> str:
     )
 
 
-@program("Which resistor has {value} ohms?", "What is the name of the resistor of {value} ohms?", solve=_solve_who_has)
+@program(
+    "Which resistor has {value} ohms?",
+    "What is the name of the resistor of {value} ohms?",
+    solve=_solve_who_has,
+    spread=10,
+)
 def _who_has(asking: Asking) -> ProgramQuestion | None:
     resistors = _parts(asking, "resistor")
     if len(resistors) < 2:
@@ -70,7 +75,7 @@ def _who_has(asking: Asking) -> ProgramQuestion | None:
     return told_of(resistors[0].name, resistors[:1], words=words, near=[resistors[1].name])
 
 
-@program("How many {parts} does the circuit have?", "Count the {parts} of the diagram.")
+@program("How many {parts} does the circuit have?", "Count the {parts} of the diagram.", spread=10)
 def _count_sort(asking: Asking) -> ProgramQuestion | None:
     sort = asking.wanted(tuple(MANY))
     found = _circuit(asking.state).sort(sort)
@@ -81,7 +86,12 @@ def _solve_largest(state: SceneState, words: Words) -> str:
     return max(_circuit(state).sort("resistor"), key=lambda one: one.numbers["value"]).name
 
 
-@program("Which resistor has the greatest resistance?", "Name the resistor with the most ohms.", solve=_solve_largest)
+@program(
+    "Which resistor has the greatest resistance?",
+    "Name the resistor with the most ohms.",
+    solve=_solve_largest,
+    spread=10,
+)
 def _largest(asking: Asking) -> ProgramQuestion | None:
     order = sorted(_parts(asking, "resistor"), key=lambda one: -one.numbers["value"])
     if len(order) < 2:
@@ -89,7 +99,7 @@ def _largest(asking: Asking) -> ProgramQuestion | None:
     return told_of(order[0].name, order[:2], near=[order[1].name, order[-1].name])
 
 
-@program("Which resistor has the least resistance?", "Name the resistor with the fewest ohms.")
+@program("Which resistor has the least resistance?", "Name the resistor with the fewest ohms.", spread=10)
 def _smallest(asking: Asking) -> ProgramQuestion | None:
     order = sorted(_parts(asking, "resistor"), key=lambda one: one.numbers["value"])
     if len(order) < 2:
@@ -133,6 +143,7 @@ def _volts(asking: Asking) -> ProgramQuestion | None:
     "How many branches are connected in parallel to the battery?",
     "Into how many parallel branches does the current split?",
     solve=lambda state, words: str(len({one.numbers["branch"] for one in state.of_kind("part")} - {MAIN})),
+    spread=4,
 )
 def _branches(asking: Asking) -> ProgramQuestion | None:
     state = _circuit(asking.state)
@@ -144,18 +155,19 @@ def _branches(asking: Asking) -> ProgramQuestion | None:
     "How many switches are open?",
     "Count the switches that are open.",
     solve=lambda state, words: str(sum(one.get("is") == "open" for one in state.of_kind("part"))),
+    spread=10,
 )
 def _open_switches(asking: Asking) -> ProgramQuestion | None:
     switches = _circuit(asking.state).sort("switch")
     found = [one for one in switches if one.attributes["is"] == "open"]
-    if not switches or (not found and asking.coin < 0.7):
+    if not switches:
         return None
     return count_of(len(found), {}, found or switches, wrong=[len(switches)])
 
 
 @program(
     "Is the switch {name} open or closed?",
-    "How does {name} stand: open or closed?",
+    "Is {name} open or is it closed?",
     solve=lambda state, words: _circuit(state).part(words["name"]).attributes["is"],
 )
 def _switch_is(asking: Asking) -> ProgramQuestion | None:
@@ -173,7 +185,7 @@ def _solve_joined(state: SceneState, words: Words) -> str:
 
 @program(
     "Are {first} and {second} connected in series or in parallel?",
-    "How do {first} and {second} lie to each other, in series or in parallel?",
+    "Are {first} and {second} in series or in parallel with each other?",
     solve=_solve_joined,
 )
 def _joined(asking: Asking) -> ProgramQuestion | None:
@@ -191,7 +203,7 @@ def _joined(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-@program("Which part is in one branch with {name}?", "With which part is {name} in series?")
+@program("Which part shares a branch with {name}?", "With which part is {name} in series?", spread=10)
 def _partner(asking: Asking) -> ProgramQuestion | None:
     """The other part of a branch of two."""
     state = _circuit(asking.state)
@@ -238,7 +250,7 @@ def _flows(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-@program("How many lamps are lit?", "With the switches as they stand, how many lamps shine?")
+@program("How many lamps are lit?", "With the switches as they stand, how many lamps shine?", spread=10)
 def _lamps_lit(asking: Asking) -> ProgramQuestion | None:
     state = _circuit(asking.state)
     lamps = state.sort("lamp")

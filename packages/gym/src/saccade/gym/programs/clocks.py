@@ -48,7 +48,7 @@ def _ask_time(asking: Asking) -> ProgramQuestion:
 
 
 @program(
-    "Which hour has the {it} passed last? Answer with a number from 1 to 12.",
+    "What full hour did the {it} pass last? Answer with a number from 1 to 12.",
     "What is the hour, from 1 to 12, of the time on the {it}?",
     solve=lambda state, words: str(int(_clock_named(state, words["it"]).numbers["hour"])),
 )
@@ -60,7 +60,7 @@ def _hour(asking: Asking) -> ProgramQuestion:
 
 @program(
     "How many minutes past the hour does the {it} show?",
-    "To how many minutes does the long hand of the {it} point?",
+    "At how many minutes does the long hand of the {it} point?",
     solve=lambda state, words: str(int(_clock_named(state, words["it"]).numbers["minute"])),
 )
 def _minute(asking: Asking) -> ProgramQuestion:
@@ -126,7 +126,7 @@ def _solve_between(state: SceneState, words: Words) -> str:
 
 @program(
     "How many minutes after the time of the {first} is the time of the {second} reached?",
-    "A film begins when the {first} says and ends when the {second} says. How many minutes is it long?",
+    "A film starts at the time on the {first} and ends at the time on the {second}. How many minutes long is it?",
     solve=_solve_between,
 )
 def _minutes_between(asking: Asking) -> ProgramQuestion | None:

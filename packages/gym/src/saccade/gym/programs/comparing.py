@@ -148,7 +148,7 @@ def _only_one(population: Population) -> Program:
         return answer
 
     @program(
-        "Which {tint_word} does exactly one {one} have?",
+        "Which {tint_word} does only a single {one} have?",
         "One {tint_word} occurs only once in the picture. Which one?",
         solve=solve,
     )

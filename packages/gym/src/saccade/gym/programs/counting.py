@@ -107,6 +107,7 @@ def _count(population: Population, one: Description) -> Program:
         "What is the number of {group} in the picture?",
         name=f"count_{one.name.format(tint=population.tint, sort=population.sort)}",
         solve=solve,
+        spread=4,
         experts=("points", "boxes", "code") if has_code else ("points", "boxes", "crop"),
     )
     def ask(asking: Asking) -> ProgramQuestion:

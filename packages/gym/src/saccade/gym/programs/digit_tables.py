@@ -72,6 +72,7 @@ def _solve_best_row(state: SceneState, words: Words) -> str:
     "Which row, counted from the top, has the largest sum?",
     "Add up each row. The number of which row, from the top, has the largest sum?",
     solve=_solve_best_row,
+    spread=6,
 )
 def _best_row(asking: Asking) -> ProgramQuestion | None:
     board = board_of(asking.state)

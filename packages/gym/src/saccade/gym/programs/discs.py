@@ -85,6 +85,7 @@ def _covers(asking: Asking) -> ProgramQuestion | None:
     "Count the discs of which nothing is hidden.",
     solve=lambda state, words: str(sum(not _above(one, _discs(state)) for one in _discs(state))),
     experts=("points", "boxes"),
+    spread=8,
 )
 def _count_free(asking: Asking) -> ProgramQuestion | None:
     if not _is_clear(asking.state):
@@ -104,6 +105,7 @@ def _solve_touching(state: SceneState, words: Words) -> str:
     "With how many other discs does the {it} overlap, above or below?",
     solve=_solve_touching,
     experts=("crop", "points", "boxes"),
+    spread=8,
 )
 def _count_overlapping(asking: Asking) -> ProgramQuestion | None:
     if not _is_clear(asking.state):
@@ -119,7 +121,7 @@ def _solve_alone(state: SceneState, words: Words) -> str:
 
 
 @program(
-    "Which colour has the disc that overlaps with no other?",
+    "What colour is the disc that overlaps with no other?",
     "One disc lies apart from all others. What is its colour?",
     solve=_solve_alone,
 )
@@ -137,6 +139,7 @@ def _alone(asking: Asking) -> ProgramQuestion | None:
     "At how many places do two discs overlap?",
     solve=lambda state, words: str(len(_pairs(state))),
     experts=("points", "boxes"),
+    spread=8,
 )
 def _count_pairs(asking: Asking) -> ProgramQuestion | None:
     if not _is_clear(asking.state):

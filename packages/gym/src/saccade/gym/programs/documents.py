@@ -57,7 +57,7 @@ def _of_heading(state: SceneState, words: Mapping[str, str]) -> BuildingFact:
     return next(fact for fact in as_state(state, DocumentState).facts if words["heading"].endswith(f" of {fact.town}"))
 
 
-@program("In which town was something opened in {year}?", "Which town's building is of the year {year}?")
+@program("In which town was a building opened in {year}?", "Which town's building opened in {year}?")
 def _town_of_year(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking)
     assert pair is not None
@@ -66,7 +66,7 @@ def _town_of_year(asking: Asking) -> ProgramQuestion | None:
     return _question_with(fact.town, evidence, words={"year": str(fact.year)}, near=[other.town])
 
 
-@program("On which page is {builder} named?", "On what page stands the name {builder}?")
+@program("On which page does the name {builder} appear?", "Which page mentions {builder}?")
 def _page_of(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking)
     assert pair is not None
@@ -77,8 +77,8 @@ def _page_of(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "Which town's building was opened earlier, that of {first} or of {second}?",
-    "Is the building of {first} or of {second} the older one?",
+    "Which town opened its building earlier, {first} or {second}?",
+    "Which town has the older building, {first} or {second}?",
 )
 def _older_of_two(asking: Asking) -> ProgramQuestion | None:
     pair = _two(asking, on_two_pages=True)

@@ -52,7 +52,7 @@ def _absent(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "What stands in the field {label}?",
+    "What does the field {label} say?",
     "What was entered for {label}?",
     solve=lambda state, words: _by_label(state, words["label"]).value,
     falsify=_absent,
@@ -67,7 +67,7 @@ def _field_value(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "In which field stands {value}?",
+    "Which field contains {value}?",
     "Which field holds {value}?",
     solve=lambda state, words: next(
         field.label for field in as_state(state, FieldsState).fields if field.value == words["value"]
@@ -102,6 +102,7 @@ def _is_on(asking: Asking) -> ProgramQuestion | None:
     "How many options are turned on or ticked?",
     "Count the options that have been chosen.",
     solve=lambda state, words: str(sum(field.value == ON for field in as_state(state, FieldsState).fields)),
+    spread=8,
 )
 def _count_on(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
@@ -114,6 +115,7 @@ def _count_on(asking: Asking) -> ProgramQuestion | None:
     "How many fields were left empty?",
     "Count the fields with nothing in them.",
     solve=lambda state, words: str(sum(not field.value for field in as_state(state, FieldsState).fields)),
+    spread=8,
 )
 def _count_empty(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
@@ -133,7 +135,7 @@ def _empty_field(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     "In which section is the field {label}?",
-    "Under which heading does {label} stand?",
+    "Under which heading is {label}?",
     solve=lambda state, words: _by_label(state, words["label"]).section,
 )
 def _section_of(asking: Asking) -> ProgramQuestion | None:
@@ -150,7 +152,7 @@ def _section_of(asking: Asking) -> ProgramQuestion | None:
     return _also(found, f"section:{which}")
 
 
-@program("How many fields has the section {section}?", "Count the fields under {section}.")
+@program("How many fields does the section {section} have?", "Count the fields under {section}.")
 def _count_in_section(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
     which = int(asking.rng.integers(len(state.sections)))
@@ -195,7 +197,7 @@ def _larger_field(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     "What do {first} and {second} add up to?",
-    "How much are {first} and {second} together?",
+    "What is the sum of {first} and {second}?",
     solve=lambda state, words: str(sum(int(_by_label(state, words[key]).value) for key in ("first", "second"))),
 )
 def _sum_of_fields(asking: Asking) -> ProgramQuestion | None:
@@ -208,7 +210,7 @@ def _sum_of_fields(asking: Asking) -> ProgramQuestion | None:
     return _question_with(state, str(total), found[:2], kind="integer", words=words, near=[a.value, str(total + 10)])
 
 
-@program("Which date is earlier, {first} or {second}?", "What comes first, {first} or {second}?")
+@program("Which date is earlier, {first} or {second}?", "Which date comes first, {first} or {second}?")
 def _earlier_date(asking: Asking) -> ProgramQuestion | None:
     state, found = _form(asking), _where(asking, "date")
     if len(found) < 2:

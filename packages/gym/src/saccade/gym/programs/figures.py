@@ -102,7 +102,7 @@ def _count_mirrored(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "Of how many squares is the grey figure made?",
+    "How many squares make up the grey figure?",
     "How many unit squares does the grey figure have?",
     solve=lambda state, words: str(len(set(_figures(state).model))),
 )

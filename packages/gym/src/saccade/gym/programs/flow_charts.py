@@ -125,7 +125,7 @@ def _next_box(asking: Asking) -> ProgramQuestion | None:
 @program(
     "Begin at the top and answer the questions that you meet with {answers}. Which box comes right after the "
     "last answer?",
-    "Somebody goes through the chart and answers {answers}. What is in the box to which the last answer leads?",
+    "Somebody goes through the chart and answers {answers}. What does the box after the last answer say?",
     solve=solve_reached,
     axes=("branches",),
 )

@@ -55,6 +55,7 @@ def _nodes(asking: Asking, count: int) -> list[Element]:
     "How many {edge}s meet at {name}?",
     "Count the {edge}s that end at {name}.",
     solve=lambda state, words: str(len(neighbours_of(state)[words["name"]])),
+    spread=6,
 )
 def _degree(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
@@ -99,6 +100,7 @@ def _no_edge(asking: Asking) -> ProgramQuestion | None:
     "What is the largest number on any {edge}?",
     "Which number is the highest on the {edge}s?",
     solve=lambda state, words: f"{max(link.number for link in state.links):g}",
+    spread=8,
 )
 def _longest_edge(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
@@ -154,7 +156,7 @@ def _solve_hops(state: SceneState, words: Mapping[str, str]) -> str:
 
 @program(
     "What is the least number of {edge}s from {first} to {second}?",
-    "How many {edge}s must one take at least from {first} to {second}?",
+    "At least how many {edge}s must you follow to get from {first} to {second}?",
     solve=_solve_hops,
 )
 def _hops(asking: Asking) -> ProgramQuestion | None:
@@ -169,9 +171,7 @@ def _hops(asking: Asking) -> ProgramQuestion | None:
     return _question_with(state, f"{count:g}", evidence, kind="integer", words={"first": a, "second": b}, near=near)
 
 
-@program(
-    "Is there one {edge} from {first} straight to {second}?", "Are {first} and {second} joined by a single {edge}?"
-)
+@program("Is there a {edge} directly from {first} to {second}?", "Are {first} and {second} joined by a single {edge}?")
 def _joined(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     wanted = asking.coin < 0.5
@@ -216,7 +216,7 @@ def _count_edges(asking: Asking) -> ProgramQuestion | None:
     return _question_with(state, str(count), evidence, kind="integer", near=[str(count - 1), str(count + 1)])
 
 
-@program("How many {node}s have one {edge} alone?", "Count the {node}s where a single {edge} ends.")
+@program("How many {node}s have only one {edge}?", "Count the {node}s with exactly one {edge}.", spread=8)
 def _dead_ends(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
@@ -264,7 +264,7 @@ SHORTEST = Program(
 )
 COLOUR = Program(
     name="node_colour",
-    wordings=("Which colour has the {node} {name}?", "What is the colour of {name}?"),
+    wordings=("What colour is the {node} {name}?", "What is the colour of {name}?"),
     ask=_colour,
     solve=lambda state, words: state.element(words["name"]).attributes["colour"],
 )

@@ -147,6 +147,7 @@ def period_program(*attributes: str) -> Program:
         "Read row by row, after how many cells does the pattern repeat?",
         "How many cells long is the piece that the pattern repeats, row by row?",
         name="period",
+        spread=8,
         solve=lambda state, words: str(period_of(board_of(state), attributes)),
         experts=("boxes", "glance"),
     )
@@ -198,6 +199,7 @@ def count_value_program(attribute: str, counts: Sequence[int] = ()) -> Program:
         "In how many cells is the {kind} {value}?",
         name=f"count_{attribute}",
         solve=solve,
+        spread=1 if counts else 6,
         experts=("points", "boxes"),
     )
     def ask(asking: Asking) -> ProgramQuestion | None:
@@ -218,6 +220,7 @@ def empty_cells_program() -> Program:
     """How many cells of a square are still to be filled."""
     return Program(
         name="count_empty",
+        spread=6,
         wordings=(
             "How many cells are still to be filled, the one with the question mark among them?",
             "Count the cells that show no value, with the question mark.",

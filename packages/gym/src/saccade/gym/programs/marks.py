@@ -93,7 +93,7 @@ def _larger_digit() -> Program:
         return max((by_name(state.of_kind("plate"), words[slot]) for slot in ("first", "second")), key=_digit).name
 
     @program(
-        "Which bears the larger digit: the {first} or the {second}?",
+        "Which shows the larger digit: the {first} or the {second}?",
         "Compare the digits on the {first} and the {second}. Whose is larger?",
         solve=solve,
     )

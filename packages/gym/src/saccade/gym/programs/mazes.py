@@ -73,7 +73,7 @@ def _solve_steps(state: SceneState, words: Words) -> str:
 
 
 @program(
-    "How many steps, from cell to cell, is the way from the star to the {it}?",
+    "How many steps from cell to cell does it take to get from the star to the {it}?",
     "You start at the star. After how many steps from cell to cell are you at the {it}?",
     solve=_solve_steps,
     experts=("points", "boxes"),
@@ -128,7 +128,7 @@ def _first_way(maze: MazeState, goal: Element) -> str:
 
 
 @program(
-    "Which way must your first step from the star go to reach the {it}?",
+    "In which direction must you leave the star to reach the {it}?",
     "You walk from the star to the {it}. In which direction is the first step?",
     solve=lambda state, words: _first_way(_maze(state), by_name(state.of_kind("spot"), words["it"])),
     experts=("points", "boxes"),

@@ -1,11 +1,13 @@
 """Programs on structural formulas: atoms, bonds, rings and groups, and ways between atoms."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import permutations
 
 from saccade.gym.grammars.molecules import HALOGENS, SYMBOLS, MoleculeState, bond_id
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, told_of, yes_or_no
+from saccade.gym.programs.choosing import chosen, shuffled
 from saccade.gym.state import Element, SceneState, as_state
 
 Words = Mapping[str, str]
@@ -21,20 +23,17 @@ def _atoms(state: SceneState, *elements: str) -> list[Element]:
     return [one for one in state.of_kind("atom") if one.attributes["element"] in elements]
 
 
-def _one(asking: Asking, options: Sequence[str]) -> str:
-    return options[int(asking.rng.integers(len(options)))]
-
-
 @program(
     "How many {element} atoms does the molecule have?",
     "Count the {element} atoms.",
     solve=lambda state, words: str(len(_atoms(state, words["element"]))),
+    spread=12,
 )
 def _count_element(asking: Asking) -> ProgramQuestion | None:
     there = [name for name in COUNTED if _atoms(asking.state, name)]
     if not there:
         return None
-    name = _one(asking, there)
+    name = chosen(asking.rng, there)
     return count_of(len(_atoms(asking.state, name)), {"element": name}, _atoms(asking.state, name))
 
 
@@ -97,7 +96,7 @@ def _count_rings(asking: Asking) -> ProgramQuestion | None:
     return count_of(count, {}, found)
 
 
-@program("How many atoms does the ring have?", "Of how many atoms is the molecule's ring made?")
+@program("How many atoms does the ring have?", "How many atoms make up the molecule's ring?")
 def _ring_size(asking: Asking) -> ProgramQuestion | None:
     state = _molecule(asking.state)
     if len(state.rings) != 1 or len(state.rings[0]) != asking.wanted((5, 6)):
@@ -110,6 +109,7 @@ def _ring_size(asking: Asking) -> ProgramQuestion | None:
     "How many {kind} bonds are drawn?",
     "Count the {kind} bonds of the drawing.",
     solve=lambda state, words: str(len(_bonds(state, ORDERS[words["kind"]]))),
+    spread=12,
 )
 def _count_bonds(asking: Asking) -> ProgramQuestion | None:
     kind = asking.wanted(("double", "triple"))
@@ -150,7 +150,7 @@ def _count_group(
 
 
 @program(
-    "Which halogen does the molecule hold?",
+    "Which halogen does the molecule contain?",
     "What is the molecule's halogen?",
     solve=lambda state, words: next(name for name in HALOGENS if _atoms(state, name)),
 )
@@ -163,29 +163,29 @@ def _which_halogen(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     "Is there a {element} atom in the molecule?",
-    "Does the molecule hold any {element}?",
+    "Does the molecule contain any {element}?",
     solve=lambda state, words: "yes" if _atoms(state, words["element"]) else "no",
 )
 def _has_element(asking: Asking) -> ProgramQuestion | None:
     """An element that is there, or not; the evidence of absence is all that is no carbon."""
-    name = _one(asking, COUNTED)
+    # The coin says which element as well: were others taken with each state, rare ones would be asked for in vain.
+    name, is_there = asking.wanted([(name, is_there) for name in COUNTED for is_there in (True, False)])
     found, others = _atoms(asking.state, name), _atoms(asking.state, *COUNTED)
-    if bool(found) != asking.is_wanted or not others:
+    if bool(found) != is_there or not others:
         return None
     return yes_or_no(bool(found), {"element": name}, found or others)
 
 
 @program("Is the {element} atom a part of a ring?", "Does a ring run through the {element} atom?")
 def _in_ring(asking: Asking) -> ProgramQuestion | None:
-    """Whether the only atom of an element is a part of a ring."""
+    """Whether the only atom of an element is a part of a ring; sulfur is in rings alone."""
     state = _molecule(asking.state)
-    single = [name for name in ("oxygen", "nitrogen", "sulfur") if len(_atoms(state, name)) == 1]
-    if not single or not state.rings:
+    name, wanted = asking.wanted([(name, holds) for name in ("oxygen", "nitrogen") for holds in (True, False)])
+    if len(_atoms(state, name)) != 1 or not state.rings:
         return None
-    name = _one(asking, single)
     (atom,) = _atoms(state, name)
     holds = any(atom.id in ring for ring in state.rings)
-    return yes_or_no(holds, {"element": name}, [atom]) if holds == asking.is_wanted else None
+    return yes_or_no(holds, {"element": name}, [atom]) if holds == wanted else None
 
 
 def _solve_more(state: SceneState, words: Words) -> str:
@@ -196,12 +196,12 @@ def _solve_more(state: SceneState, words: Words) -> str:
     "Are there more {first} or more {second} atoms?", "Of which is there more, {first} or {second}?", solve=_solve_more
 )
 def _more_of(asking: Asking) -> ProgramQuestion | None:
-    pair = [COUNTED[int(at)] for at in asking.rng.permutation(len(COUNTED))[:2]]
-    counts = [len(_atoms(asking.state, name)) for name in pair]
-    if counts[0] == counts[1]:
+    # Both of a pair are as often the more frequent one, however rare an element is.
+    more, less = asking.wanted(list(permutations(COUNTED, 2)))
+    if len(_atoms(asking.state, more)) <= len(_atoms(asking.state, less)):
         return None
-    words = {"first": pair[0], "second": pair[1]}
-    return choice_of(pair[counts[1] > counts[0]], pair, words, _atoms(asking.state, *pair))
+    pair = shuffled(asking.rng, (more, less))
+    return choice_of(more, pair, {"first": pair[0], "second": pair[1]}, _atoms(asking.state, *pair))
 
 
 def _solve_distance(state: SceneState, words: Words) -> str:
@@ -254,17 +254,20 @@ MOLECULE_PROGRAMS = (
     _count_bonds,
     Program(
         name="carbonyls",
+        spread=16,
         wordings=("How many oxygen atoms have a double bond?", "Count the C=O groups."),
         ask=_count_group(carbonyls, "oxygen"),
     ),
     Program(
         name="hydroxyls",
-        wordings=("How many OH groups are there?", "How many times is an OH written, also as HO?"),
+        spread=16,
+        wordings=("How many OH groups are there?", "How many times is OH or HO written?"),
         ask=_count_group(hydroxyls, "oxygen"),
     ),
     Program(
         name="amines",
-        wordings=("How many NH2 groups are there?", "How many times is an NH2 written, also as H2N?"),
+        spread=16,
+        wordings=("How many NH2 groups are there?", "How many times is NH2 or H2N written?"),
         ask=_count_group(amines, "nitrogen"),
     ),
     _which_halogen,

@@ -31,8 +31,8 @@ def _is_symmetric(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "How many cells must be painted anew to make left and right mirror images of each other?",
-    "At how many places of the left half does the mirror image on the right have another colour?",
+    "How many cells must be repainted so that left and right mirror each other?",
+    "In how many cells of the left half does the mirrored cell on the right have another colour?",
     solve=lambda state, words: str(len(_unequal_pairs(state))),
 )
 def _count_breaks(asking: Asking) -> ProgramQuestion:
@@ -41,7 +41,7 @@ def _count_breaks(asking: Asking) -> ProgramQuestion:
 
 
 @program(
-    "In one row alone left and right are no mirror images. Which row is it, counted from the top?",
+    "In only one row, left and right are not mirror images. Which row is it, counted from the top?",
     "Counting rows from the top, which one breaks the symmetry of left and right?",
     solve=lambda state, words: str(int(_unequal_pairs(state)[0][0].numbers["row"]) + 1),
 )
@@ -54,7 +54,7 @@ def _broken_row(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "Which colour do most cells have?",
+    "Which colour is the most common among the cells?",
     "Which colour covers the largest part of the mosaic?",
     solve=lambda state, words: max(COLOUR_NAMES, key=lambda name: _count(state, name)),
     experts=("glance",),

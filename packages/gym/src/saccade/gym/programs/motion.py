@@ -88,7 +88,7 @@ def _bounces(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     "Which ball is the first to hit a wall? Name its colour.",
-    "What colour has the ball that bounces before all others?",
+    "What colour is the ball that bounces first?",
 )
 def _first_bounce(asking: Asking) -> ProgramQuestion | None:
     firsts = sorted(((bounce_times(ball) or [99.0])[0], ball.id, ball) for ball in _balls(asking))
@@ -142,13 +142,13 @@ def _never_bounce(asking: Asking) -> ProgramQuestion | None:
 MOTION_PROGRAMS = (
     Program(
         name="fastest",
-        wordings=("Which colour has the fastest ball?", "What is the colour of the ball that rolls fastest?"),
+        wordings=("What colour is the fastest ball?", "What is the colour of the ball that rolls fastest?"),
         ask=_by_speed(-1),
         solve=_solve_speed(max),
     ),
     Program(
         name="slowest",
-        wordings=("Which colour has the slowest ball?", "What is the colour of the ball that rolls most slowly?"),
+        wordings=("What colour is the slowest ball?", "What is the colour of the ball that rolls most slowly?"),
         ask=_by_speed(1),
         solve=_solve_speed(min),
     ),

@@ -84,6 +84,7 @@ IS_SAME = Program(
 )
 COUNT_DIFFERENCES = Program(
     name="count_differences",
+    spread=10,
     wordings=(
         "In how many things do the two pictures differ?",
         "How many things were changed, moved, added or taken away from the first picture to the second?",
@@ -177,7 +178,7 @@ def _solve_way(state: SceneState, words: Words) -> str:
 
 
 @program(
-    "One thing was moved. Mainly which way?",
+    "One thing was moved. In which main direction?",
     "A thing lies elsewhere in the second picture. In which direction did it mainly go?",
     solve=_solve_way,
 )
@@ -232,7 +233,7 @@ THING_PROGRAMS = (
         COLOUR_NAMES,
         (
             "One thing has another colour in the second picture. Which colour does it have there?",
-            "A thing was painted anew after the first picture. What is its colour now?",
+            "A thing was repainted after the first picture. What is its colour now?",
         ),
         in_second=True,
     ),
@@ -242,7 +243,7 @@ THING_PROGRAMS = (
         COLOUR_NAMES,
         (
             "One thing has another colour in the second picture. Which colour did it have in the first?",
-            "A thing was painted anew after the first picture. What was its colour before?",
+            "A thing was repainted after the first picture. What was its colour before?",
         ),
         in_second=False,
     ),

@@ -146,7 +146,7 @@ def _between(population: Population) -> Program:
 
     @program(
         "A straight line from the {start} to the {end} runs through one other {one}. What {kind} is it?",
-        "Which {kind} has the {one} that lies on the straight way between the {start} and the {end}?",
+        "What {kind} is the {one} that lies straight between the {start} and the {end}?",
         solve=solve,
     )
     def between(asking: Asking) -> ProgramQuestion | None:
@@ -203,6 +203,7 @@ def _count_in_half(population: Population) -> Program:
         "Count the {many} in the {half} of the picture.",
         solve=solve,
         experts=("points", "boxes"),
+        spread=6,
     )
     def count_in_half(asking: Asking) -> ProgramQuestion | None:
         state, elements, half = asking.state, population.seen(asking), chosen(asking.rng, HALVES)

@@ -138,14 +138,14 @@ LOWEST = _ranking_program(
 SECOND = _ranking_program(
     "second_highest",
     1,
-    "Which {noun} comes second by value{series}?",
+    "Which {noun} ranks second by value{series}?",
     "Which {noun} has the second highest value{series}?",
 )
 THIRD = _ranking_program(
     "third_highest",
     2,
     "Which {noun} has the third highest value{series}?",
-    "Which {noun} is third by value{series}?",
+    "Which {noun} ranks third by value{series}?",
 )
 GREATER = Program(
     name="greater_of_two",
@@ -157,7 +157,7 @@ CLOSEST = Program(
     name="closest",
     wordings=(
         "Which {noun} has the value closest to that of {name}{series}?",
-        "Which {noun} is nearest to {name} by value{series}?",
+        "Whose value{series} is nearest to that of {name}? Name the {noun}.",
     ),
     ask=_closest,
     solve=_solve_closest,
@@ -191,8 +191,8 @@ BETWEEN = Program(
 PLACE = Program(
     name="rank",
     wordings=(
-        "Sorted from the highest value{series}, at which place is {name}?",
-        "What rank has {name} by value{series}, counted from the highest?",
+        "Sorted from the highest value{series}, in which place does {name} come?",
+        "Counted from the highest value{series}, what is the rank of {name}?",
     ),
     ask=_place,
     solve=lambda state, words: str(

@@ -203,7 +203,7 @@ GAP = Program(
     name="gap_of_entry",
     wordings=(
         "For {name}, by how much is {one} above {two}?",
-        "How much larger is {name} {relation} {one} than {relation} {two}?",
+        "How much larger is the value of {name} {relation} {one} than {relation} {two}?",
     ),
     ask=_gap,
     solve=_solve_gap,
@@ -219,6 +219,7 @@ WIDEST = Program(
 )
 WINS = Program(
     name="count_wins",
+    spread=6,
     wordings=("For how many {noun}s is {one} above {two}?", "Count the {noun}s where {one} is larger than {two}."),
     ask=_wins,
     solve=lambda state, words: str(sum(row[words["one"]] > row[words["two"]] for row in table_of(state).values())),
@@ -232,7 +233,7 @@ ENTRY_TOTAL = Program(
 FOLLOW = Program(
     name="follow",
     wordings=(
-        "What is the value {relation} {two} of the {noun} that is highest {relation} {one}?",
+        "Take the {noun} with the highest value {relation} {one}. How high is its value {relation} {two}?",
         "Find the {noun} with the highest value {relation} {one}. What is its value {relation} {two}?",
     ),
     ask=_follow,
@@ -241,8 +242,8 @@ FOLLOW = Program(
 BEST_AMONG = Program(
     name="best_among",
     wordings=(
-        "Of the {noun}s above {level} {relation} {one}, which is highest {relation} {two}?",
-        "Which {noun} has the highest value {relation} {two} among those above {level} {relation} {one}?",
+        "Among the {noun}s with a value above {level} {relation} {one}, which has the highest value {relation} {two}?",
+        "Which {noun} has the highest value {relation} {two}, of those above {level} {relation} {one}?",
     ),
     ask=_best_among,
     solve=_solve_best_among,

@@ -75,6 +75,7 @@ def _solve_rises(state: SceneState, words: Mapping[str, str]) -> str:
 
 RISES = Program(
     name="count_rises",
+    spread=6,
     wordings=(
         "How many times does the value rise from one {noun} to the next{series}?",
         "Count the rises from one {noun} to the next{series}.",

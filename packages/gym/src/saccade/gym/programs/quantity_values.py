@@ -151,7 +151,7 @@ VALUE = Program(
     name="value",
     wordings=(
         "What is the value of {name}{series}?",
-        "How much is {name}{series}?",
+        "What number does the picture give for {name}{series}?",
         "Which number belongs to {name}{series}?",
     ),
     ask=_value,
@@ -160,13 +160,13 @@ VALUE = Program(
 )
 PEAK = Program(
     name="highest_value",
-    wordings=("What is the highest value{series}?", "How high is the largest value{series}?"),
+    wordings=("What is the highest value{series}?", "What is the largest value{series}?"),
     ask=lambda asking: _peak(asking, 0),
     solve=lambda state, words: value_text(state, words, max(column_of(state, words).values())),
 )
 BOTTOM = Program(
     name="lowest_value",
-    wordings=("What is the lowest value{series}?", "How low is the smallest value{series}?"),
+    wordings=("What is the lowest value{series}?", "What is the smallest value{series}?"),
     ask=lambda asking: _peak(asking, -1),
     solve=lambda state, words: value_text(state, words, min(column_of(state, words).values())),
 )
@@ -183,7 +183,7 @@ DIFFERENCE = Program(
 )
 PAIR_SUM = Program(
     name="sum_of_two",
-    wordings=("What do {first} and {second} add up to{series}?", "How much are {first} and {second} together{series}?"),
+    wordings=("What do {first} and {second} add up to{series}?", "What is the sum of {first} and {second}{series}?"),
     ask=_pair_sum,
     solve=lambda state, words: value_text(
         state, words, sum(column_of(state, words)[words[which]] for which in ("first", "second"))
@@ -206,12 +206,14 @@ SPREAD = Program(
 )
 COUNT_ABOVE = Program(
     name="count_above",
+    spread=6,
     wordings=("How many values are above {level}{series}?", "Count the values greater than {level}{series}."),
     ask=lambda asking: _count(asking, is_above=True),
     solve=lambda state, words: str(sum(v > float(words["level"]) for v in column_of(state, words).values())),
 )
 COUNT_BELOW = Program(
     name="count_below",
+    spread=6,
     wordings=("How many values are below {level}{series}?", "Count the values smaller than {level}{series}."),
     ask=lambda asking: _count(asking, is_above=False),
     solve=lambda state, words: str(sum(v < float(words["level"]) for v in column_of(state, words).values())),

@@ -178,6 +178,7 @@ def _count_above(readings: Readings) -> Program:
         "How many of the {many} have a {value} above {bound}?",
         "Count the {many} whose {value} is more than {bound}.",
         solve=solve,
+        spread=6,
     )
     def count_above(asking: Asking) -> ProgramQuestion:
         elements = readings.several(asking)

@@ -22,7 +22,7 @@ def _printer_of(key: str) -> Callable[[SceneState, Mapping[str, str]], str]:
     return lambda state, words: as_state(state, QuantityState).printed[key]
 
 
-@program("What would the total be without {name}?", "How much is the total less the price of {name}?")
+@program("What would the total have been without {name}?", "How much is the total less the price of {name}?")
 def _without_item(asking: Asking) -> ProgramQuestion | None:
     """The sum of an item's price and the change: two places far from each other."""
     state = quantities(asking)
@@ -50,19 +50,19 @@ def _dearer_items(asking: Asking) -> ProgramQuestion | None:
 RECEIPT_PROGRAMS = (
     Program(
         name="total_paid",
-        wordings=("What is the total of the receipt?", "How much was to pay in all?"),
+        wordings=("What is the total of the receipt?", "How much had to be paid in all?"),
         ask=_line("Total", "number"),
         solve=_printer_of("Total"),
     ),
     Program(
         name="change",
-        wordings=("How much change was given?", "What amount came back as change?"),
+        wordings=("How much change was given?", "How much money was given back as change?"),
         ask=_line("Change", "number"),
         solve=_printer_of("Change"),
     ),
     Program(
         name="date",
-        wordings=("What is the date of the receipt, as it is printed?", "On which date was this bought?"),
+        wordings=("What is the date of the receipt, as it is printed?", "On which date were these things bought?"),
         ask=_line("Date"),
         solve=_printer_of("Date"),
     ),
@@ -80,7 +80,7 @@ RECEIPT_PROGRAMS = (
     ),
     Program(
         name="till_number",
-        wordings=("At which till was it paid?", "What is the number of the till?"),
+        wordings=("At which till was the receipt paid?", "What is the number of the till?"),
         ask=_line("Till", "integer"),
         solve=_printer_of("Till"),
     ),

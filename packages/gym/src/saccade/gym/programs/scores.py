@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from saccade.gym.grammars.scores import KEYS, METERS, STEPS, ScoreState
+from saccade.gym.grammars.scores import KEYS, METERS, STEPS, ScoreState, values_at
 from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, told_of
 from saccade.gym.state import Element, SceneState, as_state
@@ -34,7 +34,7 @@ def _note_of(state: SceneState, words: Words) -> Element:
 
 
 @program(
-    "Which letter names the {nth} note of measure {measure}, sharps and flats aside?",
+    "What letter names the {nth} note of measure {measure}, ignoring sharps and flats?",
     "Without sharps and flats, what is the {nth} note of measure {measure} called?",
     solve=lambda state, words: STEPS[int(_note_of(state, words).numbers["height"]) % 7],
 )
@@ -50,12 +50,12 @@ def _letter(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "What value has the {nth} note of measure {measure}?",
+    "What is the note value of the {nth} note of measure {measure}?",
     "How long does the {nth} note of measure {measure} last, by its note value?",
     solve=lambda state, words: _note_of(state, words).attributes["value"],
 )
 def _value(asking: Asking) -> ProgramQuestion | None:
-    wanted = asking.wanted(_values(asking.state))
+    wanted = asking.wanted(values_at(asking.levels))
     for note in _notes(asking):
         if note.attributes["value"] == wanted:
             return choice_of(wanted, VALUES, _words(note), [note])
@@ -83,7 +83,7 @@ def _count_notes(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {"measure": str(measure)}, found, wrong=[len(found) + len(beside)])
 
 
-@program("How many rests are there in all?", "Count the rests of the melody.")
+@program("How many rests are there in all?", "Count the rests of the melody.", spread=8)
 def _count_rests(asking: Asking) -> ProgramQuestion | None:
     found = asking.state.of_kind("rest")
     return count_of(len(found), {}, found) if found else None
@@ -132,7 +132,7 @@ def _key_signature(asking: Asking) -> ProgramQuestion | None:
     return count_of(abs(state.signature), words, [state.element("key")])
 
 
-@program("Of which major key is the key signature?", "Which key in major has this signature?")
+@program("Which major key does the key signature belong to?", "Which major key has this signature?")
 def _major_key(asking: Asking) -> ProgramQuestion | None:
     """Of a key with a signature, among the keys with such."""
     state, named = _score(asking.state), KEYS[1:]
@@ -151,6 +151,7 @@ def _solve_highest(state: SceneState, words: Words) -> str:
     "In which measure is the highest note? The first measure is number 1.",
     "Counting measures from 1, which one holds the highest note?",
     solve=_solve_highest,
+    spread=8,
 )
 def _highest(asking: Asking) -> ProgramQuestion | None:
     """The measure with the highest note, by so much that no accidental changes it."""
@@ -198,6 +199,7 @@ def _direction(one: Element, after: Element) -> str:
     "Before how many notes does a {sign} stand? The key signature does not count.",
     "Apart from the key signature, how many times is a {sign} written?",
     solve=lambda state, words: str(sum(one.get("sign") == words["sign"] for one in state.elements)),
+    spread=12,
 )
 def _count_signs(asking: Asking) -> ProgramQuestion | None:
     sign = asking.wanted(("sharp", "flat"))
@@ -216,6 +218,7 @@ def _count_measures(asking: Asking) -> ProgramQuestion | None:
 @program(
     "Which measure has the most notes? The first one is number 1, rests do not count.",
     "Counting measures from 1, which one holds more notes than any other?",
+    spread=8,
 )
 def _most_notes(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)

@@ -125,7 +125,7 @@ def _solve_after_moves(state: SceneState, words: Words) -> str:
 
 @program(
     "Move the gap {moves}: each time it changes places with a tile. Which number is then directly {side} it?",
-    "The gap moves {moves}, one place each time. What number has the tile directly {side} it afterwards?",
+    "The gap moves {moves}, one place each time. What number is on the tile directly {side} it afterwards?",
     solve=_solve_after_moves,
     axes=("moves",),
 )

@@ -76,7 +76,7 @@ def _on_floor(asking: Asking) -> ProgramQuestion | None:
 LOOK_PROGRAMS = (
     Program(
         name="finish",
-        wordings=("Is the {name} shiny or dull?", "What finish has the {name}: shiny or dull?"),
+        wordings=("Is the {name} shiny or dull?", "Which finish does the {name} have: shiny or dull?"),
         ask=_attribute("finish"),
         solve=lambda state, words: solid_named(state, words["name"]).attributes["finish"],
     ),

@@ -27,7 +27,7 @@ def _camera_turn_degrees(asking: Asking) -> int:
 
 @program(
     "Between the first and the second picture, did the camera move to its left or to its right?",
-    "To which of its sides did the camera go round from the first picture to the second?",
+    "From the first picture to the second, the camera moved round the scene. To its left or to its right?",
 )
 def _camera_side(asking: Asking) -> ProgramQuestion | None:
     # The camera goes round clockwise, seen from above, as the azimuth grows: that is to its own left.
@@ -59,7 +59,7 @@ def _nearer_second(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    "From the first picture to the second, which came nearer to the camera, the {first} or the {second}?",
+    "From the first picture to the second, which of the two came nearer to the camera: the {first} or the {second}?",
     "Which one is closer in the second picture than in the first: the {first} or the {second}?",
 )
 def _came_nearer(asking: Asking) -> ProgramQuestion | None:
@@ -76,7 +76,7 @@ def _came_nearer(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     "Do the {first} and the {second} change their order from left to right between the pictures?",
-    "Is the order of the {first} and the {second}, from left to right, another one in the second picture?",
+    "Seen from left to right, do the {first} and the {second} swap places in the second picture?",
     solve=lambda state, words: (
         "yes"
         if (

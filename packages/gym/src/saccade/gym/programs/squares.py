@@ -70,7 +70,11 @@ def _solve_way(state: SceneState, words: Words) -> str:
     return WAYS["turn" if "turn" in odd.numbers else "size"]
 
 
-@program("One thing differs from all others. In what?", "What tells the odd one out from the rest?", solve=_solve_way)
+@program(
+    "One thing differs from all others. In which respect?",
+    "What sets the odd one out apart from the rest?",
+    solve=_solve_way,
+)
 def _odd_way(asking: Asking) -> ProgramQuestion | None:
     one, way = _odd_element(asking), _square(asking.state).way
     if one is None or way != asking.wanted(tuple(WAYS)):
@@ -122,13 +126,13 @@ SQUARE_PROGRAMS = (
     _odd_way,
     Program(
         name="odd_colour",
-        wordings=("Which colour has the one thing that differs?", "What is the colour of the odd one out?"),
+        wordings=("What colour is the one thing that differs?", "What is the colour of the odd one out?"),
         ask=lambda asking: _ask_value(asking, "colour", COLOUR_NAMES),
         solve=lambda state, words: _solve_value(state, "colour"),
     ),
     Program(
         name="odd_shape",
-        wordings=("Which shape has the one thing that differs?", "What is the shape of the odd one out?"),
+        wordings=("What shape is the one thing that differs?", "What is the shape of the odd one out?"),
         ask=lambda asking: _ask_value(asking, "shape", SHAPES),
         solve=lambda state, words: _solve_value(state, "shape"),
     ),
@@ -136,7 +140,7 @@ SQUARE_PROGRAMS = (
 
 
 @program(
-    "Which colour has the plate whose letter differs from all others?",
+    "What colour is the plate whose letter differs from all others?",
     "One plate bears another letter than the rest. What is its colour?",
     solve=lambda state, words: _solve_value(state, "colour"),
 )

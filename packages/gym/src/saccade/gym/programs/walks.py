@@ -57,9 +57,10 @@ def _exit(asking: Asking) -> ProgramQuestion | None:
 
 
 @program(
-    f"{_GO} How many cells do you visit, the first among them, before you leave the board?",
-    f"{_FOLLOW} How many cells, with the first, are on the way out?",
+    f"{_GO} How many cells do you visit before you leave the board, counting the first?",
+    f"{_FOLLOW} How many cells are on the way out, counting the first?",
     solve=lambda state, words: str(len(_from(state, words)[0])),
+    spread=10,
 )
 def _length(asking: Asking) -> ProgramQuestion | None:
     start, path, side = _start(asking)
@@ -70,7 +71,7 @@ def _length(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     f"{_GO} What colour is the frame of the last cell before you leave the board?",
-    f"{_FOLLOW} Which colour has the last frame before they lead off the board?",
+    f"{_FOLLOW} What colour is the last frame before they lead off the board?",
     solve=lambda state, words: _from(state, words)[0][-1].get("colour"),
 )
 def _last_colour(asking: Asking) -> ProgramQuestion | None:
@@ -84,7 +85,7 @@ def _last_colour(asking: Asking) -> ProgramQuestion | None:
 
 @program(
     f"{_GO} What colour is the frame of the cell that you are in after {{steps}} steps?",
-    f"{_FOLLOW} Which colour has the frame that you come to with step {{steps}}?",
+    f"{_FOLLOW} What colour is the frame that you reach with step {{steps}}?",
     solve=lambda state, words: _from(state, words)[0][int(words["steps"])].get("colour"),
 )
 def _after_steps(asking: Asking) -> ProgramQuestion | None:

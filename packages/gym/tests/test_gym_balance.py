@@ -1,0 +1,55 @@
+"""Answers that many states give are not asked for much more often than others."""
+
+from collections import Counter
+
+import pytest
+
+from saccade.gym.levels import Levels
+from saccade.gym.program import ProgramQuestion, sentence
+from saccade.gym.registry import gym_families
+from saccade.seeding import generator_for
+
+QUESTIONS = 48
+MOST = 0.65
+"""Of the answers, those that are the most frequent one; all programs below had more."""
+
+
+def questions(name: str, level: float) -> list[ProgramQuestion]:
+    family = gym_families()[name.partition("/")[0]]
+    program = family.program(name.partition("/")[2])
+    rngs = [generator_for(7, "balance", name, index) for index in range(QUESTIONS)]
+    return [family.question(program, family.renderers[0], rng, Levels(base=level))[1] for rng in rngs]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "molecule/amines",
+        "molecule/hydroxyls",
+        "molecule/carbonyls",
+        "spot_the_difference/count_differences",
+        "fine_differences/count_differences",
+        "overlapping_discs/count_overlapping",
+        "circuit/open_switches",
+        "sequences/period",
+        "fine_walks/length",
+    ],
+)
+def test_no_answer_of_a_count_is_usual(name: str) -> None:
+    [(_, most)] = Counter(one.answer for one in questions(name, 0.5)).most_common(1)
+    assert most <= MOST * QUESTIONS
+
+
+def test_an_element_is_as_often_the_rarer_one_of_two_as_the_more_frequent() -> None:
+    asked = [one for one in questions("molecule/more_of", 0.5) if "oxygen" in one.choices]
+    assert 0.2 * len(asked) <= sum(one.answer == "oxygen" for one in asked) <= 0.8 * len(asked)
+
+
+def test_a_ring_runs_through_each_element_as_often_as_not() -> None:
+    by_element = Counter((one.words["element"], one.answer) for one in questions("molecule/in_ring", 0.5))
+    assert set(by_element) == {(name, text) for name in ("oxygen", "nitrogen") for text in ("yes", "no")}
+
+
+def test_the_article_before_a_slot_fits_the_word() -> None:
+    wording = "Is there a {first}, and a {second}? A {first} is."
+    assert sentence(wording, {"first": "edge", "second": "road"}) == "Is there an edge, and a road? An edge is."
