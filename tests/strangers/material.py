@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -115,6 +117,8 @@ def _logs(root: Path, inputs: dict[Kind, list[tuple[str, Path]]]) -> None:
     copied = [folder.name for folder in sorted(true.iterdir()) if folder.is_dir()]
     for name in copied:
         shutil.copytree(true / name, root / f"true_{name}")
+    with closing(sqlite3.connect(root / "true_trackio" / "plates.db")) as base:
+        base.executescript((true / "trackio" / "plates.sql").read_text())
     for name in ("trl/completions", "verl", "inspect"):
         (root / name).mkdir(parents=True)
     table = {"step": [1], "prompt": ["Which?"], "completion": ["red"], "reward": [1.0], "advantage": [0.0]}

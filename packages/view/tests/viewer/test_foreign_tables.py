@@ -87,7 +87,7 @@ def test_predictions_of_vlmevalkit(suffix: str, tmp_path: Path) -> None:
     assert wrong.trajectory.answer == "A"
     assert run.table.view().columns["right"].tolist() == [1, -1, 0]
     if suffix != "json":
-        assert "1 pickles are not opened" in " ".join(run.notes.values())
+        assert "1 *.pkl beside it not opened" in " ".join(run.notes.values())
 
 
 def _book(path: Path, sheet: bytes, strings: bytes = b"") -> Path:

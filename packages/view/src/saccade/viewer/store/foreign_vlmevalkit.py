@@ -106,9 +106,8 @@ def _index(path: Path, pictures: Path) -> Indexed:
             raise UserError(f"{path.name} is no table of VLMEvalKit that can be read: {str(error)[:200]}") from error
         notes.append(f"{path.name}: nothing after row {len(rows)} is read: {str(error)[:200]}")
     if pickles := sorted(one.name for one in path.parent.glob("*.pkl")):
-        notes.append(
-            f"{len(pickles)} pickles are not opened, since a pickle can run code: {', '.join(pickles[:3])[:200]}"
-        )
+        names = ", ".join(pickles[:3])[:200]
+        notes.append(f"{path.name}: {len(pickles)} *.pkl beside it not opened, since a pickle can run code: {names}")
     position = Position(stage=path.stem[:80], step=0)
     return Indexed(rows=rows, position=position, notes=(*shelf.notes(path.name), *notes))
 

@@ -24,7 +24,7 @@ _BASE64 = ("iVBORw0KGgo", "/9j/", "UklGR", "R0lGOD", "Qk")
 """How PNG, JPEG, WebP, GIF and BMP begin in base64."""
 
 
-class _RefusedError(Exception):
+class _NoPictureError(Exception):
     """Why a picture is not shown."""
 
 
@@ -64,7 +64,7 @@ class Shelf:
             if self.is_quick and len(self._known) >= _KNOWN:
                 return self._known.get(digest)
             image = self._kept(raw, digest)
-        except _RefusedError as error:
+        except _NoPictureError as error:
             self.lost[str(error)] += 1
             return None
         self._first = self._first or image
@@ -87,7 +87,7 @@ class Shelf:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 media.export(image, self.folder)
         except (MediaError, OSError, ValueError) as error:
-            raise _RefusedError("damaged, too large, or of a format that is not read") from error
+            raise _NoPictureError("damaged, too large, or of a format that is not read") from error
         if len(self._known) < _KNOWN:
             self._known[digest] = image
         return image
@@ -100,7 +100,7 @@ class Shelf:
         if isinstance(value, bytes) and len(value) <= _MAX_BYTES:
             return value
         if not isinstance(value, str) or len(value) > 2 * _MAX_BYTES:
-            raise _RefusedError("none in the file, or more than 32 MiB")
+            raise _NoPictureError("none in the file, or more than 32 MiB")
         if value.startswith(_DATA):
             return _decoded(value.partition("base64,")[2])
         if value.startswith(_BASE64) and "." not in value:
@@ -108,27 +108,27 @@ class Shelf:
         try:
             return plain_bytes(self._path(value), _MAX_BYTES)
         except OSError as error:
-            raise _RefusedError("not there, or no file that can be read") from error
+            raise _NoPictureError("not there, or no file that can be read") from error
 
     def _path(self, value: str) -> Path:
         if "://" in value.removeprefix("file://"):
-            raise _RefusedError("an address elsewhere, which is never followed")
+            raise _NoPictureError("an address elsewhere, which is never followed")
         if len(value) > 1000 or "\0" in value:
-            raise _RefusedError("no path")
+            raise _NoPictureError("no path")
         path = self.root / value.removeprefix("file://")
         try:
             inside = path.resolve(strict=True)
             if not inside.is_relative_to(self.root.resolve()):
-                raise _RefusedError("outside of the file's folder")
+                raise _NoPictureError("outside of the file's folder")
             if inside.suffix.lower() not in _SUFFIXES:
-                raise _RefusedError("no picture by its name")
+                raise _NoPictureError("no picture by its name")
             return inside
         except (OSError, RuntimeError) as error:
-            raise _RefusedError("not there, or no file that can be read") from error
+            raise _NoPictureError("not there, or no file that can be read") from error
 
 
 def _decoded(encoded: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _RefusedError("no base64") from error
+        raise _NoPictureError("no base64") from error

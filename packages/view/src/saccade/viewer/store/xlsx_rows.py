@@ -59,7 +59,7 @@ class _Strings:
 
 def _elements(member: IO[bytes], name: str, max_bytes: int) -> Iterator[Element]:
     """Each whole element of this name; each is emptied when the next one is asked for."""
-    parser = XMLPullParser(["start", "end"])
+    parser: XMLPullParser[Element] = XMLPullParser(["start", "end"])
     read, count, root = 0, 0, None
     while piece := member.read(_PIECE):
         if b"<!DOCTYPE" in piece:
@@ -68,7 +68,8 @@ def _elements(member: IO[bytes], name: str, max_bytes: int) -> Iterator[Element]
         if read > max_bytes:
             raise ValueError(f"a part of more than {max_bytes >> 20} MiB")
         parser.feed(piece)
-        for event, element in parser.read_events():
+        for told in parser.read_events():
+            event, element = told[0], told[-1]
             if not isinstance(element, Element):
                 continue
             if root is None:
