@@ -57,6 +57,15 @@ def test_completions_of_ms_swift_have_every_step_and_reward(tmp_path: Path) -> N
     assert run.table.view().columns["sample"].tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
 
 
+def test_metrics_and_settings_beside_are_left_out_and_damaged_lines_are_not(tmp_path: Path) -> None:
+    folder = copied("ms_swift", tmp_path)
+    (folder / "logging.jsonl").write_text('{"loss": 0.5}\n')
+    (folder / "args.json").write_text('{\n  "seed": 1\n}\n')
+    (folder / "cut.jsonl").write_text('{"step": ["1"], "prom\n')
+    run, attempts = opened(folder, tmp_path / "cache")
+    assert (len(attempts), list(run.notes)) == (8, ["cut.jsonl"])
+
+
 def test_results_of_ms_swift_have_their_pictures_and_regions(tmp_path: Path) -> None:
     folder = copied("ms_swift_infer", tmp_path)
     (folder / "sign.png").write_bytes(png(40, 30))

@@ -105,7 +105,7 @@ def _book(path: Path, sheet: bytes, strings: bytes = b"") -> Path:
         b'<!DOCTYPE x [<!ENTITY a "b">]><worksheet/>',
         f'<worksheet {SPACE}><sheetData><row><c t="s"><v>9</v></c></row></sheetData></worksheet>'.encode(),
         f'<worksheet {SPACE}><sheetData><row><c r="ZZZ1"><v>9</v></c></row></sheetData></worksheet>'.encode(),
-        f"<worksheet {SPACE}><sheetData>".encode() + b" " * (2 << 20),
+        f"<worksheet {SPACE}><sheetData>{' ' * (2 << 20)}</sheetData></worksheet>".encode(),
     ],
     ids=["cut", "entities", "no such string", "too many columns", "bomb"],
 )
@@ -141,7 +141,8 @@ def test_traces_of_verifiers_follow_the_path_to_the_last_leaf(tmp_path: Path) ->
 def test_several_traces_of_an_episode_and_a_graph_in_circles(tmp_path: Path) -> None:
     episode = json.loads((TRUE / "verifiers" / "traces.jsonl").read_text().splitlines()[0])
     circle = {**episode["traces"][0], "agent": {"name": "judge"}}
-    circle["nodes"] = [{"parent": 1, "message": {"role": "user", "content": "?"}}, {"parent": 0, "message": None}]
+    asked = {"role": "user", "content": "?"}
+    circle["nodes"] = [{"parent": parent, "message": asked} for parent in (1, 0, 1)]
     (tmp_path / "traces.jsonl").write_text(json.dumps({**episode, "traces": [episode["traces"][0], circle]}) + "\n")
     _, [solver, judge] = opened(tmp_path / "traces.jsonl", tmp_path / "cache")
     assert (solver.trajectory.stream, judge.trajectory.stream) == ("solver", "judge")

@@ -1,12 +1,12 @@
 """Kinds of other trainers' files, and how a folder or a file is known to be of one."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.foreign_inspect import INSPECT, is_inspect
-from saccade.viewer.store.foreign_lines import LineKind
+from saccade.viewer.store.foreign_lines import LineKind, first_record
 from saccade.viewer.store.foreign_lmms_eval import LMMS_EVAL
 from saccade.viewer.store.foreign_messages import messages_kind
 from saccade.viewer.store.foreign_swift import SWIFT_COMPLETIONS, SWIFT_RESULTS
@@ -65,7 +65,13 @@ _LINES = (
 
 
 def _of_lines(kind: LineKind) -> ForeignKind:
-    return _of_files(kind.format, ("*.jsonl", "*.json", "*.ndjson"), kind.is_file)
+    def is_shown(path: Path) -> bool:
+        """Metrics and settings that stand beside are not; lines whose first is damaged are, and have a note."""
+        first = first_record(path)
+        return path.suffix != ".json" if first is None else kind.is_one(first)
+
+    whole = _of_files(kind.format, ("*.jsonl", "*.json", "*.ndjson"), kind.is_file)
+    return replace(whole, files=lambda folder: filter(is_shown, whole.files(folder)))
 
 
 def _of_files(form: RecordFormat, patterns: Sequence[str], is_file: Callable[[Path], bool]) -> ForeignKind:
