@@ -80,7 +80,8 @@ def test_results_of_ms_swift_have_their_pictures_and_regions(tmp_path: Path) -> 
 
 def test_samples_of_lmms_eval(tmp_path: Path) -> None:
     run, [right, wrong, first, second] = opened(copied("lmms_eval", tmp_path), tmp_path / "cache")
-    assert run.source.kind == "lmms-eval"
+    view = run.table.view()
+    assert (run.source.kind, view.words["stage"], set(view.columns["step"])) == ("lmms-eval", ("plates",), {0})
     assert (right.task.answer, right.trajectory.answer, terms(right)) == ("red", "Red", {"exact_match": 1.0})
     assert run.table.view().columns["right"].tolist() == [1, 0, -1, -1]
     # What the model said stands in resps where a filter changed it.

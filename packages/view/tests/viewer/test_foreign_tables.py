@@ -36,8 +36,7 @@ def test_completions_of_trl_keep_calls_rewards_and_advantages(tmp_path: Path) ->
     )
     # None of a reward function that did not judge it is no number.
     assert terms(second) == {"accuracy_reward": 0.0}
-    assert isinstance(call := second.trajectory.turns[0].action, ToolCall)
-    assert (call.name, list(call.arguments["bbox"])) == ("crop", [1, 2, 30, 40])  # type: ignore[call-overload]
+    assert second.trajectory.turns[0].action == ToolCall(name="crop", arguments={"bbox": [1, 2, 30, 40]})
     assert run.table.view().columns["step"].tolist() == [7, 7]
 
 
@@ -143,8 +142,12 @@ def test_several_traces_of_an_episode_and_a_graph_in_circles(tmp_path: Path) -> 
     circle = {**episode["traces"][0], "agent": {"name": "judge"}}
     asked = {"role": "user", "content": "?"}
     circle["nodes"] = [{"parent": parent, "message": asked} for parent in (1, 0, 1)]
-    (tmp_path / "traces.jsonl").write_text(json.dumps({**episode, "traces": [episode["traces"][0], circle]}) + "\n")
-    _, [solver, judge] = opened(tmp_path / "traces.jsonl", tmp_path / "cache")
+    # As prime-rl stamps it.
+    run_info = {"type": "train", "id": "r", "work": {"type": "train", "step": 12}}
+    whole = {**episode, "run": run_info, "traces": [episode["traces"][0], circle]}
+    (tmp_path / "traces.jsonl").write_text(json.dumps(whole) + "\n")
+    run, [solver, judge] = opened(tmp_path / "traces.jsonl", tmp_path / "cache")
+    assert set(run.table.view().columns["step"]) == {12}
     assert (solver.trajectory.stream, judge.trajectory.stream) == ("solver", "judge")
     assert judge.trajectory.turns == ()
 

@@ -99,7 +99,8 @@ class LineKind:
     """A kind of such files. All functions are of modules: an index may be made in another process."""
 
     name: str
-    stage: str
+    stage: str | Callable[[Path], str]
+    """By the file's name, where it names a benchmark and no step."""
     is_one: Callable[[Fields], bool]
     """Whether a record is of this kind, by its keys and the first characters of its texts."""
     to_attempt: Callable[[Fields, Shelf, int], Attempt]
@@ -146,8 +147,11 @@ class LineKind:
             raise UserError(f"{path} cannot be read: {error.strerror}") from error
         if left_out:
             notes.insert(0, f"{path.name}: {left_out} of {number} records are left out")
-        digits = "".join(filter(str.isdigit, path.stem))[:8]
-        position = Position(stage=self.stage, step=step or int(digits or 0))
+        if isinstance(self.stage, str):
+            digits = "".join(filter(str.isdigit, path.stem))[:8]
+            position = Position(stage=self.stage, step=step or int(digits or 0))
+        else:
+            position = Position(stage=self.stage(path), step=step)
         return Indexed(rows=rows, position=position, notes=(*shelf.notes(path.name), *notes))
 
     def _attempts(self, value: Fields, shelf: Shelf) -> list[Attempt] | str:
@@ -191,7 +195,10 @@ def _place(offset: int, length: int, number: int) -> RecordPlace:
 
 
 def step_of(value: Fields) -> int:
-    told = value.get("step")
+    """The step that a record names, or the run of it (prime-rl's ``run.work.step``); 0 where there is none."""
+    run = value.get("run")
+    work = run.get("work") if isinstance(run, Mapping) else None
+    told = value.get("step", work.get("step") if isinstance(work, Mapping) else None)
     return told if isinstance(told, int) and 0 <= told < 1 << 27 else 0
 
 

@@ -1,7 +1,9 @@
 """lmms-eval's ``DATE_samples_TASK.jsonl`` (``--log_samples``): a line for each question, with the scores of it."""
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import Fields, LineKind, as_number, list_pictures, numbers_of, text_of
@@ -11,7 +13,13 @@ from saccade.viewer.store.shelf import Shelf
 
 _OWN = frozenset({"doc_id", "target", "input", "resps", "filtered_resps", "doc_hash", "token_counts", "input_media"})
 _VERDICTS = ("exact_match", "acc", "accuracy", "correct", "is_correct", "score")
+_TASK = re.compile(r"samples_(.+)$")
 _FAILED = "[LMMS_EVAL_REQUEST_FAILED"
+
+
+def _task(path: Path) -> str:
+    found = _TASK.search(path.stem)
+    return (found[1] if found else path.stem)[:80]
 
 
 def _is_sample(value: Fields) -> bool:
@@ -82,7 +90,7 @@ def _is_right(scores: Mapping[str, float]) -> bool | None:
 
 LMMS_EVAL = LineKind(
     name="lmms-eval",
-    stage="samples",
+    stage=_task,
     is_one=_is_sample,
     to_attempt=_attempt,
     count=_count,

@@ -30,6 +30,10 @@ _PICTURES = ("image", "image_path")
 _WORDS = "VLMEvalKit leaves pictures out of its predictions, or names them by paths outside of the file's folder."
 
 
+def _name(path: Path) -> str:
+    return path.stem[:80]
+
+
 def _is_prediction(value: Fields) -> bool:
     return set(value) >= _NEEDED
 
@@ -108,7 +112,7 @@ def _index(path: Path, pictures: Path) -> Indexed:
     if pickles := sorted(one.name for one in path.parent.glob("*.pkl")):
         names = ", ".join(pickles[:3])[:200]
         notes.append(f"{path.name}: {len(pickles)} *.pkl beside it not opened, since a pickle can run code: {names}")
-    position = Position(stage=path.stem[:80], step=0)
+    position = Position(stage=_name(path), step=0)
     return Indexed(rows=rows, position=position, notes=(*shelf.notes(path.name), *notes))
 
 
@@ -122,9 +126,7 @@ def _open(path: Path, place: RecordPlace, pictures: Path) -> Attempt:
 
 
 VLMEVALKIT_TABLE = RecordFormat(name="vlmevalkit", index=_index, open=_open, words=_WORDS)
-VLMEVALKIT_LIST = LineKind(
-    name="vlmevalkit", stage="predictions", is_one=_is_prediction, to_attempt=_attempt, words=_WORDS
-)
+VLMEVALKIT_LIST = LineKind(name="vlmevalkit", stage=_name, is_one=_is_prediction, to_attempt=_attempt, words=_WORDS)
 
 
 def is_vlmevalkit(path: Path) -> bool:

@@ -13,11 +13,11 @@ NO_PICTURE = "[a picture that this file does not hold]"
 _MAX_DEPTH = 8
 CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 """A call that is written into the text."""
-_SHOWN = re.compile(
-    r"(?:<\|im_end\|>|</s>)?\s*(?:<\|im_start\|>)?(?:user|tool)?\s*<tool_response>(.*?)</tool_response>\s*"
-    r"(?:<\|im_end\|>\s*)?(?:<\|im_start\|>)?(?:assistant)?",
-    re.DOTALL,
-)
+_SHOWN = re.compile(r"<tool_response>(.*?)</tool_response>", re.DOTALL)
+_BEFORE = re.compile(r"(?:<\|im_end\|>|</s>)?\s*(?:<\|im_start\|>)?(?:user|tool)?\s*\Z")
+_AFTER = re.compile(r"\s*(?:<\|im_end\|>\s*)?(?:<\|im_start\|>)?(?:assistant)?")
+_AROUND = 80
+"""Characters before an answer of a tool in which the template's words are looked for."""
 _ROLES: Mapping[str, str] = {
     "human": "user",
     "gpt": "assistant",
@@ -139,9 +139,13 @@ def completion_from(value: Json, shelf: Shelf) -> list[ForeignMessage]:
     found: list[ForeignMessage] = []
     end = 0
     for shown in _SHOWN.finditer(value):
-        found.append(ForeignMessage(role="assistant", text=value[end : shown.start()].strip()))
+        said, tail = value[end : shown.start()], value[max(end, shown.start() - _AROUND) : shown.start()]
+        words = _BEFORE.search(tail)
+        said = said if words is None else said[: len(said) - len(tail) + words.start()]
+        found.append(ForeignMessage(role="assistant", text=said.strip()))
         found.append(ForeignMessage(role="tool", text=shown[1].strip()))
-        end = shown.end()
+        after = _AFTER.match(value, shown.end())
+        end = shown.end() if after is None else after.end()
     if (rest := value[end:].strip()) or not found:
         found.append(ForeignMessage(role="assistant", text=rest))
     return found
