@@ -57,6 +57,7 @@ def test_traces_and_tables_of_trackio(tmp_path: Path) -> None:
     assert (second.trajectory.answer, second.trajectory.stream, second.task.images) == ("blue", "step 3", ())
     assert (row.trajectory.answer, row.trajectory.stream, terms(row)) == ("2", "step 4", {"accuracy_reward": 1.0})
     assert [(one.width, one.height) for one in row.task.images] == [(24, 16)]
+    assert set(run.table.view().columns["step"]) == {0}
     # Nothing is written beside the data base.
     assert sorted(path.name for path in folder.iterdir()) == before
 

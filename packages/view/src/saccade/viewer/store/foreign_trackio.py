@@ -125,7 +125,7 @@ def _index(path: Path, pictures: Path) -> Indexed:
     shelf = Shelf(folder=pictures, root=path.parent / "media", is_quick=True)
     rows: Rows = []
     samples: dict[tuple[str, str], int] = {}
-    left_out, step = 0, 0
+    left_out = 0
     try:
         with closing(_opened(path)) as base:
             for place, value in _records(base):
@@ -135,8 +135,6 @@ def _index(path: Path, pictures: Path) -> Indexed:
                 except (ValueError, RecursionError):
                     left_out += 1
                     continue
-                told = value.get("step")
-                step = max(step, told) if isinstance(told, int) and told < 1 << 27 else step
                 key = (attempt.task.id, attempt.trajectory.stream)
                 samples[key] = samples.get(key, -1) + 1
                 rows.append((place, replace(foreign_row(attempt), sample=samples[key])))
@@ -145,7 +143,7 @@ def _index(path: Path, pictures: Path) -> Indexed:
     notes = [f"{path.name}: {left_out} traces hold no messages and are left out"] if left_out else []
     if path.with_name(path.name + "-wal").exists():
         notes.append(f"{path.name}: what its -wal holds is not seen before the run that writes it ends")
-    position = Position(stage=path.stem[:80], step=step)
+    position = Position(stage=path.stem[:80], step=0)
     return Indexed(rows=rows, position=position, notes=(*shelf.notes(path.name), *notes))
 
 
