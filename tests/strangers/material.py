@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -110,15 +112,22 @@ def _sound_run(folder: Path, checkpoint: Path) -> None:
 
 
 def _logs(root: Path, inputs: dict[Kind, list[tuple[str, Path]]]) -> None:
-    """As TRL, verl and inspect leave them."""
+    """As other trainers and harnesses leave them."""
+    true = ROOT / "packages" / "view" / "tests" / "viewer" / "foreign"
+    copied = [folder.name for folder in sorted(true.iterdir()) if folder.is_dir()]
+    for name in copied:
+        shutil.copytree(true / name, root / f"true_{name}")
+    with closing(sqlite3.connect(root / "true_trackio" / "plates.db")) as base:
+        base.executescript((true / "trackio" / "plates.sql").read_text())
     for name in ("trl/completions", "verl", "inspect"):
         (root / name).mkdir(parents=True)
     table = {"step": [1], "prompt": ["Which?"], "completion": ["red"], "reward": [1.0], "advantage": [0.0]}
     pq.write_table(pa.table(table), root / "trl" / "completions" / "completions_00001.parquet")
     line = {"input": "user\nWhich?\nassistant\n", "output": "red", "gts": "red", "score": 1.0, "step": 1}
     (root / "verl" / "1.jsonl").write_text(json.dumps(line) + "\n")
-    shutil.copy(ROOT / "packages" / "view" / "tests" / "viewer" / "foreign" / "colours.eval", root / "inspect")
-    inputs["folder"] += [(f"folder: {name}", root / name) for name in ("trl", "verl", "inspect")]
+    shutil.copy(true / "colours.eval", root / "inspect")
+    names = ("trl", "verl", "inspect", *(f"true_{name}" for name in copied))
+    inputs["folder"] += [(f"folder: {name}", root / name) for name in names]
 
 
 def _published(root: Path, inputs: dict[Kind, list[tuple[str, Path]]]) -> None:

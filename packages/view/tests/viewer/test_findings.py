@@ -13,7 +13,8 @@ from saccade.types import Attempt, Json, ToolCall, Turn
 from saccade.viewer.scene.findings import findings_of
 from saccade.viewer.scene.parts import SeenPicture
 from saccade.viewer.scene.regions import places_of
-from saccade.viewer.store.messages import ForeignMessage, Told, attempt_of
+from saccade.viewer.store.message_reading import ForeignMessage
+from saccade.viewer.store.messages import Told, attempt_of
 
 
 def refused(name: str, arguments: dict[str, Json], *, is_brief: bool = False) -> str:

@@ -4,7 +4,8 @@ import pytest
 
 from saccade.types import Answer, ToolCall, Turn
 from saccade.viewer.scene.texts import parts_of
-from saccade.viewer.store.messages import ForeignMessage, Told, attempt_of
+from saccade.viewer.store.message_reading import ForeignMessage
+from saccade.viewer.store.messages import Told, attempt_of
 
 CALL = '<tool_call>{"name": "crop", "arguments": {}}</tool_call>'
 

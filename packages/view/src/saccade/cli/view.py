@@ -59,8 +59,8 @@ def view(
 ) -> None:
     """Show runs, evaluations and other trainers' trajectories below each PATH (by default this folder).
 
-    Curves and lists grow while a run trains. Files of TRL, verl, EasyR1, LLaMA-Factory, verifiers, prime-rl and
-    inspect are shown too, and JSON lines of messages.
+    Curves and lists grow while a run trains. Files of TRL, Trackio, verl, EasyR1, LLaMA-Factory, ms-swift, verifiers,
+    prime-rl, inspect, VLMEvalKit and lmms-eval are shown too, and messages in JSON; they are known by what they hold.
     """
     paths = paths or (Path(),)
     if checkpoint is not None and not (checkpoint / "tokenizer.json").is_file():

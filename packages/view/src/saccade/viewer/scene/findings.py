@@ -79,7 +79,7 @@ def _looking(attempt: Attempt, regions: Sequence[Region], offered: Sequence[str]
         on_it = [one for one in asked if one.picture == target.picture]
         yield from _looked_at(target, on_it, is_wrong=verdict(attempt) == "wrong")
     for one in regions:
-        if one.kind == "named" and one.fate:
+        if one.kind == "named" and one.fate and (targets or attempt.task.source != FOREIGN):
             yield f"{_capital(one.label)}: {one.fate}."
         elif one.kind == "miss":
             yield f"The point on “{one.label}” is a miss."

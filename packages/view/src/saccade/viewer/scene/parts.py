@@ -150,7 +150,7 @@ class SceneTurn:
     outcome: str
     is_fine: bool
     was_run: bool
-    """Its call gave a result."""
+    """Its call gave a result, and ``call`` says what was run; other trainers' files have it as it was written."""
     call: str
     """The call's arguments as they were run, coordinates in pixels; JSON, or nothing."""
     code: str

@@ -17,6 +17,8 @@ from saccade.viewer.named_points import named_points
 from saccade.viewer.outcomes import code_of
 from saccade.viewer.scene.frames import frame_words
 from saccade.viewer.scene.parts import Origin, Region, RegionKind, SeenPicture, TextSpan, finite, utf16
+from saccade.viewer.store.foreign_boxes import in_pixels
+from saccade.viewer.store.messages import FOREIGN
 from saccade.viewer.words import visible
 
 MAX_REGIONS = 200
@@ -47,7 +49,7 @@ class Places:
         if len(self.regions) >= MAX_REGIONS:
             return
         self.regions.append(region)
-        if turn is None or written is None:
+        if turn is None or written is None or written.start == written.end:
             return
         start = utf16(turn.text[: written.start])
         span = TextSpan(start=start, end=start + utf16(turn.text[written.start : written.end]), region=region.id)
@@ -63,8 +65,9 @@ def places_of(attempt: Attempt, pictures: Sequence[SeenPicture]) -> Places:
     _targets(attempt, places)
     _named_boxes(attempt, places)
     _named_points(attempt, places)
+    is_foreign = attempt.task.source == FOREIGN
     for turn in attempt.trajectory.turns:
-        _add_call_regions(turn, pictures, places)
+        _add_call_regions(turn, pictures, places, is_foreign=is_foreign)
     return places
 
 
@@ -153,8 +156,8 @@ def _named_points(attempt: Attempt, places: Places) -> None:
         )
 
 
-def _add_call_regions(turn: Turn, pictures: Sequence[SeenPicture], places: Places) -> None:
-    """What a call asked for, with the pictures that came of it."""
+def _add_call_regions(turn: Turn, pictures: Sequence[SeenPicture], places: Places, *, is_foreign: bool) -> None:
+    """What a call asked for, with the pictures that came of it; of other trainers' calls in the frame that fits."""
     call = turn.action
     if not isinstance(call, ToolCall):
         return
@@ -163,6 +166,8 @@ def _add_call_regions(turn: Turn, pictures: Sequence[SeenPicture], places: Place
         on, found = (pictures[0] if pictures else None), list(_code_boxes(turn, code))
     else:
         on, found = _picture_meant(call, turn, pictures), list(_argument_shapes(call, turn))
+        if is_foreign and on is not None:
+            found = list(_foreign_shapes(call, found, ImageRef(hash=on.hash, width=on.width, height=on.height)))
     if on is None:
         return
     made = [picture for picture in pictures if picture.key.startswith(f"t{turn.index + 1}.")]
@@ -216,6 +221,18 @@ def _argument_shapes(call: ToolCall, turn: Turn) -> Iterator[tuple[tuple[float, 
         wanted = [shape for shape in shapes if len(shape) == count]
         matched = of_count if len(of_count) == len(wanted) else [None] * len(wanted)
         yield from zip(wanted, matched)
+
+
+def _foreign_shapes(
+    call: ToolCall, found: Sequence[tuple[tuple[float, ...], _Written | None]], image: ImageRef
+) -> Iterator[tuple[tuple[float, ...], _Written | None]]:
+    """The shapes in pixels; those without a frame that fits are left out."""
+    key = next((name for name in call.arguments if name in ("box_2d", "bbox")), "")
+    for shape, written in found:
+        placed = in_pixels(key, shape, image)
+        if placed is not None:
+            # Numbers that stand in no text are those of the call.
+            yield placed, written or _Written(start=0, end=0, numbers=shape)
 
 
 def _code_boxes(turn: Turn, code: str) -> Iterator[tuple[tuple[float, ...], _Written | None]]:

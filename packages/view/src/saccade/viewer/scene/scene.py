@@ -156,7 +156,7 @@ def _turn(
         spans=tuple(span for span in places.spans.get(at, ()) if span.end <= length),
         outcome=f"{cut(outcome)[0]}{fit and f' · evidence: {fit}'}",
         is_fine=went_well(turn, is_foreign=is_foreign),
-        was_run=turn.result is not None,
+        was_run=turn.result is not None and not is_foreign,
         call=cut(_pixels(turn, call))[0],
         code="" if code is None or code in turn.text else cut(code)[0],
         observation=observation,

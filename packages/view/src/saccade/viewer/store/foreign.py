@@ -1,22 +1,21 @@
 """Kinds of other trainers' files, and how a folder or a file is known to be of one."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from saccade.viewer.store.field_map import FieldMap
 from saccade.viewer.store.foreign_inspect import INSPECT, is_inspect
-from saccade.viewer.store.foreign_lines import (
-    VERIFIERS,
-    VERL,
-    is_messages,
-    is_verifiers,
-    is_verl,
-    messages_format,
-)
-from saccade.viewer.store.foreign_texts import EASYR1, LLAMA_FACTORY, is_easyr1, is_llama_factory
+from saccade.viewer.store.foreign_lines import LineKind, first_record
+from saccade.viewer.store.foreign_lmms_eval import LMMS_EVAL
+from saccade.viewer.store.foreign_messages import messages_kind
+from saccade.viewer.store.foreign_swift import SWIFT_COMPLETIONS, SWIFT_RESULTS
+from saccade.viewer.store.foreign_texts import EASYR1, LLAMA_FACTORY, is_easyr1
+from saccade.viewer.store.foreign_trackio import TRACKIO, is_trackio
 from saccade.viewer.store.foreign_trl import TRL, completions_of, is_trl
+from saccade.viewer.store.foreign_verifiers import VERIFIERS, VERIFIERS_TRACES
+from saccade.viewer.store.foreign_verl import VERL
+from saccade.viewer.store.foreign_vlmevalkit import VLMEVALKIT_LIST, VLMEVALKIT_TABLE, is_vlmevalkit
 from saccade.viewer.store.formats import RecordFormat
 
 _LOOKED_AT = 20
@@ -44,18 +43,41 @@ def kinds(fields: FieldMap) -> tuple[ForeignKind, ...]:
             files=completions_of,
             is_file=is_trl,
         ),
-        _of_files(INSPECT, "*.eval", is_inspect),
-        _of_files(VERL, "*.jsonl", is_verl),
-        _of_files(EASYR1, "*.log", is_easyr1),
-        _of_files(LLAMA_FACTORY, "*.jsonl", is_llama_factory),
-        _of_files(VERIFIERS, "*.jsonl", is_verifiers),
-        _of_files(messages_format(fields), "*.jsonl", partial(is_messages, fields)),
+        _of_files(INSPECT, ("*.eval",), is_inspect),
+        _of_files(EASYR1.format, ("*.log",), is_easyr1),
+        _of_files(TRACKIO, ("*.db",), is_trackio),
+        _of_files(VLMEVALKIT_TABLE, ("*.xlsx", "*.tsv"), is_vlmevalkit),
+        *map(_of_lines, (*_LINES, messages_kind(fields))),
     )
 
 
-def _of_files(form: RecordFormat, pattern: str, is_file: Callable[[Path], bool]) -> ForeignKind:
+_LINES = (
+    VERL,
+    LLAMA_FACTORY,
+    LMMS_EVAL,
+    VLMEVALKIT_LIST,
+    VERIFIERS_TRACES,
+    SWIFT_COMPLETIONS,
+    SWIFT_RESULTS,
+    VERIFIERS,
+)
+"""The particular before the general."""
+
+
+def _of_lines(kind: LineKind) -> ForeignKind:
+    def is_shown(path: Path) -> bool:
+        """Metrics and settings that stand beside are not; lines whose first is damaged are, and have a note."""
+        first = first_record(path)
+        return path.suffix != ".json" if first is None else kind.is_one(first)
+
+    whole = _of_files(kind.format, ("*.jsonl", "*.json", "*.ndjson"), kind.is_file)
+    return replace(whole, files=lambda folder: filter(is_shown, whole.files(folder)))
+
+
+def _of_files(form: RecordFormat, patterns: Sequence[str], is_file: Callable[[Path], bool]) -> ForeignKind:
     def files(folder: Path) -> Iterator[Path]:
-        return (path for path in sorted(folder.glob(pattern)) if not path.is_symlink() and path.is_file())
+        found = sorted(path for pattern in patterns for path in folder.glob(pattern))
+        return (path for path in found if not path.is_symlink() and path.is_file())
 
     def is_folder(folder: Path) -> bool:
         return any(is_file(path) for path, _ in zip(files(folder), range(_LOOKED_AT)))

@@ -1,7 +1,9 @@
 """``.eval`` files of inspect: a zip of samples with messages, scores, and attachments in place of pictures."""
 
 import json
+import math
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -19,12 +21,16 @@ from saccade.runs.segments import RecordPlace, Rows
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import Fields, as_number, foreign_row
 from saccade.viewer.store.formats import Indexed, RecordFormat
-from saccade.viewer.store.messages import Told, attempt_of, messages_from
+from saccade.viewer.store.message_reading import messages_from
+from saccade.viewer.store.messages import Told, attempt_of
 from saccade.viewer.store.shelf import Shelf
 
 MAX_SAMPLE_BYTES = 128 << 20
+MAX_TOTAL_BYTES = 16 << 30
+"""Of all samples as the directory says, which is more than a log that anyone looks at."""
 MAX_SAMPLES = 200_000
 _ATTACHMENT = "attachment://"
+_HEADERS = ("header.json", "_journal/start.json")
 _SCORES: Mapping[str, bool] = {"C": True, "I": False, "P": False, "N": False}
 """inspect's correct, incorrect, partial and no answer."""
 _ZSTANDARD = 93
@@ -51,13 +57,14 @@ def _names(file: zipfile.ZipFile) -> list[str]:
 
 def _sample(file: zipfile.ZipFile, name: str) -> Fields:
     """ValueError for one that is too large or no object."""
-    if file.getinfo(name).file_size > MAX_SAMPLE_BYTES:
+    size = file.getinfo(name).file_size
+    if size > MAX_SAMPLE_BYTES:
         raise ValueError(f"{name[:100]} has more than {MAX_SAMPLE_BYTES >> 20} MiB")
     # What the directory of the zip says of a size need not be so.
     with _member(file, file.getinfo(name)) as member:
-        raw = member.read(MAX_SAMPLE_BYTES + 1)
-    if len(raw) > MAX_SAMPLE_BYTES:
-        raise ValueError(f"{name[:100]} has more than {MAX_SAMPLE_BYTES >> 20} MiB")
+        raw = member.read(size + 1)
+    if len(raw) > size:
+        raise ValueError(f"{name[:100]} has more than the {size} bytes that it says")
     value = json.loads(raw)
     if not isinstance(value, dict):
         raise ValueError(f"{name[:100]} holds no JSON object")
@@ -83,13 +90,20 @@ def _member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> AbstractContextMana
     return stream
 
 
-def _index(path: Path, pictures: Path) -> Indexed:
+def _index(path: Path, pictures: Path, limit_s: float = math.inf) -> Indexed:
+    until_s = time.monotonic() + limit_s
     rows: Rows = []
     notes: list[str] = []
-    shelf = Shelf(folder=pictures, root=path.parent)
+    shelf = Shelf(folder=pictures, root=path.parent, is_quick=True)
     try:
         with open_plain(path) as opened, zipfile.ZipFile(opened) as file:
+            left = MAX_TOTAL_BYTES
             for number, name in enumerate(_names(file)):
+                left -= file.getinfo(name).file_size
+                if left < 0:
+                    notes.append(f"{path.name}: nothing after {MAX_TOTAL_BYTES >> 30} GiB of samples is read")
+                    break
+                shelf.begin()
                 try:
                     attempt = _attempt(_sample(file, name), shelf)
                 except _BROKEN as error:
@@ -97,14 +111,16 @@ def _index(path: Path, pictures: Path) -> Indexed:
                     continue
                 place = RecordPlace(offset=number, length=1, head=1, task_offset=number, task_length=1)
                 rows.append((place, replace(foreign_row(attempt), sample=attempt.trajectory.sample)))
+                if time.monotonic() > until_s:
+                    break
             stage = _task_name(file) or path.stem[:80]
     except _BROKEN as error:
         raise UserError(f"{path.name} is no log of inspect that can be read: {str(error)[:200]}") from error
-    return Indexed(rows=rows, position=Position(stage=stage, step=0), notes=tuple(notes))
+    return Indexed(rows=rows, position=Position(stage=stage, step=0), notes=(*shelf.notes(path.name), *notes))
 
 
 def _task_name(file: zipfile.ZipFile) -> str:
-    for name in ("header.json", "_journal/start.json"):
+    for name in _HEADERS:
         if name in file.namelist():
             told = _sample(file, name).get("eval")
             if isinstance(told, Mapping) and isinstance(told.get("task"), str):
@@ -177,8 +193,14 @@ def _with_attachments(value: Json, attachments: Json, depth: int) -> Json:
     return value
 
 
-INSPECT = RecordFormat(name="inspect", index=_index, open=_open)
+INSPECT = RecordFormat(name="inspect", index=_index, open=_open, first=_index)
 
 
 def is_inspect(path: Path) -> bool:
-    return path.suffix == ".eval" and zipfile.is_zipfile(path)
+    """By what the zip holds: the log of a run that goes on has no samples yet."""
+    try:
+        with open_plain(path) as opened, zipfile.ZipFile(opened) as file:
+            names = file.namelist()
+    except _BROKEN:
+        return False
+    return any(name.startswith("samples/") or name in _HEADERS for name in names)

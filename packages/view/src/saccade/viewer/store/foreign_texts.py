@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from saccade.plain_files import open_plain
 from saccade.runs.segments import MAX_LINE_BYTES
 from saccade.types import Attempt, Json
-from saccade.viewer.store.foreign_lines import Fields, first_object, index_records, open_record, verl_attempt
-from saccade.viewer.store.formats import RecordFormat
+from saccade.viewer.store.foreign_lines import Fields, LineKind
+from saccade.viewer.store.foreign_verl import is_verl, verl_attempt
 from saccade.viewer.store.shelf import Shelf
 
 _START = re.compile(rb"(?:\[[\w/ -]{1,60}\]\r?\n)?(?:\[step\] \d+\r?\n)?\[prompt\] ")
@@ -54,16 +53,24 @@ def _prediction(value: Fields, shelf: Shelf, sample: int) -> Attempt:
     return verl_attempt({**same, "data_source": "llama-factory"}, shelf, sample)
 
 
-EASYR1 = RecordFormat(
+def _is_llama_factory(value: Fields) -> bool:
+    return {"predict", "label"} <= set(value)
+
+
+EASYR1 = LineKind(
     name="easyr1",
-    index=partial(index_records, verl_attempt, "validation", records=_entries),
-    open=partial(open_record, verl_attempt, read=_entry),
+    stage="validation",
+    is_one=is_verl,
+    to_attempt=verl_attempt,
+    records=_entries,
+    read=_entry,
     words="EasyR1 writes text only; these files contain no pictures.",
 )
-LLAMA_FACTORY = RecordFormat(
+LLAMA_FACTORY = LineKind(
     name="llama-factory",
-    index=partial(index_records, _prediction, "predictions"),
-    open=partial(open_record, _prediction),
+    stage="predictions",
+    is_one=_is_llama_factory,
+    to_attempt=_prediction,
     words="LLaMA-Factory writes text only; these files contain no pictures.",
 )
 
@@ -74,8 +81,3 @@ def is_easyr1(path: Path) -> bool:
             return path.suffix == ".log" and _START.match(file.read(200)) is not None
     except OSError:
         return False
-
-
-def is_llama_factory(path: Path) -> bool:
-    value = first_object(path) if path.suffix == ".jsonl" else None
-    return value is not None and {"predict", "label"} <= set(value)

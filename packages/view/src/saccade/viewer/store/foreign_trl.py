@@ -15,7 +15,8 @@ from saccade.runs.segments import RecordPlace, Rows
 from saccade.types import Attempt, Json
 from saccade.viewer.store.foreign_lines import as_number, digest, foreign_row
 from saccade.viewer.store.formats import Indexed, RecordFormat
-from saccade.viewer.store.messages import Told, attempt_of, completion_from, messages_from
+from saccade.viewer.store.message_reading import completion_from, messages_from
+from saccade.viewer.store.messages import Told, attempt_of
 from saccade.viewer.store.shelf import Shelf
 
 _OWN = frozenset({"step", "prompt", "completion", "advantage"})
@@ -47,14 +48,16 @@ def _rows(path: Path) -> Iterator[Mapping[str, Json]]:
 def _index(path: Path, pictures: Path) -> Indexed:
     rows: Rows = []
     samples: dict[str, int] = {}
-    shelf = Shelf(folder=pictures, root=path.parent)
+    shelf = Shelf(folder=pictures, root=path.parent, is_quick=True)
     for number, row in enumerate(_rows(path)):
+        shelf.begin()
         attempt = _attempt(row, shelf)
         sample = samples[attempt.task.id] = samples.get(attempt.task.id, -1) + 1
         place = RecordPlace(offset=number, length=1, head=1, task_offset=number, task_length=1)
         rows.append((place, replace(foreign_row(attempt), sample=sample)))
     found = _STEP.search(path.name)
-    return Indexed(rows=rows, position=Position(stage="completions", step=int(found[1]) if found else 0))
+    position = Position(stage="completions", step=int(found[1]) if found else 0)
+    return Indexed(rows=rows, position=position, notes=shelf.notes(path.name))
 
 
 def _open(path: Path, place: RecordPlace, pictures: Path) -> Attempt:
@@ -88,8 +91,14 @@ TRL = RecordFormat(
 
 
 def completions_of(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted((folder / "completions").glob("completions_*.parquet")) if not path.is_symlink())
+    """Of an output folder of TRL, or of its folder ``completions``."""
+    inside = folder if folder.name == "completions" else folder / "completions"
+    return (path for path in sorted(inside.glob("completions_*.parquet")) if not path.is_symlink())
 
 
 def is_trl(path: Path) -> bool:
-    return path.name.startswith("completions_") and path.suffix == ".parquet"
+    """By its columns."""
+    try:
+        return path.suffix == ".parquet" and {"prompt", "completion"} <= set(_open_table(path).schema_arrow.names)
+    except UserError:
+        return False

@@ -35,6 +35,8 @@ class RecordFormat:
     """Of a file, with a folder for pictures that it holds. Raises UserError for a file that is none of its kind."""
     open: Callable[[Path, RecordPlace, Path], Attempt]
     """Raises UserError for a record that cannot be read."""
+    first: Callable[[Path, Path, float], Indexed] | None = None
+    """As ``index``, ended after so many seconds: what is shown of a large file while the rest is read."""
     words: str = ""
     """What is said of a trajectory without pictures: that files of this kind are stripped of them, say."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.errors import UserError
-from saccade.runs.segments import SegmentInfo, fingerprint, write_segment
+from saccade.runs.segments import SUFFIX, Kind, SegmentInfo, fingerprint, write_segment
 from saccade.viewer.store.formats import RecordFormat
 from saccade.viewer.store.run import RecordFile, Run
 from saccade.viewer.store.segment_files import BadSegmentError, load_segment
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PROCESSES = 2
 _WORTH_PROCESSES_BYTES = 128 << 20
 """Less is read in this process: others take a second to start."""
+_WORTH_FIRST_BYTES, _FIRST_S = 16 << 20, 0.3
+"""Of a larger file, as much is shown at once as so many seconds bring."""
 _PIECE_FILES = 8
 """Files that one process is given at a time."""
 
@@ -41,6 +43,8 @@ def is_evaluation(run: Run, file: RecordFile) -> bool:
         "records",
         "inspect",
         "verifiers",
+        "lmms-eval",
+        "vlmevalkit",
     )
 
 
@@ -60,6 +64,8 @@ def index_pending(run: Run, *, is_ended: Callable[[], bool]) -> Iterator[RecordF
     if not files:
         return
     first = files[0]
+    if _shows_first(run, first):
+        yield first
     _here(run, first)
     yield first
     rest = files[1:]
@@ -143,6 +149,23 @@ def _here(run: Run, file: RecordFile) -> None:
     _take_or_give_up(
         run, file, _problem(file.format, file.path, run.beside(file, run.cache), run.pictures, is_evaluation(run, file))
     )
+
+
+def _shows_first(run: Run, file: RecordFile) -> bool:
+    """Put the beginning of a large file into the table; False where it cannot be told from the rest."""
+    if file.format.first is None or file.stamp[0] < _WORTH_FIRST_BYTES:
+        return False
+    path = run.beside(file, run.cache, f".first{SUFFIX}")
+    try:
+        indexed = file.format.first(file.path, run.pictures, _FIRST_S)
+        kind: Kind = "eval" if is_evaluation(run, file) else "train"
+        info = SegmentInfo(position=indexed.position, kind=kind, fingerprint=fingerprint(file.path))
+        write_segment(path, indexed.rows, info=info)
+        run.take(file, path, load_segment(path))
+    except Exception:  # Whatever is wrong with it, reading it whole says so.
+        return False
+    run.notes[file.path.name] = f"{file.path.name}: the first {len(indexed.rows)} trajectories; the rest is being read"
+    return True
 
 
 def _take_or_give_up(run: Run, file: RecordFile, problem: str) -> None:

@@ -1,8 +1,10 @@
 """Chat messages of other trainers as a task and a trajectory: turns, calls, what tools showed, pictures where they are.
 
-There are no tokens and no frames here: boxes and points among a call's arguments are shown as they stand.
+There are no tokens here. Boxes that a turn names are in pixels of the question's first picture (``foreign_boxes.py``);
+a call's arguments stay as they stand.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -14,9 +16,9 @@ from saccade.types import (
     Answer,
     Attempt,
     ImageRef,
-    Json,
     Observation,
     Score,
+    Target,
     Task,
     Term,
     ToolCall,
@@ -25,20 +27,15 @@ from saccade.types import (
     TrajectoryStatus,
     Turn,
 )
+from saccade.viewer.store.foreign_boxes import boxes_in
+from saccade.viewer.store.message_reading import CALL, MAX_TEXT, MAX_TURNS, ForeignMessage, written_calls
 from saccade.viewer.store.shelf import Shelf
 
 FOREIGN = "foreign"
 """Source of a task that another trainer's file asks."""
-MAX_TURNS, MAX_TEXT, MAX_TERMS = 200, 400_000, 64
+MAX_TERMS = 64
 _THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)
 _ANSWER = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL)
-_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
-_SHOWN = re.compile(
-    r"(?:<\|im_end\|>|</s>)?\s*(?:<\|im_start\|>)?(?:user|tool)?\s*<tool_response>(.*?)</tool_response>\s*"
-    r"(?:<\|im_end\|>\s*)?(?:<\|im_start\|>)?(?:assistant)?",
-    re.DOTALL,
-)
-_ROLES: Mapping[str, str] = {"human": "user", "gpt": "assistant", "model": "assistant", "function": "tool"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,16 +58,14 @@ class Told:
     failure: str = ""
     images: tuple[ImageRef, ...] = ()
     """Pictures of the question that stand beside the messages."""
+    targets: tuple[Target, ...] = ()
+    """Regions that the file names as the question's."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ForeignMessage:
-    """One message: its text, its pictures, its calls."""
-
-    role: str
-    text: str
-    images: tuple[ImageRef, ...] = ()
-    calls: tuple[ToolCall, ...] = ()
+def question_id(messages: Sequence[ForeignMessage], shelf: Shelf) -> str:
+    """Identity of a question that has no id: the words of the user, and the record's first picture."""
+    asked = "\n".join(one.text for one in messages if one.role == "user")
+    return hashlib.blake2b(f"{asked}{shelf.identity}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def attempt_of(messages: Sequence[ForeignMessage], told: Told) -> Attempt:
@@ -86,9 +81,10 @@ def attempt_of(messages: Sequence[ForeignMessage], told: Told) -> Attempt:
         answer=told.expected,
         answer_kind="text",
         images=images,
+        targets=told.targets,
         source=FOREIGN,
     )
-    turns = tuple(_turns(messages[first:]))[:MAX_TURNS]
+    turns = tuple(_turns(messages[first:], images[0] if images else None))[:MAX_TURNS]
     trajectory = Trajectory(
         task_id=task.id,
         family=task.family,
@@ -121,7 +117,7 @@ def _score(told: Told) -> Score | None:
     return Score(terms=tuple({term.name: term for term in terms}.values()), is_right=told.is_right)
 
 
-def _turns(messages: Sequence[ForeignMessage]) -> Iterator[Turn]:
+def _turns(messages: Sequence[ForeignMessage], image: ImageRef | None) -> Iterator[Turn]:
     index = 0
     for place, message in enumerate(messages):
         if message.role != "assistant":
@@ -131,11 +127,11 @@ def _turns(messages: Sequence[ForeignMessage]) -> Iterator[Turn]:
             if other.role == "assistant":
                 break
             shown.append(other)
-        yield _turn(index, message, shown)
+        yield _turn(index, message, shown, image)
         index += 1
 
 
-def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) -> Turn:
+def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage], image: ImageRef | None) -> Turn:
     text = message.text[:MAX_TEXT]
     thought, final = _parted(text)
     calls = message.calls or tuple(written_calls(final))
@@ -152,6 +148,7 @@ def _turn(index: int, message: ForeignMessage, shown: Sequence[ForeignMessage]) 
         is_well_formed=True,
         result=ToolResult(text=words, images=images) if calls and is_seen else None,
         observation=Observation(text=words, images=images) if is_seen else None,
+        boxes=() if image is None else boxes_in(CALL.sub("", text), image),
     )
 
 
@@ -167,93 +164,3 @@ def _parted(text: str) -> tuple[str, str]:
 
 def _call_text(call: ToolCall) -> str:
     return json.dumps({"name": call.name, "arguments": dict(call.arguments)}, ensure_ascii=False, default=str)
-
-
-def written_calls(text: str) -> Iterator[ToolCall]:
-    """Calls that stand in the text as ``<tool_call>{"name": …, "arguments": {…}}</tool_call>``."""
-    for found in _CALL.finditer(text):
-        try:
-            value = json.loads(found[1])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and isinstance(value.get("name"), str):
-            yield ToolCall(name=value["name"], arguments=_arguments(value.get("arguments")))
-
-
-def _arguments(value: Json) -> Mapping[str, Json]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return {"arguments": value}
-    return value if isinstance(value, Mapping) else {}
-
-
-def messages_from(value: Json, shelf: Shelf) -> list[ForeignMessage]:
-    """Messages of OpenAI's form, of ShareGPT's (``from``, ``value``), or a text, which is one of the user."""
-    if isinstance(value, str):
-        return [ForeignMessage(role="user", text=value[:MAX_TEXT])]
-    found: list[ForeignMessage] = []
-    for item in value if isinstance(value, list | tuple) else ():
-        if not isinstance(item, Mapping):
-            continue
-        role = str(item.get("role", item.get("from", "user")))
-        text, images = _content(item.get("content", item.get("value")), shelf)
-        reasoning = item.get("reasoning_content") or item.get("reasoning")
-        if isinstance(reasoning, str) and reasoning:
-            text = f"<think>{reasoning}</think>\n{text}"
-        calls = tuple(_call(call) for call in _list_or_empty(item.get("tool_calls")) if isinstance(call, Mapping))
-        found.append(ForeignMessage(role=_ROLES.get(role, role), text=text, images=images, calls=calls))
-        if len(found) > 4 * MAX_TURNS:
-            break
-    return found
-
-
-def completion_from(value: Json, shelf: Shelf) -> list[ForeignMessage]:
-    """A completion: messages, or one text in which the answers of tools stand between tags."""
-    if not isinstance(value, str):
-        return messages_from(value, shelf)
-    found: list[ForeignMessage] = []
-    end = 0
-    for shown in _SHOWN.finditer(value):
-        found.append(ForeignMessage(role="assistant", text=value[end : shown.start()].strip()))
-        found.append(ForeignMessage(role="tool", text=shown[1].strip()))
-        end = shown.end()
-    if (rest := value[end:].strip()) or not found:
-        found.append(ForeignMessage(role="assistant", text=rest))
-    return found
-
-
-def _content(value: Json, shelf: Shelf) -> tuple[str, tuple[ImageRef, ...]]:
-    if isinstance(value, str):
-        return value[:MAX_TEXT], ()
-    texts: list[str] = []
-    images: list[ImageRef] = []
-    for part in _list_or_empty(value):
-        if isinstance(part, str):
-            texts.append(part)
-        if not isinstance(part, Mapping):
-            continue
-        if isinstance(text := part.get("text"), str):
-            texts.append(text)
-        elif isinstance(text := part.get("reasoning"), str):
-            texts.append(f"<think>{text}</think>")
-        elif str(part.get("type", "")).startswith(("image", "input_image")):
-            where = part.get("image_url", part.get("image", part.get("path")))
-            image = shelf.keep(where.get("url") if isinstance(where, Mapping) else where)
-            if image is None:
-                texts.append("[a picture that this file does not hold]")
-            else:
-                images.append(image)
-    return "\n".join(texts)[:MAX_TEXT], tuple(images)
-
-
-def _call(value: Mapping[str, Json]) -> ToolCall:
-    function = value.get("function", value)
-    if isinstance(function, Mapping):
-        return ToolCall(name=str(function.get("name", "")), arguments=_arguments(function.get("arguments")))
-    return ToolCall(name=str(function), arguments=_arguments(value.get("arguments")))
-
-
-def _list_or_empty(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, list | tuple) else ()

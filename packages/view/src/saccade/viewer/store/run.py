@@ -204,7 +204,7 @@ class Run:
         """Put the rows of a file into the table."""
         if self._by_path.get(file.path) is not file:
             return
-        self.pending = [other for other in self.pending if other is not file]
+        self._forget(file)
         seconds = read_seconds(self.beside(file, self.source.root / clocks.DIRECTORY), segment.count)
         numbers = {**segment.numbers, **({} if seconds is None else {"seconds": seconds})}
         self.table.add(
@@ -219,9 +219,16 @@ class Run:
 
     def give_up(self, file: RecordFile, why: str) -> None:
         """A file that cannot be indexed: a note says why, and nothing tries again until it changes."""
-        self.pending = [other for other in self.pending if other is not file]
+        self._forget(file)
         self.notes[file.path.name] = why
         self._rows[file.number] = (0, Path())
+
+    def _forget(self, file: RecordFile) -> None:
+        """That it is pending, and what is shown of its beginning."""
+        self.pending = [other for other in self.pending if other is not file]
+        self.notes.pop(file.path.name, None)
+        if self._rows.pop(file.number, None):
+            self.table.drop([file.number])
 
     def id_of(self, file_number: int, ordinal: int) -> str:
         return f"{self._files[file_number].id}.{ordinal}"

@@ -26,6 +26,13 @@ _SKIPPED = frozenset(
     {"checkpoints", "media", "tensorboard", "index", "signals", "clocks", "recipe", "node_modules", CHECKSUMS}
 )
 
+_OTHERS = (
+    "TRL (completions/*.parquet), Trackio (*.db), verl (rollout_data_dir/*.jsonl), EasyR1 (generations.log), "
+    "LLaMA-Factory (generated_predictions.jsonl), verifiers and prime-rl (results.jsonl, traces.jsonl), inspect "
+    "(*.eval), lmms-eval (*_samples_*.jsonl), ms-swift (completions.jsonl, infer results), VLMEvalKit (*.xlsx, *.tsv, "
+    "*.json) or of messages (*.jsonl, *.json)"
+)
+
 Foreign = Callable[[], "Sequence[ForeignKind]"]
 """Kinds of other trainers' files, read in when a folder is no run of Saccade."""
 
@@ -63,11 +70,9 @@ def find_sources(paths: tuple[Path, ...], fields: FieldMap = FieldMap()) -> tupl
             holds = f", which holds {_file_names(others)}" if others else ""
             notes.append(
                 f"nothing was found in {path}{holds}: looked for runs of Saccade (run.json), for *.jsonl with "
-                "trajectories, and for files of TRL (completions/*.parquet), verl (rollout_data_dir/*.jsonl), EasyR1 "
-                "(generations.log), LLaMA-Factory (generated_predictions.jsonl), verifiers and prime-rl "
-                f"(results.jsonl) and inspect (*.eval), {MAX_DEPTH} folders deep"
+                f"trajectories, and for files of {_OTHERS}, {MAX_DEPTH} folders deep"
             )
-        elif others := [other for other in others if other.suffix in (".jsonl", ".parquet", ".eval")]:
+        elif others := [other for other in others if other.suffix in (".jsonl", ".parquet", ".eval", ".pkl")]:
             notes.append(f"not shown of {path}, as of no kind that is known: {_file_names(others)}")
         found |= {source.id: source for source in sources}
     return list(found.values()), notes
@@ -94,9 +99,11 @@ def _below(path: Path, foreign: Foreign, notes: list[str], others: list[Path]) -
     if path.is_file():
         kind = _format_of(path, foreign)
         if kind is None:
+            if path.suffix in (".pkl", ".pickle", ".pt"):
+                raise UserError(f"{path} is a pickle, which can run code: it is never opened; name the table beside it")
             raise UserError(
-                f"{path} is no file of trajectories that is known: *.jsonl of Saccade, verl, LLaMA-Factory, verifiers "
-                "or of messages, *.log of EasyR1, *.parquet of TRL, *.eval of inspect"
+                f"{path} is no file of trajectories that is known: *.jsonl of Saccade, and files of {_OTHERS}, known "
+                "by what they hold"
             )
         yield Source(root=path.parent, name=path.name, kind=kind.name, files=lambda: iter([(path, kind)]))
         return
