@@ -113,9 +113,19 @@ class TinyLang2ActSettings(PageReadingSettings):
     sft_questions: int = 16_000
     rl_documents: int = 240
     rl_questions: int = 960
-    """Different questions of the reinforcement; they are answered for the curation too."""
+    """Different questions of the reinforcement, or as many as the steps of both have places for; they are answered for
+    the curation too."""
     evaluation_tasks: int = 200
     curve_tasks: int = 60
+
+    @property
+    def asked_questions(self) -> int:
+        """How many of ``rl_questions`` are asked: what few steps never ask is not answered for the curation either.
+
+        All of them without a step, when tools are curated and nothing is reinforced.
+        """
+        places = sum(one.steps * one.tasks_per_step for one in (self.action_rl, self.tool_rl))
+        return min(self.rl_questions, places or self.rl_questions)
 
 
 def tiny(context: RecipeContext) -> Plan:
@@ -148,10 +158,10 @@ def tiny(context: RecipeContext) -> Plan:
 
     @cache
     def training() -> Sequence[Task]:
-        return [asked(number).task for number in range(settings.rl_questions)]
+        return [asked(number).task for number in range(settings.asked_questions)]
 
     def reinforced_by(number: int) -> Task:
-        return asked(in_epochs(number, settings.rl_questions, context.seed)).task
+        return asked(in_epochs(number, settings.asked_questions, context.seed)).task
 
     def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
