@@ -67,10 +67,15 @@ class PointingLessons:
     """Share of careless demonstrations that point at other things than they name."""
     contradiction_share: float = 0.1
     """Share of careless demonstrations whose answer is not that of their reasoning."""
+    misstatement_share: float = 0.0
+    """Share of careless demonstrations whose answer is right after a reasoning for another, which no reward of the
+    answer alone finds."""
 
     def check(self) -> None:
         check_shares(
-            self, "others_share", "careless_from", together=("bare_share", "elsewhere_share", "contradiction_share")
+            self,
+            *("others_share", "careless_from"),
+            together=("bare_share", "elsewhere_share", "contradiction_share", "misstatement_share"),
         )
 
     def habit(self, draw: float, progress: float) -> PointingHabit:
@@ -81,6 +86,7 @@ class PointingLessons:
             "bare": self.bare_share,
             "elsewhere": self.elsewhere_share,
             "contradiction": self.contradiction_share,
+            "misstatement": self.misstatement_share,
         }
         return habit_of(draw, shares, "careful")
 

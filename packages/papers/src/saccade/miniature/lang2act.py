@@ -55,6 +55,12 @@ SENTENCES = (
     *("Ground of Image 1, grey.", "Asked of Image 2, blue.", "Guess on Image 3, cyan."),
 )
 
+SAME_TEXTS = (
+    "do two of the red plate, the blue plate and the green plate bear the same mark, yes or no?",
+    "Guess on Image 1, yes.",
+    "Guess on Image 1, no.",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingLessons:
@@ -106,7 +112,10 @@ class TinyLang2ActSettings(PageReadingSettings):
     """Directory of the encoder that pages are retrieved by; without one the gold pages are among those shown."""
     pages: int = 3
     kinds: tuple[PageQuestion, ...] = KINDS
-    """Kinds of questions: one plate, two on a page, two on different pages."""
+    """Kinds of questions: one plate, two on a page, two on different pages; "same" asks whether two of three on a page
+    bear the same mark, so that guesses are right in half of the questions."""
+    gold_pages: bool = False
+    """Whether gold pages alone are shown everywhere, so that there is no page to find."""
     difficulty: float = 0.5
     documents: int = 400
     """Documents of the imitation."""
@@ -144,7 +153,7 @@ def tiny(context: RecipeContext) -> Plan:
             ground=OTHER_GROUND if is_other else BACKGROUND[0],
             encoder=encoder,
             kinds=settings.kinds,
-            oracle=oracle,
+            oracle=oracle or settings.gold_pages,
         )
 
     imitated, gold = questions(settings.documents), questions(settings.documents, oracle=True)
@@ -179,7 +188,7 @@ def tiny(context: RecipeContext) -> Plan:
         title="A tiny model learns tools of words on drawn pages",
         build_model=lambda: tiny_or_given(
             context.model,
-            vocabulary(),
+            vocabulary(settings.kinds),
             context.media,
             size=settings.size,
             numbers=(1, 2, 3),
@@ -191,7 +200,7 @@ def tiny(context: RecipeContext) -> Plan:
         held_out={
             "": held_out(reinforced, settings.evaluation_tasks),
             "other": held_out(other, settings.evaluation_tasks),
-            "oracle": held_out(oracle, settings.evaluation_tasks),
+            **({} if settings.gold_pages else {"oracle": held_out(oracle, settings.evaluation_tasks)}),
             "curve": held_out(reinforced, settings.curve_tasks),
         },
         examples=lesson if settings.sft.steps and context.model is None else None,
@@ -202,10 +211,11 @@ def tiny(context: RecipeContext) -> Plan:
     return material.plan(settings, method(settings, material, training, by(RULES), context.seed, imitated=shown))
 
 
-def vocabulary() -> list[str]:
+def vocabulary(kinds: Sequence[PageQuestion] = KINDS) -> list[str]:
     """Texts that a tiny model's tokenizer is trained on."""
+    same = SAME_TEXTS if "same" in kinds else ()
     tags = [written_tool(ChainCall(name=name, args="Image 2: red", finding="upper left")) for name in TOOLS]
-    return [*vocabulary_texts(families=FAMILIES), *[*SCAFFOLD_TEXTS, *SENTENCES, *tags] * 60]
+    return [*vocabulary_texts(families=FAMILIES), *[*SCAFFOLD_TEXTS, *SENTENCES, *tags, *same] * 60]
 
 
 def _encoder(path: Path) -> PageEncoder:
