@@ -6,11 +6,20 @@ python -m studies.claims argos_accuracy --out runs/claims --json studies/claims/
 import argparse
 from pathlib import Path
 
-from studies.claims.argos import ACCURACY
+from studies.claims import argos, codedance, ivgr, lang2act, vista_r1
 from studies.claims.design import DRAWS, IMITATIONS, report, run_claim
 from studies.seed_runs import write_results
 
-CLAIMS = {claim.name: claim for claim in (ACCURACY,)}
+CLAIMS = {
+    claim.name: claim
+    for claim in (
+        *(argos.ACCURACY, argos.COLLAPSE, argos.REASONING),
+        *(ivgr.AGREEMENT, ivgr.WORDS_OVER_BOXES),
+        codedance.REWARDS,
+        *(lang2act.STAGES, lang2act.GOLD_PAGES),
+        vista_r1.STAGES,
+    )
+}
 
 
 def main() -> None:

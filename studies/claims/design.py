@@ -8,7 +8,7 @@ the same settings is not run again.
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,11 +32,16 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One variant beside another that the paper says is worse, and by how many points of the end point."""
+    """One variant beside another, or beside the imitation, and by how many points of the end point the paper says."""
 
     variant: str
     base: str
+    """Empty where the end point is a difference already, of two evaluations of one run."""
     expected: float
+    says: str = ""
+    """The paper's sentence, where it is not that of the whole claim."""
+    end_point: Figure | None = None
+    """Another end point than the claim's, named before the first run too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +58,12 @@ class Claim:
     variants: Variants
     imitation: tuple[str, ...] = ()
     """Settings of the imitation's run; its reinforcement is left out."""
+    no_rl: tuple[str, ...] = ("rl.steps=0",)
+    """Settings that leave the reinforcement out."""
+    other_imitations: Variants = field(default_factory=dict)
+    """Further imitations by name, in the place of ``imitation``, for variants that ``starts`` names."""
+    starts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Variants that start elsewhere: the run, an imitation or an earlier variant of the same draw, and its stage."""
     shared: tuple[str, ...] = ()
     """Settings of every run."""
     others: tuple[Figure, ...] = ()
@@ -62,7 +73,19 @@ class Claim:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        return (self.end_point, *self.others)
+        own = (one.end_point for one in self.comparisons if one.end_point is not None)
+        return tuple({one.label: one for one in (self.end_point, *self.others, *own)}.values())
+
+    @property
+    def imitations(self) -> Variants:
+        """Settings of every imitation, by name."""
+        return {IMITATION: self.imitation, **self.other_imitations}
+
+    def needed(self, asked: Iterable[str]) -> list[str]:
+        """The imitations and variants that must run for these variants, each behind what it starts from."""
+        found = set(asked)
+        found |= {self.starts[name][0] for name in found if name in self.starts}
+        return [name for name in (*self.imitations, *self.variants) if name in found or name == IMITATION]
 
 
 def share_of(label: str, stage: str, key: str = "accuracy") -> Figure:
@@ -99,21 +122,32 @@ def run_claim(
     """
     out = out / claim.name
     out.mkdir(parents=True, exist_ok=True)
-    asked = [name for name in claim.variants if not variants or name in variants]
+    needed = claim.needed(variants or claim.variants)
     lock = Lock()
 
+    def directory_of(variant: str, imitation: int, draw: int) -> Path:
+        return out / f"{variant.replace(' ', '_').replace(',', '')}-{imitation}-{draw}"
+
+    def start_of(variant: str, imitation: int, draw: int) -> Path:
+        if variant not in claim.starts:
+            return claim.start(directory_of(IMITATION, imitation, 0))
+        run, stage = claim.starts[variant]
+        directory = directory_of(run, imitation, 0 if run in claim.imitations else draw)
+        return sorted((directory / "checkpoints").glob(f"{stage}-*"))[-1]
+
     def made(variant: str, imitation: int, draw: int) -> Row:
-        own = (*claim.imitation, "rl.steps=0") if variant == IMITATION else claim.variants[variant]
+        imitates = variant in claim.imitations
+        own = (*claim.imitations[variant], *claim.no_rl) if imitates else claim.variants[variant]
         settings = [*claim.shared, *own, *smaller]
         key = {"variant": variant, "imitation": imitation, "draw": draw, "settings": settings}
         with lock:
             kept = [row for row in read(out / "results.jsonl") if key.items() <= row.items()]
         if kept:
             return kept[-1]
-        directory = out / f"{variant.replace(' ', '_').replace(',', '')}-{imitation}-{draw}"
-        start = None if variant == IMITATION else claim.start(out / f"{IMITATION}-{imitation}-0")
+        directory = directory_of(variant, imitation, draw)
+        start = None if imitates else start_of(variant, imitation, draw)
         began = time.monotonic()
-        seed = seed_of(imitation, draw + (variant != IMITATION))
+        seed = seed_of(imitation, draw + (not imitates))
         report = train(claim.recipe, seed, directory, settings, threads=threads, start=start)
         values = {figure.label: figure.read(directory, report) for figure in claim.figures}
         row: Row = rounded(key | {"figures": values, "wall_s": time.monotonic() - began})
@@ -123,8 +157,9 @@ def run_claim(
         return row
 
     def pairs(imitation: int) -> list[Row]:
-        first = made(IMITATION, imitation, 0)
-        return [first, *(made(variant, imitation, draw) for draw in range(draws) for variant in asked)]
+        first = [made(name, imitation, 0) for name in needed if name in claim.imitations]
+        others = [name for name in needed if name not in claim.imitations]
+        return [*first, *(made(variant, imitation, draw) for draw in range(draws) for variant in others)]
 
     with ThreadPoolExecutor(at_once) as pool:
         return [row for rows in pool.map(pairs, range(imitations)) for row in rows]
@@ -141,7 +176,7 @@ def by_imitation(rows: Iterable[Row], variant: str, label: str) -> dict[int, flo
 
 def report(claim: Claim, rows: Sequence[Row]) -> str:
     """Markdown: what each variant reached in every figure, then each comparison with interval and verdict."""
-    names = [one for one in (IMITATION, *claim.variants) if any(row["variant"] == one for row in rows)]
+    names = [one for one in (*claim.imitations, *claim.variants) if any(row["variant"] == one for row in rows)]
     labels = [figure.label for figure in claim.figures]
     lines = [f"**{claim.paper}**", "", f"| | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
     for name in names:
@@ -149,18 +184,26 @@ def report(claim: Claim, rows: Sequence[Row]) -> str:
         lines.append(f"| {name} | {' | '.join(_mean_and_each(cell) for cell in cells)} |")
     lines += ["", "| compared | change (95 %) | spread | verdict | power | imitations for 80 % |", "|---" * 6 + "|"]
     for one in claim.comparisons:
-        before, after = (by_imitation(rows, name, claim.end_point.label) for name in (one.base, one.variant))
-        changes = [after[imitation] - before[imitation] for imitation in before.keys() & after.keys()]
+        label = (one.end_point or claim.end_point).label
+        after = by_imitation(rows, one.variant, label)
+        before = by_imitation(rows, one.base, label) if one.base else dict.fromkeys(after, 0.0)
+        changes = [after[imitation] - before[imitation] for imitation in sorted(before.keys() & after.keys())]
         if len(changes) > 1:
             found = paired_change(changes)
             needed = imitations_needed(one.expected, found.sd)
             lines.append(
-                f"| {one.variant} over {one.base} (claimed: {one.expected:+g}) "
+                f"| {_compared(one)} (claimed: {one.expected:+g}) "
                 f"| {found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f}) | {found.sd:.1f} "
                 f"| {found.verdict(one.expected)} | {power_of(one.expected, found.sd, found.n):.0%} "
                 f"| {'more than 200' if needed is None else needed} |"
             )
-    return "\n".join(lines)
+    said = [f"- {_compared(one)}: {one.says}" for one in claim.comparisons if one.says]
+    return "\n".join([*lines, *([""] if said else []), *said])
+
+
+def _compared(one: Comparison) -> str:
+    figure = f", {one.end_point.label}" if one.end_point is not None else ""
+    return f"{one.variant}{f' over {one.base}' if one.base else ''}{figure}"
 
 
 def _mean_and_each(values: dict[int, float]) -> str:

@@ -113,7 +113,7 @@ class StreamQuestions:
         example = generate(
             name, split=split, index=number, seed=self.seed, media=self.media, difficulty=self.difficulty
         )
-        return example if self.facts == 2 else with_lie(example)
+        return example if self.facts == 2 else with_four_facts(example)
 
     def general(self, split: str, index: int) -> Example:
         """A question without boxes, answered in a word."""
@@ -122,7 +122,7 @@ class StreamQuestions:
         return Example(task=replace(example.task, targets=()), turns=(turn,))
 
 
-def with_lie(example: Example) -> Example:
+def with_four_facts(example: Example) -> Example:
     """The example whose objects also say how each lies to all others, across and down: four facts in all."""
     objects = example.task.objects
     centres = [one.box.center for one in objects]
