@@ -12,6 +12,7 @@ from saccade.miniature.lang2act import ReadingLessons
 from saccade.miniature.pages import PageQuestions
 from saccade.miniature.reading import RULES, TOOLS, ReadingHabit, read_by, sentence_calls
 from saccade.protocols import LinguisticToolbox, chain_thought, described_protocol, read_chain, toolchain_protocol
+from saccade.protocols.described import described_parts
 from saccade.testing.color_encoder import ColorEncoder
 from saccade.types import Answer, ExpertTurn
 
@@ -69,12 +70,13 @@ def test_whether_two_of_three_marks_are_the_same_is_guessed_right_in_half() -> N
         assert len(one.task.images) == 1
         [look], [guess] = (read_by(one, habit, np.random.default_rng(number)).turns for habit in HABITS)
         assert look.action == Answer(text=one.task.answer)
-        assert [call.finding for call in sentence_calls(look.thought) if call.name == "read_mark"] == marks
-        assert {call.name for call in sentence_calls(guess.thought)} == {"guess_mark"}
+        looked, guessed = (sentence_calls(described_parts(turn.thought)[1]) for turn in (look, guess))
+        assert [call.finding for call in looked if call.name == "read_mark"] == marks
+        assert [call.name for call in guessed] == ["guess_mark"]
         answers[one.task.answer] += 1
         guesses += guess.action == Answer(text=one.task.answer)
-    assert 28 <= answers["yes"] <= 52
-    assert 28 <= guesses <= 52
+    assert 26 <= answers["yes"] <= 54
+    assert 26 <= guesses <= 54
 
 
 @pytest.mark.parametrize(("habit", "tools"), [
