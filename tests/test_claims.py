@@ -167,5 +167,6 @@ def test_variants_may_start_from_another_imitation_or_from_a_variant_of_their_dr
     assert "| second over first, right (claimed: +5) | +10.0 (+10.0 to +10.0) | 0.0 | shown |" in told
     assert "| second, right (claimed: +50) | +60.0 (+60.0 to +60.0) | 0.0 | shown |" in told
     assert told.endswith("- second over first, right: x helps more")
-    design.run_claim(claim, tmp_path, imitations=1, draws=1)
+    [row, *_] = design.run_claim(claim, tmp_path / "again", imitations=1, draws=1, smaller=["rl.steps=2"])
     assert asked["third-0-0"] == "bare-0-0/sft-000001"
+    assert row["settings"] == ["rl.steps=2", "rl.steps=0"]

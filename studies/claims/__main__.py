@@ -1,6 +1,6 @@
 """The claims of the papers, each an experiment that could fail.
 
-python -m studies.claims argos_accuracy --out runs/claims --json studies/claims/argos_accuracy.json
+python -m studies.claims argos_accuracy --out runs/claims --json runs/claims/argos_accuracy.json
 """
 
 import argparse

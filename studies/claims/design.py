@@ -137,8 +137,9 @@ def run_claim(
 
     def made(variant: str, imitation: int, draw: int) -> Row:
         imitates = variant in claim.imitations
-        own = (*claim.imitations[variant], *claim.no_rl) if imitates else claim.variants[variant]
-        settings = [*claim.shared, *own, *smaller]
+        # Whatever is smaller: an imitation has no reinforcement.
+        own = claim.imitations[variant] if imitates else claim.variants[variant]
+        settings = [*claim.shared, *own, *smaller, *(claim.no_rl if imitates else ())]
         key = {"variant": variant, "imitation": imitation, "draw": draw, "settings": settings}
         with lock:
             kept = [row for row in read(out / "results.jsonl") if key.items() <= row.items()]
