@@ -348,7 +348,7 @@ def draw_report(out: Path) -> Sequence[str] | None:
         click.echo("Report: none, since Saccade's viewer, which draws it, is not installed")
         return None
     try:
-        lines: Sequence[str] = part("the report")(RunPaths(root=out))
+        lines = part("the report")(RunPaths(root=out))
     except UserError:
         raise
     except Exception:
@@ -356,7 +356,7 @@ def draw_report(out: Path) -> Sequence[str] | None:
             "the report of %s could not be drawn; the run is complete, and `saccade report` tries again", out
         )
         return None
-    return lines
+    return lines if isinstance(lines, list) else []
 
 
 def check_started(learners: int) -> None:
