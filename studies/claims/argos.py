@@ -46,12 +46,13 @@ COLLAPSE = Claim(
         share_of("trained on", "after_rl"),
         MORE,
     ),
-    # The penalty grows from the first token on: two points cost a quarter, and the verifier pays a third for them.
+    # The penalty grows from the first token on. Replies of 24 tokens (one point) and 46 (two) would have 9 and 15
+    # without: points cost 0.12 and 0.24, and the verifier pays a third of the reward for them.
     shared=(
         "evaluation_tasks=1000",
-        "rollout.max_turn_tokens=64",
+        "rollout.max_turn_tokens=128",
         "rl.algorithm.name=dapo",
-        "rl.algorithm.overlong_tokens=64",
+        "rl.algorithm.overlong_tokens=128",
         "rl.algorithm.max_refills=2",
     ),
     imitation=("sft.steps=600", *CAREFUL),

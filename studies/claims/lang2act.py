@@ -18,7 +18,7 @@ STAGES = Claim(
     recipe="lang2act:tiny",
     end_point=last_share("right", END),
     others=(last_share("valid chains", ("after_tools",), "chains.valid"), last_share("imitation", ("after_sft",))),
-    shared=("evaluation_tasks=1000", "kinds=same", "gold_pages=true", "rollout.max_turn_tokens=200"),
+    shared=("evaluation_tasks=1000", "kinds=same", "gold_pages=true", "rollout.max_turn_tokens=140"),
     imitation=("sft.steps=1200",),
     no_rl=NO_RL,
     variants={"both stages": (), "plain DAPO": PLAIN, "without the first": ("action_rl.steps=0",)},
