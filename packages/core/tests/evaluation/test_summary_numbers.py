@@ -101,6 +101,9 @@ def test_what_the_machine_failed_is_counted_and_not_scored() -> None:
     assert summary.describe() == (
         "x: 0.0% right (0.0% to 79.3%, 1 tasks), tool used in 0%, 1 of 2 failed and is left out"
     )
+    assert summary.describe(has_tools=False) == (
+        "x: 0.0% right (0.0% to 79.3%, 1 tasks), 1 of 2 failed and is left out"
+    )
 
 
 def test_what_a_limit_cut_off_is_wrong_and_counted() -> None:

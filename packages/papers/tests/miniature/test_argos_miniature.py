@@ -8,10 +8,14 @@ import pytest
 
 from saccade.config.context import RecipeContext
 from saccade.errors import UserError
+from saccade.gym.pointing import pointed
 from saccade.media.store import MediaStore
-from saccade.miniature.argos import PointingLessons, RuleTeacher, tiny
+from saccade.miniature.argos import ANSWERS, PointingLessons, RuleTeacher, tiny
+from saccade.protocols.points import without_points
 from saccade.rewards.argos import AnswerRequest
 from saccade.runs.runinfo import RunPaths
+from saccade.seeding import generator_for
+from saccade.tasks import generate
 from saccade.train.run import run_plan
 from saccade.types import Task
 
@@ -48,8 +52,27 @@ def test_habits_come_late_and_in_their_shares() -> None:
         "contradiction",
         "careful",
     ]
+    assert PointingLessons(misstatement_share=0.2).habit(0.81, 0.9) == "misstatement"
     with pytest.raises(UserError, match="must not be more than 1 together"):
         PointingLessons(bare_share=0.9).check()
+
+
+@pytest.mark.parametrize("family", ["plate_mark", "plate_pair", "plate_relation"])
+def test_a_misstatement_answers_right_after_a_thought_for_another_answer(family: str) -> None:
+    for index in range(12):
+        example = generate(family, split="train", index=index, seed=1, media=MediaStore())
+        chance = generator_for(1, index)
+        shown = pointed(example, habit="misstatement", chance=chance, answers=ANSWERS[family])
+        careful = pointed(example)
+        [turn], [right] = shown.turns, careful.turns
+        assert turn.action == right.action
+        request = AnswerRequest(task=example.task, reasoning=without_points(turn.thought), answer=example.task.answer)
+        [[logprob]] = RuleTeacher().logprobs([request])
+        if family == "plate_relation":
+            assert turn == right
+        else:
+            assert math.exp(logprob) == pytest.approx(0.05)
+            assert turn.thought.count("<point") == right.thought.count("<point")
 
 
 def test_a_short_run_measures_points_of_every_evaluation(tmp_path: Path) -> None:

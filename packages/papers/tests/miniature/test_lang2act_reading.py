@@ -12,10 +12,12 @@ from saccade.miniature.lang2act import ReadingLessons
 from saccade.miniature.pages import PageQuestions
 from saccade.miniature.reading import RULES, TOOLS, ReadingHabit, read_by, sentence_calls
 from saccade.protocols import LinguisticToolbox, chain_thought, described_protocol, read_chain, toolchain_protocol
+from saccade.protocols.described import described_parts
 from saccade.testing.color_encoder import ColorEncoder
 from saccade.types import Answer, ExpertTurn
 
 TOOLBOX = LinguisticToolbox(tuple(TOOLS.values()))
+HABITS: tuple[ReadingHabit, ReadingHabit] = ("look", "guess")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,26 @@ def test_an_encoder_brings_pages_and_an_oracle_gold_ones_alone() -> None:
         assert task.gold_pages == task.shown_pages
     with pytest.raises(UserError, match="use 2 or more"):
         PageQuestions(seed=3, media=MediaStore(), documents=2, pages=1)
+
+
+def test_whether_two_of_three_marks_are_the_same_is_guessed_right_in_half() -> None:
+    asked = PageQuestions(seed=3, media=MediaStore(), documents=40, kinds=("same",), oracle=True)
+    answers, guesses = Counter[str](), 0
+    for number in range(80):
+        one = asked.asked_pages("train", number)
+        marks = [sought.plate.mark for sought in one.sought]
+        assert one.task.answer == ("yes" if len(set(marks)) < 3 else "no")
+        assert len(marks) == 3
+        assert len(one.task.images) == 1
+        [look], [guess] = (read_by(one, habit, np.random.default_rng(number)).turns for habit in HABITS)
+        assert look.action == Answer(text=one.task.answer)
+        looked, guessed = (sentence_calls(described_parts(turn.thought)[1]) for turn in (look, guess))
+        assert [call.finding for call in looked if call.name == "read_mark"] == marks
+        assert [call.name for call in guessed] == ["guess_mark"]
+        answers[one.task.answer] += 1
+        guesses += guess.action == Answer(text=one.task.answer)
+    assert 26 <= answers["yes"] <= 54
+    assert 26 <= guesses <= 54
 
 
 @pytest.mark.parametrize(("habit", "tools"), [

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from saccade.config import apply_overrides
 from saccade.config.context import RecipeContext
 from saccade.curation.linguistic_tools import CuratedTools
 from saccade.errors import UserError
 from saccade.gym.drawn.plates import MARKS
-from saccade.miniature.lang2act import tiny
+from saccade.miniature.lang2act import TinyLang2ActSettings, tiny
 from saccade.miniature.reading import finding_sentence
 from saccade.models.checkpoint import base_checkpoint
 from saccade.protocols import read_chain
@@ -22,7 +23,7 @@ from saccade.recipes.lang2act_settings import SUCCESSES
 from saccade.rewards import Lang2ActReward
 from saccade.runs.records import read_records
 from saccade.testing.scripted import ScriptedEngine
-from saccade.train import Derive, Plan, RLStage, run_plan
+from saccade.train import Derive, Evaluate, Plan, RLStage, run_plan
 from saccade.types import Attempt
 
 SMALL = (
@@ -115,6 +116,26 @@ class Guessing:
         if self.tools.exists():
             how = f'<tool name="{name}" args="Image 2">{mark}</tool>'
         return f"<think>Image 2.</think><description>{how}</description><answer>{mark}</answer>"
+
+
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        ((), 960),
+        (("action_rl.steps=2", "tool_rl.steps=2"), 64),
+        (("action_rl.steps=0",), 480),
+        (("action_rl.steps=0", "tool_rl.steps=0"), 960),
+        (("curates=false", "action_rl.steps=60"), 960),
+    ],
+)
+def test_no_more_questions_are_answered_for_the_curation_than_the_steps_ask(
+    settings: Sequence[str], count: int
+) -> None:
+    assert apply_overrides(TinyLang2ActSettings(), settings).asked_questions == count
+    few = ("rl_documents=2", "documents=2", "sft.steps=0", "action_rl.tasks_per_step=1", "tool_rl.tasks_per_step=1")
+    plan = tiny(RecipeContext(overrides=(*few, "rl_questions=5", "action_rl.steps=1", "tool_rl.steps=2"), seed=2))
+    [successes] = [stage for stage in plan.stages if isinstance(stage, Evaluate) and stage.name == SUCCESSES]
+    assert len(successes.tasks()) == 3
 
 
 def test_a_run_in_miniature_curates_its_own_successes_and_learns_chains(tmp_path: Path) -> None:

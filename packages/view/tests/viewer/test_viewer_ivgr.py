@@ -121,6 +121,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Json], str]
     return reported(write_steps(tmp_path_factory.mktemp("ivgr") / "run", steps, {}))
 
 
+def test_a_run_ends_with_how_well_words_agree_with_boxes(tmp_path: Path) -> None:
+    steps = {step: step_of(step) for step in range(1, STEPS + 1)}
+    root = write_steps(tmp_path / "run", steps, {"after_rl": [boxed(search_task(MEDIA, 2), FAR, right=True)]})
+    line = "rl, last 2 steps: words agree with boxes by 0.65 of 1 (wholly in 100 % of right answers), 50 % of the "
+    assert [one.replace("\N{NO-BREAK SPACE}", " ") for one in write_report(RunPaths(root=root))] == [
+        f"{line}questions had a reference"
+    ]
+    unasked = write_steps(tmp_path / "unasked", {1: [plain(search_task(MEDIA, 0), None, right=True)]}, {})
+    assert write_report(RunPaths(root=unasked)) == []
+
+
 def test_the_curves_of_both_streams_are_drawn(run: tuple[dict[str, Json], str]) -> None:
     _, page = run
     for title in ("Both streams", "Agreement where the answer is right", "Agreement where the answer is wrong"):

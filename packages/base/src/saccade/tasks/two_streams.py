@@ -10,10 +10,13 @@ from saccade.geometry import Box
 from saccade.tasks.scene import SIZE_PX, place_of
 from saccade.types import Answer, Example, ExpertTurn, SceneObject
 
-Care = Literal["careful", "loose", "astray", "elsewhere"]
+Care = Literal["careful", "loose", "astray", "elsewhere", "partial"]
 """How well an expert looks: as well as can be; vaguely, with a box twice as large, or no word on where a thing is;
 beside the thing, with a box and a place that are off while the rest is right; at some other thing, which it takes for
-the one that is asked for."""
+the one that is asked for; as well as can be, with half of the words on where it is left out."""
+
+WHERE = ("place", "across", "down")
+"""Kinds of attributes that say where a thing is; what is asked for is of another kind."""
 
 LOOSE = 2.0
 """How many times longer and wider a loose box is than what it should hold: its IoU is 1/4."""
@@ -33,8 +36,10 @@ def grounded(
     grown = LOOSE if care == "loose" else 1.0
 
     def describe(one: SceneObject) -> str:
-        place = [] if care == "loose" else [one.attributes["place"]]
-        return " ".join([*place, f"<box>[{_box_numbers(one.box, grown, grid_px)}]</box>", *_attribute_words(one)])
+        place = [] if care == "loose" else [one.attributes[kind] for kind in WHERE[:1] if kind in one.attributes]
+        return " ".join(
+            [*place, f"<box>[{_box_numbers(one.box, grown, grid_px)}]</box>", *_attribute_words(one, care != "loose")]
+        )
 
     return _with_reasoning(example, describe, care, chance)
 
@@ -62,8 +67,10 @@ def in_words(objects: Sequence[SceneObject]) -> str:
     return " ".join(" ".join([one.name, *one.attributes.values()]) for one in objects)
 
 
-def _attribute_words(one: SceneObject) -> list[str]:
-    return [value for kind, value in one.attributes.items() if kind != "place"]
+def _attribute_words(one: SceneObject, lies: bool = False) -> list[str]:
+    """What is asked for and, where it ``lies`` in relation to others, that; its place is said apart."""
+    kinds = WHERE[:1] if lies else WHERE
+    return [value for kind, value in one.attributes.items() if kind not in kinds]
 
 
 def _box_numbers(box: Box, grown: float, grid_px: float) -> str:
@@ -86,10 +93,13 @@ def _with_reasoning(
 
 def _looked_at(one: SceneObject, objects: Sequence[SceneObject], care: Care, chance: Generator | None) -> SceneObject:
     """The object as an expert sees it, or the one that it sees instead."""
-    if care not in ("astray", "elsewhere"):
+    if care not in ("astray", "elsewhere", "partial"):
         return one
     if chance is None:
         raise ValueError(f"to look {care} needs chance to pick what is seen")
+    if care == "partial":
+        said = {kind for kind in one.attributes if kind not in WHERE or chance.random() < 0.5}
+        return replace(one, attributes={kind: value for kind, value in one.attributes.items() if kind in said})
     return _beside(one, chance) if care == "astray" else _another(one, objects, chance)
 
 

@@ -94,14 +94,18 @@ class StageSummary:
         values = plain_json(self)
         return {**values, **{name: one.values for name, one in self.figures.items() if name not in values}}
 
-    def describe(self) -> str:
-        """One line: ``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``."""
+    def describe(self, *, has_tools: bool = True) -> str:
+        """One line: ``after_rl: 63.3% right (57.2% to 68.9%, 256 tasks), tool used in 98%``.
+
+        ``has_tools=False``: none was offered, so that none used is no news.
+        """
         missing = f", {self.unfinished.describe()}" if self.unfinished.describe() else ""
         if self.overall.accuracy is None:
             return f"{self.name}: nothing scored{missing}"
         low, high = self.overall.ci95
         text = f"{self.name}: {self.overall.accuracy:.1%} right ({low:.1%} to {high:.1%}, {self.overall.n} tasks)"
-        text += f", tool used in {self.tool_rate:.0%}" if self.tool_rate is not None else ""
+        if self.tool_rate is not None and (has_tools or self.tool_rate):
+            text += f", tool used in {self.tool_rate:.0%}"
         return f"{text}{missing}"
 
 

@@ -6,9 +6,9 @@ from numpy.random import Generator
 
 from saccade.types import Answer, Example, ExpertTurn, SceneObject
 
-PointingHabit = Literal["careful", "bare", "elsewhere", "contradiction"]
+PointingHabit = Literal["careful", "bare", "elsewhere", "contradiction", "misstatement"]
 """How an expert reasons: with a point on each thing; right but without points; right but with points on other things;
-with points, but another answer than its reasoning's."""
+with points, but another answer than its reasoning's; with points and the right answer after a reasoning for another."""
 
 
 def pointed(
@@ -23,20 +23,25 @@ def pointed(
 
     It speaks of the question's targets, or of all things where there are none. Points are whole pixels nearest to a
     grid, so that a beginner needs few coordinate words. ``chance`` picks the other things of ``elsewhere`` and the
-    other one of ``answers`` of a ``contradiction``. ValueError where a habit lacks its chance or another choice.
+    other one of ``answers`` of a ``contradiction``, or that a ``misstatement`` says of its things where they bear what
+    is answered. ValueError where a habit lacks its chance or another choice.
     """
     task = example.task
     sought = {target.box for target in task.targets}
     named = [one for one in task.objects if one.box in sought] if sought else list(task.objects)
     by_box = {one.box: one for one in named}
     named = [by_box[target.box] for target in task.targets] if sought else named
+    contradicts = habit in ("contradiction", "misstatement")
+    other = _other_answer(task.answer, answers, chance) if contradicts else task.answer
+    said = iter(other.split(" and "))
     parts = []
     for one in named:
         seen = one if habit != "elsewhere" else _another(one, task.objects, chance)
         mark = "" if habit == "bare" else f" {point_at(seen, one.name, grid_px)}"
-        values = [one.attributes["place"], *_values(one, task.answer)]
-        parts.append(f"{one.name} {values[0]}{mark} {' '.join(values[1:])}".rstrip())
-    answer = _other_answer(task.answer, answers, chance) if habit == "contradiction" else task.answer
+        values = _values(one, task.answer)
+        values = [next(said)] if values and habit == "misstatement" else values
+        parts.append(f"{one.name} {one.attributes['place']}{mark} {' '.join(values)}".rstrip())
+    answer = other if habit == "contradiction" else task.answer
     turn = ExpertTurn(thought=" ".join(parts), action=Answer(text=answer))
     return Example(task=task, turns=(turn,))
 

@@ -18,6 +18,7 @@ from saccade.gym.pointing import PointingHabit, pointed
 from saccade.media import MediaStore
 from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, habit_of, in_epochs
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
+from saccade.protocols.points import without_points
 from saccade.recipes.argos import method
 from saccade.recipes.argos_settings import PointingSettings
 from saccade.rewards.argos import AnswerRequest, ArgosReward, ExactRegions, NoisyRegions, Verifier, VerifierForms
@@ -26,7 +27,7 @@ from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, generate, vocabulary_texts
 from saccade.tasks.scene import SIZE_PX
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
-from saccade.types import Example, StreamExample, Task
+from saccade.types import Example, StreamExample, Task, Trajectory
 
 FAMILIES = ("plate_mark", "plate_pair")
 """Questions of reinforcement, which take turns."""
@@ -67,10 +68,15 @@ class PointingLessons:
     """Share of careless demonstrations that point at other things than they name."""
     contradiction_share: float = 0.1
     """Share of careless demonstrations whose answer is not that of their reasoning."""
+    misstatement_share: float = 0.0
+    """Share of careless demonstrations whose answer is right after a reasoning for another, which no reward of the
+    answer alone finds."""
 
     def check(self) -> None:
         check_shares(
-            self, "others_share", "careless_from", together=("bare_share", "elsewhere_share", "contradiction_share")
+            self,
+            *("others_share", "careless_from"),
+            together=("bare_share", "elsewhere_share", "contradiction_share", "misstatement_share"),
         )
 
     def habit(self, draw: float, progress: float) -> PointingHabit:
@@ -81,6 +87,7 @@ class PointingLessons:
             "bare": self.bare_share,
             "elsewhere": self.elsewhere_share,
             "contradiction": self.contradiction_share,
+            "misstatement": self.misstatement_share,
         }
         return habit_of(draw, shares, "careful")
 
@@ -94,6 +101,14 @@ class RuleTeacher:
 
     def logprobs(self, requests: Sequence[AnswerRequest], /) -> Sequence[tuple[float, ...] | MachineError]:
         return [(math.log(_probability(one)),) for one in requests]
+
+
+def thinks_so(trajectory: Trajectory) -> bool:
+    """Whether the reasoning leads to the answer that is given, by the rules of ``RuleTeacher``; False without one."""
+    reasoning = without_points(" ".join(turn.thought for turn in trajectory.turns)).split()
+    wanted = [word for word in (trajectory.answer or "").split() if word in MARKS]
+    said = [word for word in reasoning if word in MARKS]
+    return bool(wanted) and said[-len(wanted) :] == wanted
 
 
 def _probability(request: AnswerRequest) -> float:

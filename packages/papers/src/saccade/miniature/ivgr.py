@@ -11,9 +11,10 @@ from typing import Literal
 from numpy.random import Generator
 
 from saccade.config import RecipeContext, apply_overrides
+from saccade.errors import UserError
 from saccade.evaluation import Views
 from saccade.geometry import enclosing_box
-from saccade.gym.drawn.plates import MARKS
+from saccade.gym.drawn.plates import CELL_PX, MARKS, draw_plate_five
 from saccade.media import MediaStore
 from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
 from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, habit_of, in_epochs
@@ -24,6 +25,7 @@ from saccade.recipes.ivgr_settings import BOXED, PLAIN, TwoStreamSettings
 from saccade.rollout import RolloutSettings
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, generate, vocabulary_texts
+from saccade.tasks.procedural import Family
 from saccade.tasks.scene import SIZE_PX
 from saccade.tasks.two_streams import Care, grounded, textual
 from saccade.train import ImitationSettings, Material, Plan, RLSettings
@@ -49,6 +51,9 @@ SCAFFOLD_TEXTS = ("system\n", "user\n", "assistant\n", "boxes", "words")
 
 Shown = Literal["grounded", "textual"]
 
+ACROSS, DOWN = ("leftmost", "rightmost", "central", "stacked"), ("topmost", "lowest", "halfway", "level")
+"""How a thing lies to all others: first, last, between, or with none before or behind it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StreamLessons:
@@ -68,12 +73,14 @@ class StreamLessons:
     """Share of careless demonstrations that take some other thing for the one that is asked for."""
     astray_share: float = 0.0
     """Share of careless demonstrations whose answer is right, with box and place beside the thing."""
+    partial_share: float = 0.0
+    """Share of careless demonstrations that leave out half of what there is to say of where a thing is."""
 
     def check(self) -> None:
         check_shares(
             self,
             *("general_share", "grounded_share", "views_share", "careless_from"),
-            together=("loose_share", "elsewhere_share", "astray_share"),
+            together=("loose_share", "elsewhere_share", "astray_share", "partial_share"),
         )
 
     def care(self, draw: float, progress: float) -> Care:
@@ -84,6 +91,7 @@ class StreamLessons:
             "loose": self.loose_share,
             "elsewhere": self.elsewhere_share,
             "astray": self.astray_share,
+            "partial": self.partial_share,
         }
         return habit_of(draw, shares, "careful")
 
@@ -95,12 +103,17 @@ class StreamQuestions:
     seed: int
     media: MediaStore
     difficulty: float
+    families: Sequence[Family] = FAMILIES
+    facts: int = 2
 
-    def boxed(self, split: str, index: int, family: str | None = None) -> Example:
+    def boxed(self, split: str, index: int, family: Family | None = None) -> Example:
         """A question on marked plates; the families take turns where none is named."""
-        name = family or FAMILIES[index % len(FAMILIES)]
-        number = index if family else index // len(FAMILIES)
-        return generate(name, split=split, index=number, seed=self.seed, media=self.media, difficulty=self.difficulty)
+        name = family or self.families[index % len(self.families)]
+        number = index if family else index // len(self.families)
+        example = generate(
+            name, split=split, index=number, seed=self.seed, media=self.media, difficulty=self.difficulty
+        )
+        return example if self.facts == 2 else with_four_facts(example)
 
     def general(self, split: str, index: int) -> Example:
         """A question without boxes, answered in a word."""
@@ -109,9 +122,32 @@ class StreamQuestions:
         return Example(task=replace(example.task, targets=()), turns=(turn,))
 
 
-def lesson_texts() -> list[str]:
+def with_four_facts(example: Example) -> Example:
+    """The example whose objects also say how each lies to all others, across and down: four facts in all."""
+    objects = example.task.objects
+    centres = [one.box.center for one in objects]
+    lies = [
+        {
+            "across": _rank(one.x, [other.x for other in centres], ACROSS),
+            "down": _rank(one.y, [y.y for y in centres], DOWN),
+        }
+        for one in centres
+    ]
+    named = tuple(replace(one, attributes={**one.attributes, **lie}) for one, lie in zip(objects, lies))
+    return replace(example, task=replace(example.task, objects=named))
+
+
+def _rank(own: float, every: Sequence[float], words: Sequence[str]) -> str:
+    """The word for being first, last, between, or beside all; less than half a cell apart is beside."""
+    apart = CELL_PX / 2
+    before, behind = any(one < own - apart for one in every), any(one > own + apart for one in every)
+    return words[2 if before and behind else 1 if before else 0 if behind else 3]
+
+
+def lesson_texts(families: Sequence[Family] = FAMILIES, facts: int = 2) -> list[str]:
     """Texts to train a tokenizer on, together with ``NUMBERS`` and ``PHRASES``."""
-    return [*vocabulary_texts(families=(*FAMILIES, GENERAL_FAMILY)), *SCAFFOLD_TEXTS * 60]
+    said = () if facts == 2 else (*ACROSS, *DOWN)
+    return [*vocabulary_texts(families=(*families, GENERAL_FAMILY)), *(*SCAFFOLD_TEXTS, *said) * 60]
 
 
 def lessons_on(
@@ -161,6 +197,8 @@ def _with_views(task: Task, media: MediaStore, chance: Generator) -> Task:
 
 EXACT = ExactJudge(values={PLACE: PLACES, "mark": tuple(MARKS)})
 """The judge of drawn plates."""
+EXACT_OF_FOUR = ExactJudge(values={**EXACT.values, "across": ACROSS, "down": DOWN})
+"""The same where four facts are said of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,9 +217,26 @@ class TinyIvgrSettings(TwoStreamSettings):
     rl_questions: int = 180
     """Different questions with boxes of the reinforcement: 20 steps ask each of them once in both streams."""
     difficulty: float = 0.5
+    facts: int = 2
+    """Facts that are said of a plate: place and mark, and with 4 how it lies to the others, across and down."""
+    things: int = 2
+    """Most plates that a question asks for: one or two of a few, or with 5 always five of six."""
+    digits: bool = False
+    """Whether coordinates are written in digits, a token each; else each number is one."""
     evaluation_tasks: int = 300
     """Held-out questions of each evaluation, half of them of each family."""
     curve_tasks: int = 60
+
+    def check(self) -> None:
+        super().check()
+        for name, few, many in (("facts", 2, 4), ("things", 2, 5)):
+            if (value := getattr(self, name)) not in (few, many):
+                raise UserError(f"{name}={value} must be {few} or {many}")
+
+    @property
+    def families(self) -> Sequence[Family]:
+        """Of the questions with boxes."""
+        return FAMILIES if self.things == 2 else (draw_plate_five,)
 
     @property
     def looks(self) -> Mapping[str, Views]:
@@ -193,8 +248,15 @@ class TinyIvgrSettings(TwoStreamSettings):
 def tiny(context: RecipeContext) -> Plan:
     """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
     settings = apply_overrides(TinyIvgrSettings(), context.overrides)
-    asked = StreamQuestions(seed=seed_for(context.seed, "ivgr"), media=context.media, difficulty=settings.difficulty)
-    exact = replace(EXACT, knows_truth=settings.judge.knows_truth)
+    asked = StreamQuestions(
+        seed=seed_for(context.seed, "ivgr"),
+        media=context.media,
+        difficulty=settings.difficulty,
+        families=settings.families,
+        facts=settings.facts,
+    )
+    judge = EXACT if settings.facts == 2 else EXACT_OF_FOUR
+    exact = replace(judge, knows_truth=settings.judge.knows_truth)
     judged = settings.judge.with_errors(settings.judges(context, exact), seed=seed_for(context.seed, "judge"))
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
     imitates = settings.sft.steps > 0 and context.model is None
@@ -230,10 +292,10 @@ def tiny(context: RecipeContext) -> Plan:
 def _model(settings: TinyIvgrSettings, context: RecipeContext) -> VisionLanguageModel:
     return tiny_or_given(
         context.model,
-        lesson_texts(),
+        lesson_texts(settings.families, settings.facts),
         context.media,
         size=settings.size,
-        numbers=NUMBERS,
+        numbers=() if settings.digits else NUMBERS,
         phrases=PHRASES,
         seed=seed_for(context.seed, "weights"),
     )

@@ -55,6 +55,12 @@ SENTENCES = (
     *("Ground of Image 1, grey.", "Asked of Image 2, blue.", "Guess on Image 3, cyan."),
 )
 
+SAME_TEXTS = (
+    "do two of the red plate, the blue plate and the green plate bear the same mark, yes or no?",
+    "Guess on Image 1, yes.",
+    "Guess on Image 1, no.",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingLessons:
@@ -106,16 +112,29 @@ class TinyLang2ActSettings(PageReadingSettings):
     """Directory of the encoder that pages are retrieved by; without one the gold pages are among those shown."""
     pages: int = 3
     kinds: tuple[PageQuestion, ...] = KINDS
-    """Kinds of questions: one plate, two on a page, two on different pages."""
+    """Kinds of questions: one plate, two on a page, two on different pages; "same" asks whether two of three on a page
+    bear the same mark, so that guesses are right in half of the questions."""
+    gold_pages: bool = False
+    """Whether gold pages alone are shown everywhere, so that there is no page to find."""
     difficulty: float = 0.5
     documents: int = 400
     """Documents of the imitation."""
     sft_questions: int = 16_000
     rl_documents: int = 240
     rl_questions: int = 960
-    """Different questions of the reinforcement; they are answered for the curation too."""
+    """Different questions of the reinforcement, or as many as the steps of both have places for; they are answered for
+    the curation too."""
     evaluation_tasks: int = 200
     curve_tasks: int = 60
+
+    @property
+    def asked_questions(self) -> int:
+        """How many of ``rl_questions`` are asked: what few steps never ask is not answered for the curation either.
+
+        All of them without a step, when tools are curated and nothing is reinforced.
+        """
+        places = sum(one.steps * one.tasks_per_step for one in (self.action_rl, self.tool_rl))
+        return min(self.rl_questions, places or self.rl_questions)
 
 
 def tiny(context: RecipeContext) -> Plan:
@@ -134,7 +153,7 @@ def tiny(context: RecipeContext) -> Plan:
             ground=OTHER_GROUND if is_other else BACKGROUND[0],
             encoder=encoder,
             kinds=settings.kinds,
-            oracle=oracle,
+            oracle=oracle or settings.gold_pages,
         )
 
     imitated, gold = questions(settings.documents), questions(settings.documents, oracle=True)
@@ -148,10 +167,10 @@ def tiny(context: RecipeContext) -> Plan:
 
     @cache
     def training() -> Sequence[Task]:
-        return [asked(number).task for number in range(settings.rl_questions)]
+        return [asked(number).task for number in range(settings.asked_questions)]
 
     def reinforced_by(number: int) -> Task:
-        return asked(in_epochs(number, settings.rl_questions, context.seed)).task
+        return asked(in_epochs(number, settings.asked_questions, context.seed)).task
 
     def lesson(index: int, progress: float) -> StreamExample:
         chance = generator_for(context.seed, "lesson", index)
@@ -169,7 +188,7 @@ def tiny(context: RecipeContext) -> Plan:
         title="A tiny model learns tools of words on drawn pages",
         build_model=lambda: tiny_or_given(
             context.model,
-            vocabulary(),
+            vocabulary(settings.kinds),
             context.media,
             size=settings.size,
             numbers=(1, 2, 3),
@@ -181,7 +200,7 @@ def tiny(context: RecipeContext) -> Plan:
         held_out={
             "": held_out(reinforced, settings.evaluation_tasks),
             "other": held_out(other, settings.evaluation_tasks),
-            "oracle": held_out(oracle, settings.evaluation_tasks),
+            **({} if settings.gold_pages else {"oracle": held_out(oracle, settings.evaluation_tasks)}),
             "curve": held_out(reinforced, settings.curve_tasks),
         },
         examples=lesson if settings.sft.steps and context.model is None else None,
@@ -192,10 +211,11 @@ def tiny(context: RecipeContext) -> Plan:
     return material.plan(settings, method(settings, material, training, by(RULES), context.seed, imitated=shown))
 
 
-def vocabulary() -> list[str]:
+def vocabulary(kinds: Sequence[PageQuestion] = KINDS) -> list[str]:
     """Texts that a tiny model's tokenizer is trained on."""
+    same = SAME_TEXTS if "same" in kinds else ()
     tags = [written_tool(ChainCall(name=name, args="Image 2: red", finding="upper left")) for name in TOOLS]
-    return [*vocabulary_texts(families=FAMILIES), *[*SCAFFOLD_TEXTS, *SENTENCES, *tags] * 60]
+    return [*vocabulary_texts(families=FAMILIES), *[*SCAFFOLD_TEXTS, *SENTENCES, *tags, *same] * 60]
 
 
 def _encoder(path: Path) -> PageEncoder:

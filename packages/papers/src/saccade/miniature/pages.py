@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -18,7 +17,9 @@ from saccade.gym.drawn.pages import (
     asked_text,
     document_scene,
     drawn_document,
+    has_three,
     mark_side,
+    right_answer,
     sought_plates,
 )
 from saccade.media import MediaStore
@@ -30,7 +31,8 @@ from saccade.tasks.scene import rectangle_target
 from saccade.types import Page, Task
 from saccade.vision_models.kinds import PageEncoder
 
-KINDS: tuple[PageQuestion, ...] = get_args(PageQuestion)
+KINDS: tuple[PageQuestion, ...] = ("mark", "pair", "cross")
+"""Kinds that are asked where none is named."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,10 +80,11 @@ class PageQuestions:
 
     def asked_pages(self, split: str, number: int) -> AskedPages:
         """The question of this number."""
-        place = number % self._documents
-        document = self.document(split, place)
         rng = generator_for(self._seed, "page question", split, number)
-        sought = sought_plates(document, rng, self._kinds[int(rng.integers(len(self._kinds)))])
+        kind = self._kinds[int(rng.integers(len(self._kinds)))]
+        place = self._place(split, number, kind)
+        document = self.document(split, place)
+        sought = sought_plates(document, rng, kind)
         question = asked_text(document, sought)
         shown = self._shown_pages(split, place, document, sought, question, rng)
         names = tuple(Page(document=document.name, number=page + 1) for page in range(len(document.pages)))
@@ -89,7 +92,7 @@ class PageQuestions:
             id=f"pages/{split}/{number:06d}-seed{self._seed}",
             family="pages",
             question=question,
-            answer=" and ".join(one.plate.mark for one in sought),
+            answer=right_answer(sought),
             answer_kind="exact",
             # Drawn anew each time: a step's pictures are forgotten after it.
             images=tuple(self._media.add(self._picture(document, page)) for page in shown),
@@ -104,6 +107,14 @@ class PageQuestions:
             difficulty=self._difficulty,
         )
         return AskedPages(task=task, document=document, sought=sought, shown=shown)
+
+    def _place(self, split: str, number: int, kind: PageQuestion) -> int:
+        """The document of this number, or the next that such a question can be asked of; UserError for none."""
+        places = [(number + ahead) % self._documents for ahead in range(self._documents)]
+        found = (one for one in places if kind != "same" or has_three(self.document(split, one)))
+        if (place := next(found, None)) is None:
+            raise UserError(f"none of the {self._documents} documents has a page of three plates; use more documents")
+        return place
 
     def _shown_pages(
         self,

@@ -114,7 +114,8 @@ def in_tools(example: Example) -> Example:
 
 
 def _guess(asked: AskedPages, chance: Generator) -> Example:
-    marks = [list(MARKS)[int(chance.integers(len(MARKS)))] for _ in asked.sought]
+    answers, count = (("yes", "no"), 1) if len(asked.sought) == 3 else (tuple(MARKS), len(asked.sought))
+    marks = [answers[int(chance.integers(len(answers)))] for _ in range(count)]
     image = int(chance.integers(len(asked.shown))) + 1
     return _answer_turn(
         asked, [image], [finding_sentence("guess_mark", image, mark) for mark in marks], " and ".join(marks)

@@ -1,5 +1,6 @@
 """Sections of a report on iVGR: training in two streams (figure 4), and answers by how well boxes fit (figure 2)."""
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -268,6 +269,28 @@ def _read(evidence: Evidence, tell: Tell) -> BoxesAndWords:
     return BoxesAndWords(stages=stages, by_iou=(*evaluations_by_iou(evidence.evaluations), *training))
 
 
+def agreement_line(stages: Sequence[TwoStreamStage]) -> str:
+    """How well words agree with boxes in the last quarter of the last stage's steps; empty without a verdict.
+
+    ``rl, last 15 steps: words agree with boxes by 0.42 of 1 (wholly in 48 % of right answers), 99 % of the questions
+    had a reference``.
+    """
+    steps = stages[-1].steps[-math.ceil(len(stages[-1].steps) / 4) :] if stages else ()
+    right, wrong = (sum_of_counts([getattr(step, name) for step in steps]) for name in ("right", "wrong"))
+    if not sum(right + wrong):
+        return ""
+    mean = sum(value * (one + other) for value, one, other in zip(RUBRIC, right, wrong)) / sum(right + wrong)
+    whole = shares_of(right)
+    said = f" (wholly in {percent_text(whole[RUBRIC.index(1.0)])} of right answers)" if whole else ""
+    asked = sum(step.questions for step in steps)
+    referred = percent_text(sum(step.with_reference for step in steps) / asked)
+    name = visible(stages[-1].stage, 64)
+    return (
+        f"{name}, last {len(steps)} step{'s' if len(steps) != 1 else ''}: words agree with boxes by {mean:.2f} of 1"
+        f"{said}, {referred} of the questions had a reference"
+    )
+
+
 SECTION = Section(
     read=_read,
     rows=lambda found: {
@@ -278,4 +301,5 @@ SECTION = Section(
         streams=[stream_section(stage) for stage in found.stages],
         by_iou=[iou_table(by_iou) for by_iou in found.by_iou],
     ),
+    closing=lambda found: agreement_line(found.stages),
 )

@@ -52,11 +52,12 @@ class Row:
     comparisons: tuple[str, ...] = ()
 
 
-def write_report(paths: RunPaths) -> None:
-    """Write both files of a run, finished or not. Raises UserError when there is no run."""
+def write_report(paths: RunPaths) -> list[str]:
+    """Write both files of a run, finished or not; the sections' closing lines. UserError when there is no run."""
     evidence = collect(paths)
     write_json_atomic(paths.report_json, finite_object(report_values(evidence)))
     write_text_atomic(paths.report_html, report_page(evidence))
+    return [section.closing for section in evidence.sections if section.closing]
 
 
 def report_values(evidence: Evidence) -> dict[str, Json]:

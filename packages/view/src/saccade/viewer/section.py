@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from saccade.characters import visible
 from saccade.entry_points import OWN, load_offers
 from saccade.errors import UserError
 from saccade.types import Attempt, ImageRef, Json, Turn
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GROUP = "saccade.sections"
+MAX_LINE = 1000
 
 Tell = Callable[[str], object]
 """Is given a sentence on what could not be read or shown."""
@@ -39,6 +41,8 @@ class Section(Generic[Read]):
     """Safe markup of ``report.html``, a ``<section>``; the page runs no script of it."""
     lines: Callable[[Read], Mapping[str, str]] | None = None
     """By evaluation, a line of text beside its accuracy."""
+    closing: Callable[[Read], str] | None = None
+    """A line of text with which the run's command ends; empty for none."""
     drawn: Callable[[Mapping[str, Json]], Json] | None = None
     """The section on a run's page of the viewer, as ``viewer/drawn.py`` draws it, out of ``report.json``."""
     turn: "Callable[[Turn, Attempt, Sequence[ImageRef], Album], str] | None" = None
@@ -52,6 +56,7 @@ class ReadSection:
     rows: Mapping[str, Json]
     html: str | None
     lines: Mapping[str, str]
+    closing: str
 
 
 def read_sections(evidence: "Evidence", tell: Tell) -> tuple[ReadSection, ...]:
@@ -78,6 +83,7 @@ def _read(section: Section[Read], evidence: "Evidence", tell: Tell) -> ReadSecti
         rows=section.rows(value),
         html=section.html and section.html(value),
         lines=section.lines(value) if section.lines else {},
+        closing=visible(section.closing(value), MAX_LINE) if section.closing else "",
     )
 
 

@@ -6,6 +6,7 @@ stands the document's code of five colours: pages of different documents can be 
 what real pages say in letters.
 
 ``page_mark`` asks for one plate's mark, ``page_pair`` for two on one page, ``page_cross`` for two on different pages.
+No family asks "same", whether two of a page's three marks are the same, yes in about half of the questions.
 Difficulty: the mark's side 32 px at 0, 28 at 0.5, 6 at 1. Documents are split by their codes.
 """
 
@@ -34,7 +35,7 @@ HEAD_FRAME_PX = 8
 CELLS = tuple(range(4, 12))
 """Cells of the 4 x 4 grid between head and foot, which plates lie in."""
 
-PageQuestion = Literal["mark", "pair", "cross"]
+PageQuestion = Literal["mark", "pair", "cross", "same"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,7 +165,7 @@ def document_scene(document: DrawnDocument, rng: Generator, kind: PageQuestion, 
     sought = sought_plates(document, rng, kind)
     asked = SceneQuestion(
         question=asked_text(document, sought),
-        answer=" and ".join(one.plate.mark for one in sought),
+        answer=right_answer(sought),
         targets=tuple(_target(one) for one in sought),
         looks=(),
         conclusion=" ".join(f"{one.plate.colour} {place_of(one.plate.box.center)} {one.plate.mark}" for one in sought),
@@ -178,11 +179,43 @@ def document_scene(document: DrawnDocument, rng: Generator, kind: PageQuestion, 
 
 
 def sought_plates(document: DrawnDocument, rng: Generator, kind: PageQuestion) -> tuple[SoughtPlate, ...]:
-    """What a question of this kind asks for: a plate, two of one page, or one each of two pages."""
+    """What a question of this kind asks for: a plate, two of one page, one each of two pages, or all three of a page.
+
+    ValueError for "same" where no page ``has_three`` plates.
+    """
+    if kind == "same":
+        return _three_plates(document, rng)
     first, second = (int(place) for place in rng.permutation(len(document.pages))[:2])
     pages = {"mark": (first,), "pair": (first, first), "cross": (first, second)}[kind]
     plates = (document.pages[first].plates[0], document.pages[pages[-1]].plates[1])
     return tuple(SoughtPlate(page=page, plate=plate) for page, plate in zip(pages, plates))
+
+
+def has_three(document: DrawnDocument) -> bool:
+    """Whether some page has three plates."""
+    return any(len(page.plates) == 3 for page in document.pages)
+
+
+def _three_plates(document: DrawnDocument, rng: Generator) -> tuple[SoughtPlate, ...]:
+    """Those of a page for which yes and no are as likely, as far as the document has a page for either."""
+    every = [
+        [SoughtPlate(page=index, plate=plate) for plate in page.plates]
+        for index, page in enumerate(document.pages)
+        if len(page.plates) == 3
+    ]
+    if not every:
+        raise ValueError(f"document {document.name} has no page of three plates")
+    wanted = ("no", "yes")[int(rng.integers(2))]
+    fitting = [sought for sought in every if right_answer(sought) == wanted] or every
+    return tuple(fitting[int(rng.integers(len(fitting)))])
+
+
+def right_answer(sought: Sequence[SoughtPlate]) -> str:
+    """Of three plates whether two bear the same mark, of others their marks."""
+    marks = [one.plate.mark for one in sought]
+    if len(marks) == 3:
+        return "yes" if len(set(marks)) < 3 else "no"
+    return " and ".join(marks)
 
 
 def asked_text(document: DrawnDocument, sought: Sequence[SoughtPlate], *, names_document: bool = False) -> str:
@@ -192,6 +225,9 @@ def asked_text(document: DrawnDocument, sought: Sequence[SoughtPlate], *, names_
     one, *others = (one.plate.colour for one in sought)
     if not others:
         return f"On the page headed {heads[0]}{where}, which mark is on the {one} plate?"
+    if len(sought) == 3:
+        named = f"the {one} plate, the {others[0]} plate and the {others[1]} plate"
+        return f"On the page headed {heads[0]}{where}, do two of {named} bear the same mark, yes or no?"
     if sought[0].page == sought[1].page:
         return f"On the page headed {heads[0]}{where}, which marks are on the {one} plate and the {others[0]} plate?"
     return (

@@ -133,13 +133,26 @@ def shown_colours(difficulty: float) -> tuple[str, ...]:
     return tuple(PLATE_COLOURS)[: whole_knob(difficulty, 4, 4, len(PLATE_COLOURS))]
 
 
-def marked_plates(rng: Generator, difficulty: float) -> list[MarkedPlate]:
-    """Plates in random order; the first are as random as any other."""
+def draw_plate_five(rng: Generator, difficulty: float) -> Scene:
+    """The marks of five of six plates, in the order in which the question names them; in no list of families."""
+    plates = marked_plates(rng, difficulty, count=len(PLATE_COLOURS))
+    *first, last = (f"the {plate.colour} plate" for plate in plates[:5])
+    question = f"Which marks are on {', '.join(first)} and {last}?"
+    answer = " and ".join(plate.mark for plate in plates[:5])
+    return marked_scene(plates, difficulty, question, answer, sought=plates[:5])
+
+
+def marked_plates(rng: Generator, difficulty: float, *, count: int | None = None) -> list[MarkedPlate]:
+    """Plates in random order; the first are as random as any other.
+
+    ``count`` is how many in place of what the difficulty says, of any of the colours.
+    """
     fewest, most = whole_knob(difficulty, 2, 2, 4), whole_knob(difficulty, 2, 3, 6)
-    count = int(rng.integers(fewest, most + 1))
+    shown = len(shown_colours(difficulty) if count is None else PLATE_COLOURS)
+    count = int(rng.integers(fewest, most + 1)) if count is None else count
     jitter = whole_knob(difficulty, 0, 1, 7)
     cells = rng.permutation((SIZE_PX // CELL_PX) ** 2)[:count]
-    colours = rng.permutation(len(shown_colours(difficulty)))[:count]
+    colours = rng.permutation(shown)[:count]
     marks = rng.integers(len(MARKS), size=count)
     shifts = rng.integers(-jitter, jitter + 1, size=(count, 2))
     plates = []
