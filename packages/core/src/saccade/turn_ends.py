@@ -238,6 +238,9 @@ class StopStrings:
 
     def completes(self, token: bytes) -> bool:
         """True when this token completes a string that ends the turn, whatever it holds after it."""
+        # Most tokens hold nothing of a tag; this is asked for each.
+        if not self._stops and not self._begun and b"<" not in token:
+            return False
         return self.end_in(token) is not None
 
     def end_in(self, token: bytes) -> int | None:

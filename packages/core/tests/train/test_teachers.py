@@ -41,14 +41,14 @@ def test_the_teacher_is_asked_in_its_own_contexts_and_only_what_it_says_is_kept(
         return [(-0.5, -2.0) for _ in sequences]
 
     views = {"main": with_more}
-    teacher = StageTeacher(views=views, logprobs=score)  # type: ignore[arg-type]
+    teacher = StageTeacher(views=views, logprobs=score, watch=print)  # type: ignore[arg-type]
     found = teacher.taught([(GROUP, [SEQUENCE]), (replace(GROUP, stream="other"), [SEQUENCE])])
     assert [one.ids for one in asked] == [(9, 1, 2, 3), (1, 2, 3)]
     assert list(found) == [replace(SEQUENCE, teacher_logprobs=(-0.5, -2.0))] * 2
 
 
 def test_views_go_to_a_learner_that_compares_whole_distributions() -> None:
-    teacher = StageTeacher(views={"main": with_more}, logprobs=None)  # type: ignore[dict-item]
+    teacher = StageTeacher(views={"main": with_more}, logprobs=None, watch=print)  # type: ignore[dict-item]
     [found] = teacher.taught([(GROUP, [SEQUENCE])])
     assert found.teacher_view is not None
     assert (found.teacher_view.ids, found.teacher_logprobs) == ((9, 1, 2, 3), None)
