@@ -36,15 +36,18 @@ GUESS_RECIPE = f"{Path(__file__).with_name('guess_pays.py')}:guess_pays"
 _LESS = ("rl.steps=12", "rl.tasks_per_step=8", "rl.evaluate_every=4")
 _FOUND = ("rl.evidence.weight=0.5", "rl.evidence.form=found")
 _DIFFERENCE = ("rl.evidence.weight=0.5", "rl.evidence.form=difference", "rollout.probes_calls=true")
+SAME = "outcome, same questions"
+"""The first variant asks other questions than those that start from its imitation."""
 BALANCED: Variants = {
     BASE: _LESS,
+    SAME: _LESS,
     "found": (*_LESS, *_FOUND),
     "found, to turns": (*_LESS, *_FOUND, "rl.evidence.to=turns"),
     "judged": (*_LESS, "rl.evidence.weight=0.5", "rl.evidence.form=judged"),
     "difference": (*_LESS, *_DIFFERENCE),
     "difference, to turns": (*_LESS, *_DIFFERENCE, "rl.evidence.to=turns"),
 }
-VARIANTS: Variants = BALANCED | {GUESS + name: settings for name, settings in BALANCED.items()}
+VARIANTS: Variants = BALANCED | {GUESS + name: settings for name, settings in BALANCED.items() if name != SAME}
 
 
 def main() -> None:
