@@ -96,12 +96,17 @@ def test_a_teacher_that_prefers_nothing_right_is_told_of_once(tmp_path: Path, ca
     assert len(said) == (fmean(gaps[:GAPS_HEARD]) <= 0)
 
 
+@pytest.mark.parametrize("is_alone", [True, False])
 @pytest.mark.parametrize(("gaps", "times"), [([-1.0, 0.5, 0.4], 1), ([-1.0, 0.5, 0.6, -9.0], 0), ([-1.0, -1.0], 0)])
-def test_the_first_gaps_decide_what_is_said(gaps: list[float], times: int, caplog: pytest.LogCaptureFixture) -> None:
-    hear = TeacherWatch("rl")
+def test_the_first_gaps_decide_what_is_said(
+    gaps: list[float], times: int, is_alone: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    hear = TeacherWatch("rl", is_alone=is_alone)
     for gap in gaps:
         hear(gap)
-    assert sum("teaches nothing that is right" in one for one in caplog.messages) == times
+    said = [one for one in caplog.messages if "teaches nothing that is right" in one]
+    assert len(said) == times
+    assert all(("add the reward" in one) == is_alone for one in said)
 
 
 @pytest.mark.parametrize("extra", [(), ("rl.algorithm.distill.loss=jsd",)], ids=["sampled", "whole"])

@@ -44,8 +44,10 @@ GAPS_HEARD = 3
 class TeacherWatch:
     """Says once, after the first steps that tell, where a teacher does not prefer what is right."""
 
-    def __init__(self, stage: str) -> None:
+    def __init__(self, stage: str, *, is_alone: bool) -> None:
+        """``is_alone`` says that there is no reward beside it."""
         self._stage = stage
+        self._is_alone = is_alone
         self._gaps: list[float] = []
 
     def __call__(self, gap: float) -> None:
@@ -54,10 +56,13 @@ class TeacherWatch:
             logger.warning(
                 "in stage %s the teacher prefers better paid trajectories no more than the policy does (teacher_gap "
                 "%.2f nats, mean of %d steps), so it teaches nothing that is right: show it what helps (teacher.view), "
-                "take another (teacher.model), or add the reward (rl.algorithm.distill.reward_weight=1)",
+                "take another (teacher.model), or %s",
                 self._stage,
                 fmean(self._gaps),
                 GAPS_HEARD,
+                "add the reward (rl.algorithm.distill.reward_weight=1)"
+                if self._is_alone
+                else "learn from the reward alone (rl.algorithm.distill.weight=0)",
             )
 
 
@@ -123,7 +128,7 @@ def stage_teacher(
         views=views_of(stage, model),
         logprobs=logprobs if is_scored else None,
         judge=judge,
-        watch=TeacherWatch(stage.name),
+        watch=TeacherWatch(stage.name, is_alone=teaching.options.is_alone),
     )
 
 
