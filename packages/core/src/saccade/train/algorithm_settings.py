@@ -150,11 +150,11 @@ class AlgorithmSettings:
 
     @property
     def in_words(self) -> str:
-        """The algorithm and its clips, as a log tells them."""
-        if self.name in _WITHOUT_CLIP:
-            return f"{self.name}, without clips"
+        """The algorithm, its clips, and how teacher and reward are weighed, as a log tells them."""
         low, high = self.clips
-        return f"{self.name}, clip_low={low:g}, clip_high={high:g}"
+        clips = "without clips" if self.name in _WITHOUT_CLIP else f"clip_low={low:g}, clip_high={high:g}"
+        taught = f", teacher {self.distill.weight:g}, reward {self.distill.reward_weight:g}"
+        return f"{self.name}, {clips}{taught if self.distill.weight else ''}"
 
     @property
     def clips(self) -> tuple[float, float]:

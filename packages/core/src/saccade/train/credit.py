@@ -143,7 +143,9 @@ class _CreditTable:
                 [
                     (row.trajectory.score.total, math.fsum(map(_preferred, row.sequences)))
                     for row in of_group
-                    if row.sequences and row.trajectory.score is not None and row.numbers(_teacher_logprobs)
+                    if row.sequences
+                    and row.trajectory.score is not None
+                    and row.numbers(lambda one: one.teacher_logprobs)
                 ]
                 for of_group in self.rows
             ]
@@ -259,10 +261,6 @@ def compute_advantages(
         rejected=rejected,
         metrics=metrics,
     )
-
-
-def _teacher_logprobs(one: TrainingSequence) -> _Numbers | None:
-    return one.teacher_logprobs
 
 
 def _preferred(one: TrainingSequence) -> float:
