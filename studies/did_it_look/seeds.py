@@ -12,6 +12,7 @@ python -m studies.did_it_look.seeds --seeds 0 1 2 --out runs/evidence --json stu
 from collections.abc import Sequence
 from pathlib import Path
 
+from studies.algorithms.seeds import ALGORITHMS
 from studies.seed_runs import (
     Row,
     Variants,
@@ -47,7 +48,12 @@ BALANCED: Variants = {
     "difference": (*_LESS, *_DIFFERENCE),
     "difference, to turns": (*_LESS, *_DIFFERENCE, "rl.evidence.to=turns"),
 }
-VARIANTS: Variants = BALANCED | {GUESS + name: settings for name, settings in BALANCED.items() if name != SAME}
+PERCEPTION: Variants = {
+    name: (*_LESS, *(f"rl.algorithm.{setting}" for setting in ALGORITHMS[name])) for name in ("PAPO", "VPPO")
+}
+"""Credit of another kind: for tokens that depend on the picture."""
+GUESSED = {name: settings for name, settings in (BALANCED | PERCEPTION).items() if name != SAME}
+VARIANTS: Variants = BALANCED | {GUESS + name: settings for name, settings in GUESSED.items()}
 
 
 def main() -> None:
