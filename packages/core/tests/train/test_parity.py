@@ -154,7 +154,7 @@ def test_products_of_rounded_factors_may_differ_as_weights_of_that_precision_may
 
 
 def test_the_precision_of_products_is_the_runs_own_until_it_ends(tmp_path: Path) -> None:
-    with repeatable(threads=1, device="cpu"):
+    with repeatable(threads=1, load=LoadSettings(device="cpu")):
         tiny_model(["Which?"] * 9, MediaStore(), size=TinySize(layers=1)).save(tmp_path / "model")
         load_model(tmp_path / "model", MediaStore(), LoadSettings(matmul_precision="medium"))
         load_model(tmp_path / "model", MediaStore())
