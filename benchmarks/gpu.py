@@ -5,10 +5,10 @@
     python benchmarks/gpu.py --part memory --part engine      # some parts, beside what is there
     python benchmarks/gpu.py --device cpu --size tiny         # a rehearsal without a GPU: times say nothing
 
-A script is some parts that share its minutes. Each part is a command of its own (``gpu_parts.py``, ``saccade bench rl``,
-pytest) that writes its figures as they come, and is ended at its limit. After each ``OUT/gpu.json`` holds what was
-found, with the hardware, and ``OUT/gpu.md`` the same as a page; a part that ran before is replaced. What cannot run here
-is listed with its reason.
+A script is some parts that share its minutes. Each part is a command of its own (``gpu_parts.py``, ``gpu_run.py``,
+``saccade bench rl``, pytest) that writes its figures as they come, and is ended at its limit. After each
+``OUT/gpu.json`` holds what was found, with the hardware, and ``OUT/gpu.md`` the same as a page; a part that ran before
+is replaced. What cannot run here is listed with its reason.
 """
 
 import argparse

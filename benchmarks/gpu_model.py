@@ -139,7 +139,7 @@ def sampled(engine: LocalEngine, rows: int, tokens: int, side: int) -> list[tupl
 
 
 def two_turns(engine: LocalEngine, rows: int, tokens: int, side: int) -> list[TrainingSequence]:
-    """Trajectories in groups of four: a picture, a turn, another picture, a turn; with the engine's log-probabilities."""
+    """Trajectories in groups of four: a picture, a turn, another picture, a turn; with the engine's numbers."""
     chat, media = engine.model.chat, engine.model.media
 
     async def play() -> list[TrainingSequence]:

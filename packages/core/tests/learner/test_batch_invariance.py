@@ -31,12 +31,15 @@ def of_family(family: str, dtype: torch.dtype) -> VisionLanguageModel:
     return model
 
 
-def played(model: VisionLanguageModel, questions: tuple[str, ...] = QUESTIONS) -> list[TrainingSequence]:
+def played(
+    model: VisionLanguageModel, questions: tuple[str, ...] = QUESTIONS, engine: LocalEngine | None = None
+) -> list[TrainingSequence]:
     """Two turns of each question with a picture before each, a group's prompt shared; the engine's own numbers."""
+    engine = engine or LocalEngine(model)
     sequences: list[TrainingSequence] = []
 
     async def play() -> None:
-        async with LocalEngine(model).sequences([str(index) for index in range(len(questions))]) as slots:
+        async with engine.sequences([str(index) for index in range(len(questions))]) as slots:
 
             async def trajectory(index: int) -> TrainingSequence:
                 slot, asked = slots[index], questions[index]
@@ -89,7 +92,6 @@ def test_engine_and_learner_have_no_difference(family: str, dtype: torch.dtype) 
     assert gap(model, sequences) == {"mismatch_kl": 0.0, "mismatch_abs": 0.0}
     # Without the mode there is one, or this test would not see it.
     assert fast["mismatch_abs"] > 0.0
-    print(f"fast {family} {dtype}: {fast}")
     # Other packs, the same bits.
     assert gap(model, sequences, max_tokens=200)["mismatch_abs"] == 0.0
     # The forward that has a gradient too: the first update's ratio is exactly 1.
@@ -102,6 +104,16 @@ def test_a_row_alone_has_the_bits_that_it_has_among_others() -> None:
     make_batch_invariant(model)
     [alone], among = played(model, QUESTIONS[:1]), played(model)
     assert (alone.ids, alone.sampled_logprobs) == (among[0].ids, among[0].sampled_logprobs)
+
+
+@pytest.mark.parametrize("limits", [{"paged": True}, {"max_rows": 2}, {"max_chunk_tokens": 64}], ids=str)
+def test_how_the_engine_works_changes_no_bit(limits: dict[str, int]) -> None:
+    """Pages as on a GPU, rows that wait, prompts that are forwarded one by one."""
+    model = of_family("qwen3_vl", torch.bfloat16)
+    make_batch_invariant(model)
+    usual = {(one.ids, one.sampled_logprobs) for one in played(model)}
+    other = played(model, engine=LocalEngine(model, **limits))  # type: ignore[arg-type]
+    assert {(one.ids, one.sampled_logprobs) for one in other} == usual
 
 
 def test_the_gradient_is_that_of_the_fast_mode() -> None:
@@ -125,7 +137,7 @@ def test_an_adapter_is_part_of_it() -> None:
     sequences = played(model)
     learner = Learner(model, OptimizerSettings(learning_rate=1e-2, lora=LoraSettings(rank=4)))
     learner.update(sequences, negative_log_likelihood, temperature=0.8)
-    after = [one for one in played(model)]
+    after = played(model)
     assert [one.sampled_logprobs for one in after] != [one.sampled_logprobs for one in sequences]
     learned = learner.logprobs(after, temperature=0.8)
     assert mismatch(learned, [one.sampled_logprobs for one in after])["mismatch_kl"] == 0.0

@@ -15,8 +15,8 @@ from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.models.memory import use_deterministic_kernels
 from saccade.models.loading import LoadSettings, load_model
+from saccade.models.memory import use_deterministic_kernels
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol

@@ -128,7 +128,9 @@ def _run(
     tell: Callable[[FrameworkName, StepReport], None],
 ) -> dict[FrameworkName, FrameworkResult]:
     if not in_turns:
-        return {name: result for one in frameworks for name, result in _run(spec, [one], in_turns=True, tell=tell).items()}
+        return {
+            name: result for one in frameworks for name, result in _run(spec, [one], in_turns=True, tell=tell).items()
+        }
     with ExitStack() as stack:
         workers = [stack.enter_context(running_worker(framework, spec)) for framework in frameworks]
         ready = [worker.ready() for worker in workers]

@@ -74,8 +74,8 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
         click.option(
             "--deterministic",
             is_flag=True,
-            help="The same bytes twice on a GPU too, and the same bits in engine and learner: model.deterministic=true, "
-            "model.batch_invariant=true.",
+            help="The same bytes twice on a GPU too, and the same bits in engine and learner: "
+            "model.deterministic=true, model.batch_invariant=true.",
         ),
         click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
         click.option(

@@ -119,8 +119,8 @@ def running_sums(
 ) -> Float[Tensor, "rows vocabulary"]:
     """Sums of float64 probabilities up to each token.
 
-    ``in_parts`` adds whole parts of 2^-50, which gives the same in any order; by default on a GPU that must repeat, whose
-    sums of floating-point numbers do not.
+    ``in_parts`` adds whole parts of 2^-50, which gives the same in any order; by default on a GPU that must repeat,
+    whose sums of floating-point numbers do not.
     """
     if in_parts is None:
         in_parts = probabilities.is_cuda and torch.are_deterministic_algorithms_enabled()

@@ -1,8 +1,8 @@
 """Batch invariance: a token's log-probability has the same bits alone, among others, in a decode step and in a pack.
 
 Kernels choose by shape in which order they add, so that the same token comes out otherwise among 8 rows than among
-4,096 (He 2025, "Defeating nondeterminism in LLM inference"). Here everything that adds is given one shape alone: rows of
-a matrix product in tiles of one size, norms and activations in blocks of one size, attention in tiles of queries and
+4,096 (He 2025, "Defeating nondeterminism in LLM inference"). Here everything that adds is given one shape alone: rows
+of a matrix product in tiles of one size, norms and activations in blocks of one size, attention in tiles of queries and
 blocks of keys that are counted from each sequence's first token (``invariant_attention``), pictures one by one, and
 log-probabilities row by row. Whatever lies beside a row in its tile has no part in its sums. The backward is as always.
 """

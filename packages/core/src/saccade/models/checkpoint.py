@@ -142,8 +142,8 @@ class LoadSettings:
     """The same seed gives the same bytes on a GPU too: deterministic kernels alone, and rows that wait for each other
     as on a CPU, where it is always so."""
     batch_invariant: bool = False
-    """Engine and learner give a token the same bits (``mismatch_kl`` is exactly 0), and so does any other batch; several
-    times slower."""
+    """Engine and learner give a token the same bits (``mismatch_kl`` is exactly 0), and so does any other batch;
+    several times slower."""
     engine: EngineSettings = EngineSettings()
 
     def check(self) -> None:

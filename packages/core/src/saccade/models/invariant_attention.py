@@ -1,8 +1,9 @@
 """Attention whose sums have one order for a query, whatever is computed beside it and however it came to be there.
 
 Queries are taken in tiles, keys in blocks that are counted from the first token of their sequence; a query meets the
-blocks one after the other, its softmax rescaled on the way (Milakov and Gimelshein 2018, arXiv 1805.02867). A block that
-it may not look at changes no bit of it, so that a decode step, a chunk beside its cache and a pack agree. All is fp32.
+blocks one after the other, its softmax rescaled on the way (Milakov and Gimelshein 2018, arXiv 1805.02867). A block
+that it may not look at changes no bit of it, so that a decode step, a chunk beside its cache and a pack agree. All is
+fp32.
 """
 
 from collections.abc import Iterator

@@ -53,9 +53,9 @@ def check_gap(gap: float, precision: torch.dtype, where: str = "", *, to_the_bit
     bound = BOUNDS.get(factors, max(BOUNDS.values()))
     if to_the_bit and gap != 0.0:
         raise MachineError(
-            f"engine and learner disagree by {gap:.2g} nats a token{where}, and model.batch_invariant=true promises the "
-            "same bits: kernels of this machine depend on what is computed together, or the engine has other weights "
-            "than the learner (an adapter that was added to them). Set model.batch_invariant=false"
+            f"engine and learner disagree by {gap:.2g} nats a token{where}, and model.batch_invariant=true promises "
+            "the same bits: kernels of this machine depend on what is computed together, or the engine has other "
+            "weights than the learner (an adapter that was added to them). Set model.batch_invariant=false"
         )
     if not gap <= bound:
         raise MachineError(
