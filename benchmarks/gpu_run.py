@@ -14,7 +14,7 @@ from pathlib import Path
 from saccade.runs.metrics import read_metrics, without_times
 
 FEW = (
-    *("sft.steps=20", "rl.steps=2", "rl.tasks_per_step=6", "rl.group_size=6"),
+    *("sft.steps=10", "rl.steps=2", "rl.tasks_per_step=6", "rl.group_size=6"),
     *("evaluation_tasks=4", "curve_tasks=4", "difficulty=1", "model.dtype=bfloat16"),
 )
 

@@ -24,6 +24,8 @@ IMPLEMENTATION = "saccade_invariant"
 """Name under which transformers finds ``attend_by_tiles``."""
 _QUERIES, _KEYS = 16, 64
 """Of a tile, and of a block."""
+_SCORES = 1 << 26
+"""That a backward holds at once, unless those of one key head are more."""
 
 
 def tile_attention(language_model: PreTrainedModel) -> None:
@@ -71,16 +73,16 @@ def attend_by_tiles(
     given = repeat(None) if masks is None else iter(masks.of(query.dtype, slides=bool(sliding_window)))
     for (node, run), mask in zip(prefixes_and_runs(packing), given):
         if run is None:
-            own = tuple(node.prefix.of(states) for states in (query, key, value))
+            own, keys, values = (node.prefix.of(states) for states in (query, key, value))
         else:
-            before = tuple(node.prefix.of(states).expand(run.count, -1, -1, -1) for states in (key, value))
+            own = run.of(query)
             keys, values = (
-                torch.cat([first, run.of(states)], dim=2) for first, states in zip(before, (key, value), strict=True)
+                torch.cat([node.prefix.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2)
+                for states in (key, value)
             )
-            own = (run.of(query), keys, values)
-        seen = _seen(mask, own[0].shape[2], own[1].shape[2], query.device)
+        seen = _seen(mask, own.shape[2], keys.shape[2], query.device)
         # Suffixes lie side by side in their row again.
-        parts.append(_attended(*own, seen, scale).transpose(0, 1).flatten(1, 2)[None])
+        parts.append(_attended(own, keys, values, seen, scale).transpose(0, 1).flatten(1, 2)[None])
     return torch.cat(parts, dim=2).transpose(1, 2), None
 
 
@@ -99,7 +101,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, scale: fl
 
 
 class _TiledAttention(torch.autograd.Function):
-    """softmax(scale * query @ key.T) @ value over what is ``seen``; its backward takes a whole row's scores at once."""
+    """softmax(scale * query @ key.T) @ value over what is ``seen``; its backward takes a row's scores at once."""
 
     @staticmethod
     def forward(
@@ -124,21 +126,23 @@ class _TiledAttention(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor, None, None]:
         query, key, value, seen, out, lse = ctx.saved_tensors  # type: ignore[attr-defined]
         scale: float = ctx.scale  # type: ignore[attr-defined]
-        to_query, to_key, to_value = (torch.zeros_like(states) for states in (query, key, value))
-        repeats = query.shape[1] // key.shape[1]
-        for row in range(len(query)):
-            for head in range(query.shape[1]):
-                own = head // repeats
-                q, k, v, g = (
-                    part.float() for part in (query[row, head], key[row, own], value[row, own], grad[row, head])
-                )
-                may_look = seen[min(row, len(seen) - 1), 0]
-                p = (q @ k.t() * scale - lse[row, head, :, None]).exp().masked_fill(~may_look, 0.0)
-                to_p = g @ v.t() - (g * out[row, head].float()).sum(dim=-1, keepdim=True)
-                to_scores = p * to_p * scale
-                to_query[row, head] = to_scores @ k
-                to_key[row, own] += to_scores.t() @ q
-                to_value[row, own] += p.t() @ g
+        to_query, to_key, to_value = (torch.empty_like(states) for states in (query, key, value))
+        (rows, key_heads, keys, _), tokens = key.shape, query.shape[2]
+        repeats = query.shape[1] // key_heads
+        at_once = max(1, _SCORES // (repeats * tokens * keys))
+        for row in range(rows):
+            may_look = seen[min(row, len(seen) - 1), 0]
+            for first in range(0, key_heads, at_once):
+                own, heads = slice(first, first + at_once), slice(first * repeats, (first + at_once) * repeats)
+                # (key heads, query heads of each, tokens, dim)
+                q, g, o = (part[row, heads].float().unflatten(0, (-1, repeats)) for part in (query, grad, out))
+                k, v = (part[row, own, None].float() for part in (key, value))
+                log_total = lse[row, heads].unflatten(0, (-1, repeats))[..., None]
+                p = (q @ k.mT * scale - log_total).exp().masked_fill(~may_look, 0.0)
+                to_scores = p * (g @ v.mT - (g * o).sum(dim=-1, keepdim=True)) * scale
+                to_query[row, heads] = (to_scores @ k).flatten(0, 1).to(query.dtype)
+                to_key[row, own] = (to_scores.mT @ q).sum(dim=1).to(key.dtype)
+                to_value[row, own] = (p.mT @ g).sum(dim=1).to(value.dtype)
         return to_query, to_key, to_value, None, None
 
 
@@ -183,8 +187,8 @@ def _rescaled(
     highest = tiles.new_full(tiles.shape[:2], -torch.inf)
     total = torch.zeros_like(highest)
     out = tiles.new_zeros(*tiles.shape[:2], values.shape[-1])
-    for block in torch.arange(keys.shape[1], device=tiles.device).split(_KEYS):
-        span = slice(int(block[0]), int(block[-1]) + 1) if tiles.device.type == "cpu" else block
+    for first in range(0, keys.shape[1], _KEYS):
+        span = slice(first, first + _KEYS)
         may_look = looks[:, :, span][of_looks]
         if tiles.device.type == "cpu" and not bool(may_look.any()):
             # Nothing would change; a GPU would have to be waited for to know.
