@@ -258,7 +258,8 @@ def main() -> None:
             results: dict[str, object] = {"hardware": machine, "same bytes twice": same_twice(found), "parts": found}
             record.write_text(json.dumps(results, indent=1) + "\n")
             (options.out / "gpu.md").write_text(page(results))
-    failed = [name for name, row in found.items() if row["status"] not in ("done", "not run")]
+    ran = [name for names in groups for name in names]
+    failed = [name for name in ran if found[name]["status"] not in ("done", "not run")]
     print(f"{record} and {options.out / 'gpu.md'}" + (f"; failed: {', '.join(failed)}" if failed else ""))
     sys.exit(1 if failed else 0)
 

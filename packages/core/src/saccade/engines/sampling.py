@@ -59,7 +59,7 @@ def draw_row_by_row(
     from saccade.models.batch_invariant import row_sums
 
     drawn: list[Drawn] = []
-    for row, sampling, uniform in zip(logits.split(1), samplings, uniforms, strict=True):
+    for row, sampling, uniform in zip(torch.split(logits, 1), samplings, uniforms, strict=True):
         [(token, _)] = draw_tokens(row, [sampling], [uniform])
         drawn.append(Drawn(token=token, logprob=float(row[0, token] - row_sums(row)[0])))
     return drawn

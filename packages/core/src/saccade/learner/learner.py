@@ -336,7 +336,8 @@ class Learner:
                 if self.ranks.count > 1 or not suspects:
                     result.value.backward()  # type: ignore[no-untyped-call]
                 entropies.append(tokens.entropy.detach())
-                sums = {**result.sums, metric.ENTROPY: entropies[-1].sum(), **self._router_sums(batch)}
+                sums: dict[str, Tensor | float] = {**result.sums, metric.ENTROPY: entropies[-1].sum()}
+                sums |= self._router_sums(batch)
                 figures.append(_on_device({_LOSS: value, **sums}, value.device))
                 # Gradients now lie between what was freed, and the next pack's activations would hardly fit there.
                 self._give_back()

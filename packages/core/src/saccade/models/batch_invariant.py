@@ -50,7 +50,7 @@ def _invariant_forward(name: str, module: nn.Module) -> Callable[..., Tensor | t
     kind, last = type(module).__name__, name.rpartition(".")[2]
     of_class = type(module).forward
     if type(module) is nn.Linear:
-        return lambda x: _TiledProduct.apply(x, module.weight, module.bias)  # type: ignore[no-untyped-call]
+        return lambda x: _ProductByTiles.apply(x, module.weight, module.bias)  # type: ignore[no-untyped-call]
     if kind.endswith("Norm") or last in ("act_fn", "act"):
         return lambda x: by_blocks(lambda block: of_class(module, block), x)
     if "RotaryEmbedding" in kind:
@@ -70,7 +70,7 @@ def block_size(device: torch.device) -> int:
     return 1 << 20 if device.type == "cuda" else 1 << 15
 
 
-class _TiledProduct(torch.autograd.Function):
+class _ProductByTiles(torch.autograd.Function):
     """x @ weight.T + bias, by tiles of ``tile_rows``."""
 
     @staticmethod
@@ -121,7 +121,7 @@ def _angles(
     side_by_side = positions.reshape(*positions.shape[:-2], 1, rows * tokens)
     found = [
         tuple(part[..., : some.shape[-1], :] for part in function(pad(some, (0, _POSITIONS - some.shape[-1]))))
-        for some in side_by_side.split(_POSITIONS, dim=-1)
+        for some in torch.split(side_by_side, _POSITIONS, dim=-1)
     ]
     whole = (torch.cat(parts, dim=-2) for parts in zip(*found))
     return tuple(part.reshape(*part.shape[:-3], rows, tokens, part.shape[-1]) for part in whole)
@@ -132,7 +132,7 @@ class _RowSums(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: torch.autograd.function.FunctionCtx, logits: Float[Tensor, "rows width"]) -> Float[Tensor, "rows"]:
-        rows = [row.logsumexp(dim=-1) for row in logits.split(1)]
+        rows = [row.logsumexp(dim=-1) for row in torch.split(logits, 1)]
         sums = torch.cat(rows) if rows else logits.new_empty(0)
         ctx.save_for_backward(logits, sums)
         return sums
