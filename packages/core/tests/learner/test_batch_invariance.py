@@ -17,6 +17,7 @@ from saccade.learner.logprobs import action_tokens
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.batch_invariant import make_batch_invariant
+from saccade.models.eight_bit_linear import put_in_eight_bits
 from saccade.models.lora import LoraSettings, add_adapter
 from saccade.models.vlm import VisionLanguageModel
 from saccade.train.drift import mismatch
@@ -146,6 +147,13 @@ def test_an_adapter_is_part_of_it() -> None:
 def test_recurrent_layers_are_refused() -> None:
     with pytest.raises(UserError, match="recurrent layers"):
         make_batch_invariant(model_of("qwen3_5"))
+
+
+def test_layers_in_8_bits_are_refused() -> None:
+    model = of_family("qwen2_5_vl", torch.float32)
+    put_in_eight_bits(model.hf, model.tokenizer, LoraSettings().inside(model.family))
+    with pytest.raises(UserError, match="frozen_weights=int8"):
+        make_batch_invariant(model)
 
 
 def test_one_bit_is_seen() -> None:

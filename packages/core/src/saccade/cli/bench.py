@@ -95,7 +95,12 @@ def bench_rl(
 
     def tell(name: "FrameworkName", report: "StepReport") -> None:
         # A race that is cut short has still told something.
-        told: dict[str, Json] = {"framework": name, "step": report.step, "wall_s": report.wall_s, "peak_mb": report.peak_mb}
+        told: dict[str, Json] = {
+            "framework": name,
+            "step": report.step,
+            "wall_s": report.wall_s,
+            "peak_mb": report.peak_mb,
+        }
         steps_told.append(told)
         if json_file is not None:
             write_figures({"unfinished": [*steps_told]}, json_file)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
 from saccade.errors import UserError
+from saccade.models.eight_bit_linear import EightBitLinear
 from saccade.models.invariant_attention import tile_attention
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _POSITIONS = 64
 def make_batch_invariant(model: "VisionLanguageModel") -> None:
     """From here on engine and learner give a token the same bits. May be called again, after modules were added.
 
-    Raises UserError for layers whose sums cannot be given one shape: mixtures of experts and recurrent states.
+    Raises UserError for layers whose sums cannot be given one shape: mixtures of experts, recurrent states, 8 bits.
     """
     kind = model.family.model_type
     if model.experts is not None or model.recurrent_layers:
@@ -36,6 +37,11 @@ def make_batch_invariant(model: "VisionLanguageModel") -> None:
         raise UserError(
             f"model.batch_invariant=true, but {kind} {why}, whose sums depend on what is computed together; set "
             "model.batch_invariant=false (model.deterministic=true still repeats a run)"
+        )
+    if any(isinstance(module, EightBitLinear) for module in model.hf.modules()):
+        raise UserError(
+            "model.batch_invariant=true, but model.frozen_weights=int8 has products of its own; set it to full, or "
+            "model.batch_invariant=false"
         )
     model.batch_invariant = True
     tile_attention(model.language_model)
