@@ -58,11 +58,10 @@ def draw_row_by_row(
     """As ``draw_tokens``, each row by itself and with the bits that the learner gives (``models.batch_invariant``)."""
     from saccade.models.batch_invariant import row_sums
 
-    drawn: list[Drawn] = []
-    for row, sampling, uniform in zip(torch.split(logits, 1), samplings, uniforms, strict=True):
-        [(token, _)] = draw_tokens(row, [sampling], [uniform])
-        drawn.append(Drawn(token=token, logprob=float(row[0, token] - row_sums(row)[0])))
-    return drawn
+    each = zip(torch.split(logits, 1), samplings, uniforms, strict=True)
+    tokens = [draw_tokens(row, [sampling], [uniform])[0].token for row, sampling, uniform in each]
+    chosen = logits.gather(-1, on_device(tokens, logits.device)[:, None])[:, 0] - row_sums(logits)
+    return [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens, chosen.tolist())]
 
 
 def _finite_draws(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
