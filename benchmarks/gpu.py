@@ -1,10 +1,12 @@
-"""Everything that a machine with CUDA can say of Saccade, in parts of at most nine minutes each.
+"""Everything that a machine with CUDA can say of Saccade, in scripts of at most four minutes each.
 
-    make gpu                                                  # all parts, then a page of results
-    python benchmarks/gpu.py --part learner --part engine     # some, beside what is there
+    make gpu                                                  # the scripts, most valuable first
+    python benchmarks/gpu.py --script race                    # one of them: learner, race, determinism
+    python benchmarks/gpu.py --part memory --part engine      # some parts, beside what is there
     python benchmarks/gpu.py --device cpu --size tiny         # a rehearsal without a GPU: times say nothing
 
-Each part is a command of its own (``gpu_parts.py``, ``saccade bench rl``, pytest), ended at its limit. After each
+A script is some parts that share its minutes. Each part is a command of its own (``gpu_parts.py``, ``gpu_run.py``,
+``saccade bench rl``, pytest) that writes its figures as they come, and is ended at its limit. After each
 ``OUT/gpu.json`` holds what was found, with the hardware, and ``OUT/gpu.md`` the same as a page; a part that ran before
 is replaced. What cannot run here is listed with its reason.
 """
@@ -17,15 +19,21 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-LIMIT_S = 540
+LIMIT_S, SHORTEST_S = 240, 5
 HERE = Path(__file__).parent
-INSIDE = ("bf16", "engine", "deterministic", "learner", "memory", "offload", "compiled", "lora", "profile")
+INSIDE = ("learner", "profile", "repeats", "engine", "memory", "offload", "compiled", "lora")
 """Parts of ``gpu_parts.py``."""
+SCRIPTS = {
+    "learner": ("learner", "profile"),
+    "race": ("bench-rl-both", "bench-rl-saccade"),
+    "determinism": ("run-once", "run-again", "repeats"),
+}
+"""Most valuable first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +60,8 @@ def parts(options: Options) -> list[Part]:
     inside = [
         _inside(name, options, "7b" if name == "lora" and options.size == "3b" else options.size) for name in INSIDE
     ]
-    return [_training(options), *inside, *_races(options), _one_rank(options), _vllm(options)]
+    runs = [_deterministic_run(options, name) for name in ("run-once", "run-again")]
+    return [*inside, *_races(options), *runs, _training(options), _one_rank(options), _vllm(options)]
 
 
 def _inside(name: str, options: Options, size: str) -> Part:
@@ -65,20 +74,29 @@ def _inside(name: str, options: Options, size: str) -> Part:
 
 
 def _races(options: Options) -> list[Part]:
-    """Saccade and TRL apart as well: where one does not fit, the other's time is still there."""
+    """Both on the same tokens, one after the other where they do not fit together; Saccade alone without TRL."""
     size = "3b" if options.size == "3b" else "tiny"
     pixels = ("--image-px", "1024") if size == "3b" else ()
     made: list[Part] = []
-    for framework in ("saccade", "both"):
+    for framework in ("both", "saccade"):
         name = f"bench-rl-{framework}"
         figures = options.out / f"{name}.json"
-        missing = None
-        if framework == "both" and importlib.util.find_spec("trl") is None:
-            missing = "TRL is not installed (pip install -e '.[trl]' in a clone)"
+        has_trl, missing = importlib.util.find_spec("trl") is not None, None
+        if framework == "both" and not has_trl:
+            missing = "TRL is not installed (pip install -e '.[interop]' in a clone)"
+        elif framework == "saccade" and has_trl:
+            missing = "bench-rl-both has its times"
         command = [sys.executable, "-m", "saccade", "bench", "rl", "--framework", framework, "--device", options.device]
         command += ["--size", size, *pixels, "--steps", "2", "--json", str(figures)]
         made.append(Part(name=name, command=command, figures=figures, missing=missing))
     return made
+
+
+def _deterministic_run(options: Options, name: str) -> Part:
+    """A multi-turn run with pictures in the exact mode; ``main`` compares the hashes of two."""
+    out, figures = options.out / f"{name}-{time.time_ns()}", options.out / f"{name}.json"
+    command = [sys.executable, str(HERE / "gpu_run.py"), "--out", str(out), "--json", str(figures)]
+    return Part(name=name, command=[*command, "--device", options.device], figures=figures)
 
 
 def _training(options: Options) -> Part:
@@ -124,6 +142,8 @@ def run(part: Part, limit_s: float) -> dict[str, object]:
     """What a part said, how long it took, and how it ended."""
     if part.missing is not None:
         return {"status": "not run", "why": part.missing}
+    if limit_s < SHORTEST_S:
+        return {"status": "not run", "why": "the minutes of its script were over"}
     if part.figures is not None:
         part.figures.unlink(missing_ok=True)
     started = time.monotonic()
@@ -163,12 +183,22 @@ def hardware(device: str) -> dict[str, object]:
     return found
 
 
+def same_twice(found: Mapping[str, object]) -> dict[str, bool] | None:
+    """Which hashes of both runs are equal; None before both are there."""
+    figures = [row.get("figures") for name in ("run-once", "run-again") if isinstance(row := found.get(name), dict)]
+    match figures:
+        case [dict() as once, dict() as again]:
+            return {name: one == again.get(name) for name, one in once.items() if name.endswith("sha256")}
+    return None
+
+
 def page(results: dict[str, object]) -> str:
     """The results for a person."""
     machine, found = results["hardware"], results["parts"]
     assert isinstance(machine, dict)
     assert isinstance(found, dict)
     lines = ["# Saccade on a GPU", "", ", ".join(f"{name} {value}" for name, value in machine.items()), ""]
+    lines += [f"The same bytes twice: {results['same bytes twice']}", ""]
     if machine["device"] == "cpu":
         lines += ["**A rehearsal on a CPU: that the code runs is all that it says.**", ""]
     for name, row in found.items():
@@ -192,10 +222,11 @@ def _short(value: object) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
-    parser.add_argument("--part", action="append", help="Run this one; repeatable. By default all.")
+    parser.add_argument("--script", action="append", choices=SCRIPTS, help="Repeatable. By default all three.")
+    parser.add_argument("--part", action="append", help="Run this one and no script; repeatable.")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--size", choices=["tiny", "0.5b", "3b"], default="3b")
-    parser.add_argument("--limit", type=float, default=LIMIT_S, help="Seconds of a part.")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="Seconds of a script, or of a part by itself.")
     parser.add_argument("--peak-tflops", type=float, help="Of the GPU in bf16, where its name is not known here.")
     parser.add_argument("--vllm-python", type=Path, help="Python of an environment with vLLM.")
     given = parser.parse_args()
@@ -215,17 +246,20 @@ def main() -> None:
         sys.exit(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(part.name for part in known)}")
     options.out.mkdir(parents=True, exist_ok=True)
     record = options.out / "gpu.json"
-    found = json.loads(record.read_text())["parts"] if given.part and record.is_file() else {}
-    for part in known:
-        if given.part and part.name not in given.part:
-            continue
-        print(f"{part.name} ...", flush=True)
-        found[part.name] = run(part, given.limit)
-        print(f"{part.name}: {found[part.name]['status']}", flush=True)
-        results: dict[str, object] = {"hardware": hardware(options.device), "parts": found}
-        record.write_text(json.dumps(results, indent=1) + "\n")
-        (options.out / "gpu.md").write_text(page(results))
-    failed = [name for name, row in found.items() if row["status"] not in ("done", "not run")]
+    found = json.loads(record.read_text())["parts"] if record.is_file() else {}
+    machine, by_name = hardware(options.device), {part.name: part for part in known}
+    groups = [[name] for name in given.part or ()] or [SCRIPTS[name] for name in given.script or SCRIPTS]
+    for names in groups:
+        ends = time.monotonic() + given.limit
+        for name in names:
+            print(f"{name} ...", flush=True)
+            found[name] = run(by_name[name], ends - time.monotonic())
+            print(f"{name}: {found[name]['status']}", flush=True)
+            results: dict[str, object] = {"hardware": machine, "same bytes twice": same_twice(found), "parts": found}
+            record.write_text(json.dumps(results, indent=1) + "\n")
+            (options.out / "gpu.md").write_text(page(results))
+    ran = [name for names in groups for name in names]
+    failed = [name for name in ran if found[name]["status"] not in ("done", "not run")]
     print(f"{record} and {options.out / 'gpu.md'}" + (f"; failed: {', '.join(failed)}" if failed else ""))
     sys.exit(1 if failed else 0)
 

@@ -1,9 +1,10 @@
 """A random model of a real shape on a device, and what ``gpu_parts.py`` plays and learns with it."""
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -18,7 +19,7 @@ from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.types import Message
+from saccade.types import Message, Observation
 
 HALF_B = ModelSize(
     vocabulary=151_936,
@@ -54,6 +55,14 @@ class Bench:
     device: str
     size: str
     peak_tflops: float | None
+    json: Path | None = None
+    found: dict[str, object] = field(default_factory=dict)
+
+    def keep(self, **figures: object) -> None:
+        """Adds to what was found, in the file at once: a part that is cut short still tells something."""
+        self.found |= figures
+        if self.json is not None:
+            self.json.write_text(json.dumps(self.found, indent=1) + "\n")
 
     @property
     def is_small(self) -> bool:
@@ -69,6 +78,10 @@ class Bench:
         run()
         self.wait()
         return time.perf_counter() - started
+
+    def now(self) -> float:
+        self.wait()
+        return time.perf_counter()
 
     def wait(self) -> None:
         if self.device == "cuda":
@@ -121,6 +134,49 @@ def sampled(engine: LocalEngine, rows: int, tokens: int, side: int) -> list[tupl
                 return list(done.ids), list(done.logprobs)
 
             return list(await asyncio.gather(*(turn(index) for index in range(rows))))
+
+    return asyncio.run(play())
+
+
+def two_turns(engine: LocalEngine, rows: int, tokens: int, side: int) -> list[TrainingSequence]:
+    """Trajectories in groups of four: a picture, a turn, another picture, a turn; with the engine's numbers."""
+    chat, media = engine.model.chat, engine.model.media
+
+    async def play() -> list[TrainingSequence]:
+        async with engine.sequences([str(index) for index in range(rows)]) as slots:
+
+            async def trajectory(index: int) -> TrainingSequence:
+                first, second = (
+                    media.add(Image.new("RGB", (side, side), (number % 256, 90, 200)))
+                    for number in (index // 4, 100 + index)
+                )
+                asked = chat.prompt([Message(role="user", parts=(first, "What is this?"))])
+                ids, images, actions = list(asked.ids), list(asked.images), [False] * len(asked.ids)
+                logprobs: list[float] = []
+                for turn in range(2):
+                    if turn:
+                        seen = chat.observation(
+                            Observation(text="Here:", images=(second,)), ends_with_eos=ids[-1] in engine.model.end_ids
+                        )
+                        ids, images = [*ids, *seen.ids], [*images, *seen.images]
+                        actions += [False] * len(seen.ids)
+                    sampling = Sampling(seed=index, max_tokens=tokens)
+                    done = await slots[index].sample(tuple(ids), tuple(images), sampling)
+                    ids, logprobs = [*ids, *done.ids], [*logprobs, *done.logprobs]
+                    actions += [True] * len(done.ids)
+                slots[index].close()
+                return TrainingSequence(
+                    ids=tuple(ids),
+                    is_action=tuple(actions),
+                    images=tuple(images),
+                    prompt_tokens=len(asked.ids),
+                    prompt_images=1,
+                    sampled_logprobs=tuple(logprobs),
+                    advantages=(1.0,) * len(logprobs),
+                    token_weight=1.0 / (rows * len(logprobs)),
+                )
+
+            return list(await asyncio.gather(*(trajectory(index) for index in range(rows))))
 
     return asyncio.run(play())
 

@@ -4,6 +4,7 @@ python benchmarks/gpu_parts.py learner --device cuda --size 3b --json learner.js
 """
 
 import argparse
+import hashlib
 import json
 import tempfile
 from collections.abc import Callable
@@ -12,49 +13,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from gpu_model import HALF_B, LEARNING, PEAK_TFLOPS, SEVEN_B, Bench, batch, checkpoint_of, sampled
-from PIL import Image
+from gpu_model import HALF_B, LEARNING, PEAK_TFLOPS, SEVEN_B, Bench, batch, checkpoint_of, sampled, two_turns
 from torch.profiler import ProfilerActivity
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.bench.checkpoint import SIZES
 from saccade.engines.local import LocalEngine
 from saccade.learner.learner import Learner
-from saccade.learner.logprobs import action_tokens
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.metric_names import FORWARDED_TOKENS
+from saccade.models.batch_invariant import make_batch_invariant
 from saccade.models.checkpoint import LoadSettings
+from saccade.models.identity import model_hash
 from saccade.models.lora import LoraSettings
+from saccade.models.memory import use_deterministic_kernels
 from saccade.models.shape import read_shape
 from saccade.models.vlm import VisionLanguageModel
+from saccade.train.drift import mismatch
 from saccade.train.memory_plan import Load, memory_plan
-from saccade.types import Message
-
-
-def bf16(bench: Bench) -> dict[str, object]:
-    """Engine against learner in bf16, on what the engine itself sampled, and one step."""
-    model = bench.model()
-    [row] = sampled(LocalEngine(model), 1, 16 if bench.is_small else 128, 224)
-    picture = model.media.add(Image.new("RGB", (224, 224), (0, 90, 200)))
-    prompt = model.chat.prompt([Message(role="user", parts=(picture, "What is this?"))])
-    ids, logprobs = row
-    [template] = batch(model, 256, 1)
-    sequence = replace(
-        template,
-        ids=(*prompt.ids, *ids),
-        is_action=(*[False] * len(prompt.ids), *[True] * len(ids)),
-        images=prompt.images,
-        prompt_tokens=len(prompt.ids),
-        sampled_logprobs=tuple(logprobs),
-        advantages=(1.0,) * len(ids),
-    )
-    with torch.no_grad():
-        found = action_tokens(model, [sequence], temperature=1.0)
-    gaps = (found.logprobs - found.sampled_logprobs).abs()
-    learner = Learner(model, LEARNING)
-    metrics = learner.update(batch(model, 512), negative_log_likelihood, temperature=1.0, learning_rate=1e-6)
-    return {"mean_gap_nats": float(gaps.mean()), "largest_gap_nats": float(gaps.max()), "nll": metrics.get("nll")}
 
 
 def engine(bench: Bench) -> dict[str, object]:
@@ -73,20 +50,41 @@ def engine(bench: Bench) -> dict[str, object]:
     return found
 
 
-def deterministic(bench: Bench) -> dict[str, object]:
-    """The same tokens with and without virtual time; whether either repeats to the bit on this device."""
+def repeats(bench: Bench) -> dict[str, object]:
+    """Two turns with pictures and a step on them, twice in each mode: hashes, mismatch of engine and learner, times."""
+    rows, tokens, side = (4, 6, 112) if bench.is_small else (16, 32, 448)
+    for mode in ("exact", "deterministic", "fast"):
+        use_deterministic_kernels(mode != "fast", on_gpu=bench.device == "cuda")
+        runs = []
+        for _ in range(2):
+            runs.append(_one_of_twice(bench, mode == "exact", rows, tokens, side))
+            same = {name: one == runs[-1][name] for name, one in runs[0].items() if name.endswith("sha256")}
+            bench.keep(**{mode: {"runs": runs, "the same twice": same if len(runs) > 1 else None}})
+    use_deterministic_kernels(False)
+    return {}
+
+
+def _one_of_twice(bench: Bench, is_exact: bool, rows: int, tokens: int, side: int) -> dict[str, object]:
     model = bench.model()
-    tokens, rows = (12, 8) if bench.is_small else (64, 16)
-
-    def play(virtual: bool) -> list[tuple[list[int], list[float]]]:
-        return sampled(LocalEngine(model, deterministic=virtual), rows, tokens, 112)
-
-    runs = {kind: (play(kind), play(kind)) for kind in (True, False)}
-    same = sum(one[0] == other[0] for one, other in zip(runs[True][0], runs[False][0]))
+    if is_exact:
+        make_batch_invariant(model)
+    played = LocalEngine(model)
+    started = bench.now()
+    sequences = two_turns(played, rows, tokens, side)
+    sampled_s = bench.now() - started
+    trained = Learner(model, LEARNING)
+    apart = mismatch(trained.logprobs(sequences, temperature=1.0), [one.sampled_logprobs for one in sequences])
+    seconds = bench.timed(
+        lambda: trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=1e-4)
+    )
+    said = repr([(one.ids, one.sampled_logprobs) for one in sequences]).encode()
     return {
-        "rows with the same tokens in both modes": f"{same} of {rows}",
-        "virtual time repeats to the bit": runs[True][0] == runs[True][1],
-        "without it repeats to the bit": runs[False][0] == runs[False][1],
+        **apart,
+        "sampled sha256": hashlib.sha256(said).hexdigest()[:16],
+        "weights sha256": model_hash(model)[:16],
+        "sampling_s": sampled_s,
+        "step_s": seconds,
+        "tokens sampled": sum(one.action_count for one in sequences),
     }
 
 
@@ -119,7 +117,9 @@ def learner(bench: Bench) -> dict[str, object]:
             "peak GiB": bench.peak_gib(),
         }
 
-    return {**figures(1), "parts of a step, s": _parts(bench, trained, sequences), "four packs": figures(4)}
+    bench.keep(**figures(1))
+    bench.keep(**{"parts of a step, s": _parts(bench, trained, sequences)})
+    return {"four packs": figures(4)}
 
 
 def _parts(bench: Bench, trained: Learner, sequences: list[TrainingSequence]) -> dict[str, float]:
@@ -248,7 +248,8 @@ def profile(bench: Bench) -> dict[str, object]:
     def play() -> None:
         sampled(engine, rows, said, 112 if bench.is_small else 448)
 
-    return {"learner": _longest(bench, step), f"{rows} rows, {said} tokens": _longest(bench, play)}
+    bench.keep(learner=_longest(bench, step))
+    return {f"{rows} rows, {said} tokens": _longest(bench, play)}
 
 
 def _longest(bench: Bench, run: Callable[[], None], count: int = 25) -> dict[str, object]:
@@ -289,7 +290,7 @@ def _peak_tflops() -> float | None:
 
 
 PARTS: dict[str, Callable[[Bench], dict[str, object]]] = {
-    part.__name__: part for part in (bf16, engine, deterministic, learner, memory, offload, compiled, lora, profile)
+    part.__name__: part for part in (learner, profile, repeats, engine, memory, offload, compiled, lora)
 }
 
 
@@ -307,13 +308,16 @@ def main() -> None:
         folder = options.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         weights = checkpoint_of(folder, size, options.device)
         bench = Bench(
-            folder=folder, weights=weights, device=options.device, size=options.size, peak_tflops=options.peak_tflops
+            folder=folder,
+            weights=weights,
+            device=options.device,
+            size=options.size,
+            peak_tflops=options.peak_tflops,
+            json=options.json,
         )
-        found = {"weights": weights, **PARTS[options.part](bench)}
-    text = json.dumps(found, indent=1)
-    print(text)
-    if options.json is not None:
-        options.json.write_text(text + "\n")
+        bench.keep(weights=weights)
+        bench.keep(**PARTS[options.part](bench))
+    print(json.dumps(bench.found, indent=1))
 
 
 if __name__ == "__main__":

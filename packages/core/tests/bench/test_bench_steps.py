@@ -160,7 +160,18 @@ def warm_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_workers")
 def test_trl_trains_on_the_same_tokens_to_the_same_gradient_with_more_work(tmp_path: Path) -> None:
-    result = race(SMALL, ("saccade", "trl"), model=SMALL_SIZE, steps=1, command="saccade bench rl")
+    told: list[tuple[str, float]] = []
+    result = race(
+        SMALL,
+        ("saccade", "trl"),
+        model=SMALL_SIZE,
+        steps=1,
+        command="saccade bench rl",
+        tell=lambda name, report: told.append((name, report.wall_s)),
+    )
+    assert {name for name, _ in told} == {"saccade", "trl"}
+    for name, framework in result.frameworks.items():
+        assert [seconds for of, seconds in told if of == name] == [step.wall_s for step in framework.steps]
     assert result.agreements["trl"].same_tokens
     assert result.agreements["trl"].gradient_error < 1e-4
     theirs = result.frameworks["trl"].work

@@ -12,6 +12,8 @@ import pytest
 from saccade.cli import run_command
 from saccade.cli.commands import COMMANDS
 from saccade.cli.commands import saccade as GROUP
+from saccade.config.context import RecipeContext
+from saccade.errors import UserError
 from saccade.runs.directory import RunDirectory
 from warm import run_warm
 
@@ -279,3 +281,22 @@ def test_without_a_wish_one_thread_is_used() -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "MKL_"))}
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean, check=True)
     assert int(result.stdout) == 1
+
+
+def test_deterministic_sets_both_settings_and_set_has_the_last_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def planned(recipe: object, context: RecipeContext, **_: object) -> object:
+        asked.append(context.overrides)
+        raise UserError("far enough")
+
+    monkeypatch.setattr("saccade.train.engine_choice.plan_of", planned)
+    command = ["train", "questions", "--out", str(tmp_path / "run"), "--set", "model.batch_invariant=false"]
+    for given in (command, [*command, "--deterministic"]):
+        status, said = message_of(capsys, *given)
+        assert status == 2
+        assert "far enough" in said
+    own = "model.batch_invariant=false"
+    assert asked == [(own,), ("model.deterministic=true", "model.batch_invariant=true", own)]

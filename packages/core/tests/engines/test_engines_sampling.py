@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from saccade.engines.engine import Sampling
-from saccade.engines.sampling import Drawn, StopFinder, TokenBytes, draw_tokens
+from saccade.engines.sampling import Drawn, StopFinder, TokenBytes, draw_tokens, running_sums
 from saccade.errors import SaccadeError
 from saccade.models.tokenizer import build_tokenizer
 
@@ -67,6 +67,17 @@ def test_rows_with_different_settings_do_not_touch_each_other():
         Sampling(seed=0, top_p=0.6),
     ]
     assert [row.token for row in draw_tokens(logits, samplings, [0.1, 0.1, 0.1, 0.1])] == [0, 1, 1, 0]
+
+
+def test_sums_in_parts_are_the_same_in_any_order_and_those_of_floating_point():
+    chance = torch.rand(3, 5000, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    chance = torch.where(chance < 0.5, 0.0, chance)
+    chance /= chance.sum(dim=-1, keepdim=True)
+    parts = running_sums(chance, in_parts=True)
+    torch.testing.assert_close(parts, running_sums(chance), rtol=0, atol=1e-11)
+    assert (running_sums(chance.flip(-1), in_parts=True)[:, -1] == parts[:, -1]).all()
+    # What has no probability has no part of the line either, so that no number falls there.
+    assert (parts[:, 1:] == parts[:, :-1]).equal(chance[:, 1:] == 0)
 
 
 def test_frequencies_follow_the_probabilities():

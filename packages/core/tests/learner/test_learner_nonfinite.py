@@ -32,18 +32,20 @@ def with_advantage(value: float, sequences: list[TrainingSequence], index: int) 
     return changed
 
 
+@pytest.mark.parametrize("reads_late", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(
     "options", [{}, {"eight_bit_optimizer": True, "offload_optimizer": True}, {"activation_checkpointing": True}]
 )
 def test_an_infinite_advantage_skips_the_step_and_changes_neither_weights_nor_masters_nor_moments(
-    dtype: torch.dtype, options: dict[str, bool]
+    dtype: torch.dtype, options: dict[str, bool], reads_late: bool
 ) -> None:
     model = small_model()
     model.hf.to(dtype)
     reports: list[NonFiniteStep] = []
     settings = OptimizerSettings(micro_batch_tokens=64, **options)
     learner = Learner(model, settings, on_nonfinite=reports.append)
+    learner.reads_late = reads_late
     sequences = batch(model)
     learner.update(sequences, clipped_surrogate, temperature=1.0, learning_rate=1e-3)
     before = weights(model), masters(learner), moments(learner)

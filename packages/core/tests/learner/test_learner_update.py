@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from saccade.algorithms.algorithm import Aggregation, Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
@@ -168,3 +169,30 @@ def test_frozen_vision_tower_keeps_its_weights(model: VisionLanguageModel) -> No
     before = [p.detach().clone() for p in model.hf.model.visual.parameters()]
     learner.update(sequences(model), negative_log_likelihood, temperature=1.0, learning_rate=1e-2)
     assert all(torch.equal(a, b) for a, b in zip(before, model.hf.model.visual.parameters()))
+
+
+class _Reads(TorchDispatchMode):
+    """Counts numbers that are read one by one, for each of which a GPU would be waited for."""
+
+    count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        self.count += function is torch.ops.aten._local_scalar_dense.default
+        return function(*args, **(kwargs or {}))
+
+
+def test_figures_are_read_once_when_the_step_is_over_and_are_the_same(model: VisionLanguageModel) -> None:
+    reads: dict[bool, int] = {}
+    found: dict[bool, object] = {}
+    # The first one prepares pictures, which are kept.
+    for is_late in (False, False, True):
+        learner = Learner(model, OptimizerSettings(learning_rate=0.0, micro_batch_tokens=100))
+        learner.reads_late = is_late
+        given = [replace(one, place=place) for place, one in enumerate(sequences(model))]
+        with _Reads() as counted:
+            metrics = learner.update(given, negative_log_likelihood, temperature=1.0)
+        found[is_late] = (metrics, learner.take_entropies())
+        reads[is_late] = counted.count
+    assert metrics["micro_batches"] > 1
+    assert found[True] == found[False]
+    assert reads[True] == reads[False] - metrics["micro_batches"]

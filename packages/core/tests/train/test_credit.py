@@ -11,6 +11,7 @@ from saccade.algorithms.options import PolicyOptions
 from saccade.algorithms.policy_gradient import grpo, ppo
 from saccade.learner.forwards import ValueHead
 from saccade.learner.learner import Learner
+from saccade.learner.logprobs import action_tokens
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
@@ -141,6 +142,27 @@ def test_old_log_probabilities_are_the_learners_where_they_are_asked_for(model: 
     expected = learner.logprobs(sequences, temperature=1.0)
     assert [one.old_logprobs for one in sequences] == expected
     assert all(set(one.sampled_logprobs) == {-2.0} for one in sequences)
+
+
+def test_what_is_learned_once_has_a_ratio_of_exactly_1_and_no_forward_of_its_own(model: VisionLanguageModel) -> None:
+    learner = learner_of(model)
+    group = group_of(trajectory(model, "red and blue", 1.0), trajectory(model, "blue", 0.0))
+
+    def sequences(algorithm: Algorithm) -> list[TrainingSequence]:
+        [found] = compute_advantages(
+            [group], algorithm, learner, None, temperature=1.0, recomputes_old=True, is_learned_once=True
+        ).sequences
+        return found
+
+    before = learner.work.tokens
+    spared = sequences(grpo())
+    assert learner.work.tokens == before
+    tokens = action_tokens(model, spared, temperature=1.0)
+    assert torch.equal(tokens.old_logprobs, tokens.logprobs.detach())
+    assert not torch.equal(tokens.old_logprobs, tokens.sampled_logprobs)
+    # What is rejected by them must know them before.
+    rejecting = sequences(grpo(options=PolicyOptions(sequence_rejection=1e9)))
+    assert all(one.old_logprobs is not None and not one.old_is_own for one in rejecting)
 
 
 def test_masked_trajectories_do_not_move_the_critics_advantages(model: VisionLanguageModel) -> None:

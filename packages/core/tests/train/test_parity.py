@@ -8,7 +8,7 @@ import torch
 
 from saccade.engines.local import LocalEngine
 from saccade.envs.visual_reasoning import VisualReasoningEnv
-from saccade.errors import MachineError
+from saccade.errors import MachineError, UserError
 from saccade.learner.learner import Learner
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.optimizer import OptimizerSettings
@@ -16,6 +16,7 @@ from saccade.learner.sequences import TrainingSequence, training_sequence
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings, load_model
+from saccade.models.memory import use_deterministic_kernels
 from saccade.models.vlm import VisionLanguageModel
 from saccade.protocols.protocol import ChatProtocol, ParsedTurn
 from saccade.protocols.tagged import tagged_protocol
@@ -153,8 +154,21 @@ def test_products_of_rounded_factors_may_differ_as_weights_of_that_precision_may
         torch.set_float32_matmul_precision("highest")
 
 
+def test_a_promise_of_the_same_bits_is_kept_to_the_bit() -> None:
+    check_gap(0.0, torch.float32, to_the_bit=True)
+    with pytest.raises(MachineError, match=r"batch_invariant=true promises the same bits"):
+        check_gap(1e-9, torch.float32, to_the_bit=True)
+
+
+def test_products_that_differ_from_run_to_run_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
+    with pytest.raises(UserError, match="CUBLAS_WORKSPACE_CONFIG=:0:0"):
+        use_deterministic_kernels(True, on_gpu=True)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 def test_the_precision_of_products_is_the_runs_own_until_it_ends(tmp_path: Path) -> None:
-    with repeatable(threads=1, device="cpu"):
+    with repeatable(threads=1, load=LoadSettings(device="cpu")):
         tiny_model(["Which?"] * 9, MediaStore(), size=TinySize(layers=1)).save(tmp_path / "model")
         load_model(tmp_path / "model", MediaStore(), LoadSettings(matmul_precision="medium"))
         load_model(tmp_path / "model", MediaStore())

@@ -7,7 +7,7 @@ import importlib.util
 import logging
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -45,11 +45,13 @@ def race(
     matmul_precision: MatmulPrecision = "highest",
     lora_rank: int | None = None,
     command: str = "",
+    tell: Callable[[FrameworkName, StepReport], None] = lambda name, report: None,
 ) -> BenchResult:
     """``steps`` timed steps of each framework after one that warms up; ``dtype`` None is bf16 on a GPU, else fp32.
 
-    ``model`` is a checkpoint, or a size to make a random one of; ``lora_rank`` None trains all weights. UserError when
-    something is missing; MachineError when the frameworks did not do the same work.
+    ``model`` is a checkpoint, or a size to make a random one of; ``lora_rank`` None trains all weights. ``tell`` hears
+    of each step as it ends. UserError when something is missing; MachineError when the frameworks did not do the same
+    work.
     """
     workload.check()
     _check(frameworks, steps, device, lora_rank)
@@ -68,7 +70,7 @@ def race(
         )
         spec, parameters = _with_model(spec, model)
         in_turns = _fit_together(parameters * len(frameworks), device)
-        results = _run(spec, frameworks, in_turns=in_turns)
+        results = _run(spec, frameworks, in_turns=in_turns, tell=tell)
         agreements: dict[FrameworkName, Agreement] = {
             name: _agreement(spec, results, name) for name in results if name != "saccade" and "saccade" in results
         }
@@ -109,18 +111,26 @@ def _with_model(spec: BenchSpec, model: ModelSize | Path) -> tuple[BenchSpec, in
 
 def _fit_together(weights: int, device: DeviceName) -> bool:
     """Whether so many weights, of all frameworks, can be in memory at once."""
+    if device == "cuda":
+        return weights * _BYTES_PER_WEIGHT < torch.cuda.mem_get_info()[0]
     memory = Path("/proc/meminfo")
-    if device != "cpu" or not memory.is_file():
+    if not memory.is_file():
         return True
     free_kib = next(int(line.split()[1]) for line in memory.read_text().splitlines() if line.startswith("MemAvailable"))
     return weights * _BYTES_PER_WEIGHT < free_kib * 1024
 
 
 def _run(
-    spec: BenchSpec, frameworks: Sequence[FrameworkName], *, in_turns: bool
+    spec: BenchSpec,
+    frameworks: Sequence[FrameworkName],
+    *,
+    in_turns: bool,
+    tell: Callable[[FrameworkName, StepReport], None],
 ) -> dict[FrameworkName, FrameworkResult]:
     if not in_turns:
-        return {name: result for one in frameworks for name, result in _run(spec, [one], in_turns=True).items()}
+        return {
+            name: result for one in frameworks for name, result in _run(spec, [one], in_turns=True, tell=tell).items()
+        }
     with ExitStack() as stack:
         workers = [stack.enter_context(running_worker(framework, spec)) for framework in frameworks]
         ready = [worker.ready() for worker in workers]
@@ -130,6 +140,7 @@ def _run(
             for worker, of_worker in zip(workers, reports):
                 of_worker.append(worker.step())
                 last = of_worker[-1]
+                tell(worker.framework, last)
                 logger.info(
                     "step %d of %s: %.2f s, %.2f s of processor time", step, worker.framework, last.wall_s, last.cpu_s
                 )

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from saccade.bench.checkpoint import SizeName
-    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, WorkloadName
+    from saccade.bench.workload import DeviceName, DtypeName, FrameworkName, StepReport, WorkloadName
     from saccade.models.checkpoint import MatmulPrecision
+    from saccade.types import Json
 
 
 @click.group()
@@ -90,6 +91,20 @@ def bench_rl(
         turn_tokens=turn_tokens or chosen.turn_tokens,
     )
     together: dict[str, tuple[FrameworkName, ...]] = {"both": ("saccade", "trl"), "all": ("saccade", "trl", "plain")}
+    steps_told: list[dict[str, Json]] = []
+
+    def tell(name: "FrameworkName", report: "StepReport") -> None:
+        # A race that is cut short has still told something.
+        told: dict[str, Json] = {
+            "framework": name,
+            "step": report.step,
+            "wall_s": report.wall_s,
+            "peak_mb": report.peak_mb,
+        }
+        steps_told.append(told)
+        if json_file is not None:
+            write_figures({"unfinished": [*steps_told]}, json_file)
+
     result = race(
         chosen,
         together.get(framework, (cast("FrameworkName", framework),)),
@@ -100,6 +115,7 @@ def bench_rl(
         dtype=dtype,
         matmul_precision=matmul_precision,
         lora_rank=lora_rank,
+        tell=tell,
         command=shell_words("saccade", *click.get_current_context().obj),
     )
     Console().print(result.table())

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_DETERMINISTIC = ("model.deterministic=true", "model.batch_invariant=true")
 _PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -46,6 +47,7 @@ class RunOptions(TypedDict):
     accepted: tuple[str, ...]
     threads: int
     quiet: bool
+    deterministic: bool
 
 
 def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
@@ -68,6 +70,12 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
             callback=with_file,
             shell_complete=completion.setting_items,
             help="Change a setting. Repeatable.",
+        ),
+        click.option(
+            "--deterministic",
+            is_flag=True,
+            help="The same bytes twice on a GPU too, and the same bits in engine and learner: "
+            "model.deterministic=true, model.batch_invariant=true.",
         ),
         click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
         click.option(
@@ -183,6 +191,9 @@ def start(
     from saccade.runs.runinfo import RunPaths
     from saccade.train.engine_choice import plan_of
 
+    if how["deterministic"]:
+        # What --set says comes after it.
+        context = dataclasses.replace(context, overrides=(*_DETERMINISTIC, *context.overrides))
     fleet, overrides = split_overrides(context.overrides)
     tracking, overrides = split_tracking(overrides)
     if tracking.has_any:

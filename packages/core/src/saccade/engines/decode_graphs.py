@@ -5,6 +5,7 @@ and pages are filled up to a few sizes, so that few graphs serve a whole batch. 
 buffer, and keys and values from where the pages lay when it was recorded: it is recorded anew when the pool has grown.
 """
 
+import functools
 import logging
 import os
 from collections import Counter
@@ -130,12 +131,18 @@ class DecodeGraphs:
             replay, states = record(step)
         except RuntimeError as error:
             # An operation that cannot be recorded: slower, and nothing else.
-            logger.warning("decode steps are not recorded as CUDA graphs here: %s", str(error).partition("\n")[0])
+            _say_unrecorded(str(error).partition("\n")[0])
             self._record = None
             self._recorded.clear()
             return None
         made = self._recorded[shape] = _Recorded(numbers=numbers, replay=replay, states=states)
         return made
+
+
+@functools.cache
+def _say_unrecorded(why: str) -> None:
+    """Once in a process, whichever batch it is of."""
+    logger.warning("decode steps are not recorded as CUDA graphs here: %s", why)
 
 
 SWITCH = "SACCADE_CUDA_GRAPHS"

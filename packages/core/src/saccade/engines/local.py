@@ -10,7 +10,7 @@ import torch
 from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource, adapted_weights_of
 from saccade.engines.rows import EngineWork, Rows
-from saccade.engines.sampling import Draw, TokenBytes, draw_tokens
+from saccade.engines.sampling import Draw, TokenBytes, draw_row_by_row, draw_tokens
 from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
 from saccade.engines.slots import empty_cache
@@ -59,13 +59,14 @@ class LocalEngine:
         cache_tokens: int | None = None,
         feature_bytes: int = EngineSettings.feature_mib << 20,
         policy_version: int = 0,
-        draw: Draw = draw_tokens,
+        draw: Draw | None = None,
         paged: bool | None = None,
         prefix_caching: bool = EngineSettings.prefix_caching,
     ) -> None:
         """``max_rows``, ``max_chunk_tokens``, ``cache_tokens`` and ``prefix_caching`` are those of ``EngineSettings``.
 
-        ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU.
+        ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU, and on a GPU
+        where torch has deterministic kernels alone.
         ``feature_bytes`` bounds the image features that are kept. ``draw`` chooses the tokens: a benchmark or a replay
         may give known ones in the place of sampled ones. ``paged`` says how keys and values lie; None: as suits the
         device.
@@ -74,7 +75,8 @@ class LocalEngine:
             keep_freed_memory()
         self.model = model
         self._max_rows = max_rows
-        self._deterministic = model.device.type == "cpu" if deterministic is None else deterministic
+        repeats = model.device.type == "cpu" or torch.are_deterministic_algorithms_enabled()
+        self._deterministic = repeats if deterministic is None else deterministic
         self._max_chunk_tokens = max_chunk_tokens
         self._cache_tokens = cache_tokens
         self._paged = paged
@@ -89,7 +91,7 @@ class LocalEngine:
         self._policy_version = policy_version
         self._base: Hashable = None
         """Below the adapter that it was given last, where it was given one."""
-        self._draw = draw
+        self._draw = draw or (draw_row_by_row if model.batch_invariant else draw_tokens)
         self._finished_work = EngineWork()
         self._taken_work = EngineWork()
         self._rows: Rows | None = None

@@ -105,12 +105,12 @@ class EngineServer:
 
 def _engine(header: Mapping[str, Json]) -> LocalEngine:
     torch.set_num_threads(_whole(header["threads"]))
-    use_deterministic_kernels(header["repeats"] is True)
     folder = Path(str(header["folder"]))
     load = _mapping(header["load"])
     limits = EngineSettings(**_mapping(load["engine"]))  # type: ignore[arg-type]
     # What the learner keeps in 8 bits is sent in full, with its adapter.
     settings = LoadSettings(**{**load, "engine": limits, "frozen_weights": "full"})  # type: ignore[arg-type]
+    use_deterministic_kernels(header["repeats"] is True, on_gpu=settings.torch_device != "cpu")
     model = load_model(folder / MODEL, MediaStore(folder / PICTURES), settings)
     engine = limited_engine(model, limits)
     engine.update_weights(WeightsFile(Path(str(header["weights"]))), _whole(header["version"]))

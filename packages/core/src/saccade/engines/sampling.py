@@ -52,6 +52,18 @@ def draw_tokens(
     return _finite_draws(tokens, logprobs.gather(-1, tokens[:, None])[:, 0].double())
 
 
+def draw_row_by_row(
+    logits: Float[Tensor, "rows vocabulary"], samplings: Sequence[Sampling], uniforms: Sequence[float]
+) -> list[Drawn]:
+    """As ``draw_tokens``, each row by itself and with the bits that the learner gives (``models.batch_invariant``)."""
+    from saccade.models.batch_invariant import row_sums
+
+    each = zip(torch.split(logits, 1), samplings, uniforms, strict=True)
+    tokens = [draw_tokens(row, [sampling], [uniform])[0].token for row, sampling, uniform in each]
+    chosen = logits.gather(-1, on_device(tokens, logits.device)[:, None])[:, 0] - row_sums(logits)
+    return [Drawn(token=token, logprob=logprob) for token, logprob in zip(tokens, chosen.tolist())]
+
+
 def _finite_draws(tokens: Int[Tensor, "rows"], logprobs: Float[Tensor, "rows"]) -> list[Drawn]:
     # In one piece, since each reading waits for the device; float64 holds every token's number.
     rows = torch.stack([tokens.double(), logprobs.double()], dim=1).tolist()
@@ -77,7 +89,7 @@ def _kept_probabilities(
     top_p = on_device([sampling.top_p for sampling in samplings], logprobs.device, torch.float64)
     # Stable, so that tokens of equal probability are kept by id on every machine.
     ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
-    before = ordered.cumsum(dim=-1) - ordered
+    before = running_sums(ordered) - ordered
     rank = torch.arange(vocabulary, device=logprobs.device)
     # The likeliest token always stays: nothing lies before it.
     keeps = (rank < top_k[:, None]) & ((before < top_p[:, None]) | (top_p[:, None] >= 1) | (rank == 0))
@@ -88,13 +100,32 @@ def _inverse_distribution(
     probabilities: Float[Tensor, "rows vocabulary"], uniforms: Sequence[float]
 ) -> Int[Tensor, "rows"]:
     """For each row the first token whose cumulative probability exceeds that share of the row's total."""
-    cumulative = probabilities.cumsum(dim=-1)
+    cumulative = running_sums(probabilities)
     total = cumulative[:, -1:]
     share = on_device(uniforms, probabilities.device, torch.float64)[:, None]
     # Rounding may lift the product to the total itself, beyond which there is no token.
     target = torch.minimum(share * total, torch.nextafter(total, torch.zeros_like(total)))
     found = torch.searchsorted(cumulative, target, right=True)[:, 0]
     return found.clamp(max=probabilities.shape[-1] - 1)
+
+
+_SHARES = 2.0**50
+"""Parts that a probability is counted in where sums must not depend on their order."""
+
+
+def running_sums(
+    probabilities: Float[Tensor, "rows vocabulary"], *, in_parts: bool | None = None
+) -> Float[Tensor, "rows vocabulary"]:
+    """Sums of float64 probabilities up to each token.
+
+    ``in_parts`` adds whole parts of 2^-50, which gives the same in any order; by default on a GPU that must repeat,
+    whose sums of floating-point numbers do not.
+    """
+    if in_parts is None:
+        in_parts = probabilities.is_cuda and torch.are_deterministic_algorithms_enabled()
+    if not in_parts:
+        return probabilities.cumsum(dim=-1)
+    return (probabilities * _SHARES).long().cumsum(dim=-1).double() / _SHARES
 
 
 class StopFinder:

@@ -122,6 +122,8 @@ class CompiledParts:
             raise UserError(
                 f"compile=true needs a C++ compiler, but there is no {compiler}; install one, or set compile=false"
             )
+        if model.batch_invariant:
+            raise UserError("compile=true compiles what model.batch_invariant=true gives one shape; set one to false")
         keep_compiled_code_private()
         layers = model.language_model.layers
         self._parts: list[tuple[nn.Module, Callable[..., object]]] = [

@@ -83,6 +83,9 @@ class Learner:
         self.model = model
         self.settings = settings
         self.value_head = value_head
+        self.reads_late = model.device.type == "cuda"
+        """Whether figures of a step are read when it is over, since the device is waited for. On a CPU a loss that is
+        not finite spares the backward pass."""
         self.ranks = ranks
         self._critic_share = rate_share(settings, critic_learning_rate)
         self._on_nonfinite = on_nonfinite
@@ -311,8 +314,9 @@ class Learner:
 
         ``actions`` are the action tokens of the whole batch, on all ranks.
         """
-        totals: dict[str, float] = {}
         suspects: set[int] = set()
+        figures: list[dict[str, Tensor]] = []
+        entropies: list[Tensor] = []
         with self._training(), counted("learning", share, "micro-batches") as batches:
             for batch in batches:
                 share_of_batch = 0.0 if batch.is_blank else _actions(batch.sequences) / max(1, actions)
@@ -325,18 +329,25 @@ class Learner:
                 )
                 tokens = policy_tokens(batch.sequences, *outputs)
                 result = loss(tokens)
-                if not math.isfinite(float(result.value.detach())):
+                value = result.value.detach()
+                if not self.reads_late and not math.isfinite(float(value)):
                     suspects.update(batch.indices)
                 # Other ranks wait in the backward pass, so that none may leave it out.
                 if self.ranks.count > 1 or not suspects:
                     result.value.backward()  # type: ignore[no-untyped-call]
-                sums = {name: float(value) for name, value in result.sums.items()}
-                sums |= {metric.ENTROPY: float(tokens.entropy.detach().sum()), **self._router_sums(batch)}
-                for name, value in sums.items():
-                    totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else value)
-                self._keep_entropies(batch, tokens.entropy)
+                entropies.append(tokens.entropy.detach())
+                sums: dict[str, Tensor | float] = {**result.sums, metric.ENTROPY: entropies[-1].sum()}
+                sums |= self._router_sums(batch)
+                figures.append(_on_device({_LOSS: value, **sums}, value.device))
                 # Gradients now lie between what was freed, and the next pack's activations would hardly fit there.
                 self._give_back()
+        totals: dict[str, float] = {}
+        for batch, numbers in zip(share, _numbers(figures)):
+            if not math.isfinite(numbers.pop(_LOSS)):
+                suspects.update(batch.indices)
+            for name, number in numbers.items():
+                totals[name] = totals.get(name, 0.0) + (0.0 if batch.is_blank else number)
+        self._keep_entropies(share, entropies)
         return self.ranks.add(totals), {index for one in self.ranks.gather(suspects) for index in one}
 
     def _router_sums(self, batch: MicroBatch) -> dict[str, float]:
@@ -346,11 +357,12 @@ class Learner:
         means = self.work.router.metrics(with_loss=self.settings.router_aux_loss_coef > 0)
         return {name: mean * _actions(batch.sequences) for name, mean in means.items()}
 
-    def _keep_entropies(self, batch: MicroBatch, entropy: Float[Tensor, "actions"]) -> None:
-        if self.ranks.count > 1 or all(sequence.place is None for sequence in batch.sequences):
+    def _keep_entropies(self, share: Sequence[MicroBatch], entropies: Sequence[Float[Tensor, "actions"]]) -> None:
+        sequences = [sequence for batch in share for sequence in batch.sequences]
+        if self.ranks.count > 1 or all(sequence.place is None for sequence in sequences):
             return
-        numbers = iter(entropy.detach().tolist())
-        for sequence in batch.sequences:
+        numbers = iter(torch.cat([*entropies]).tolist())
+        for sequence in sequences:
             own = tuple(islice(numbers, sequence.action_count))
             if sequence.place is not None:
                 self._entropies.setdefault(sequence.place, own)
@@ -382,6 +394,22 @@ class Learner:
             if self._compiled is not None:
                 stack.enter_context(self._compiled.in_place())
             yield
+
+
+_LOSS = "loss of a micro-batch"
+
+
+def _on_device(figures: Mapping[str, Tensor | float], device: torch.device) -> dict[str, Float[Tensor, ""]]:
+    """In float64, as reading them one by one would give them."""
+    found = {name: torch.as_tensor(one, dtype=torch.float64, device=device) for name, one in figures.items()}
+    return {name: one.detach() for name, one in found.items()}
+
+
+def _numbers(figures: Sequence[Mapping[str, Float[Tensor, ""]]]) -> list[dict[str, float]]:
+    """Read in one piece: each reading waits until the device has done all before it."""
+    values = [value for one in figures for value in one.values()]
+    numbers = iter(torch.stack(values).tolist() if values else ())
+    return [{name: next(numbers) for name in one} for one in figures]
 
 
 def _frozen_images(model: VisionLanguageModel) -> FeatureCache | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -46,7 +47,7 @@ def chosen_logprobs(
     rows = max(1, max_logits // model.vocab_size)
     head = model.hf.lm_head
     kind = type(head)
-    if kind is nn.Linear and head.bias is None and model.logit_cap is None:
+    if kind is nn.Linear and head.bias is None and model.logit_cap is None and not model.batch_invariant:
         logits = _Logits(_precision(head.weight), temperature)
         with torch.autocast(head.weight.device.type, enabled=False):
             logprobs, entropy = _Chosen.apply(  # type: ignore[no-untyped-call]
@@ -65,10 +66,13 @@ def _through_module(
     rows: int,
 ) -> tuple[Float[Tensor, "tokens"], Float[Tensor, "tokens"]]:
     """For a head that is more than a matrix, with an adapter or a cap: chunks that autograd runs again."""
+    sums: Callable[[Tensor], Tensor] = partial(torch.logsumexp, dim=-1)
+    if model.batch_invariant:
+        from saccade.models.batch_invariant import row_sums as sums
 
     def of_chunk(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         logits = model.logprob_logits(states, temperature)
-        lse = torch.logsumexp(logits, dim=-1)
+        lse = sums(logits)
         logprobs = logits.gather(-1, targets[:, None])[:, 0] - lse
         with nullcontext() if entropy_gradient else torch.no_grad():
             p = (logits - lse[:, None]).exp()
@@ -346,6 +350,8 @@ def policy_tokens(
 ) -> PolicyTokens:
     """What a forward gave, with the numbers that the sequences bring along."""
     given = _given_numbers(sequences, logprobs.device)
+    if all(one.old_is_own for one in sequences):
+        given["old_logprobs"] = logprobs.detach()
     return PolicyTokens(logprobs=logprobs, entropy=entropy, values=values, divergence=divergence, **given)
 
 

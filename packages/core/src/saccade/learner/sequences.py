@@ -45,6 +45,8 @@ class TrainingSequence:
     """Share of one action token in the mean over the whole batch; see ``Aggregation``."""
     old_logprobs: tuple[float, ...] | None = None
     """Log-probabilities of the learner when the batch arrived; None stands for the sampled ones."""
+    old_is_own: bool = False
+    """Whether they are what its only update works out anyway: the ratio is exactly 1, and no forward is spent on it."""
     reference_logprobs: tuple[float, ...] | None = None
     masked_logprobs: tuple[float, ...] | None = None
     """Log-probabilities of the learner when the batch arrived, with the pictures masked."""

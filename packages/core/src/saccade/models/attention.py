@@ -196,7 +196,7 @@ class PackMasks:
         They are added to the scores: of others each layer would keep a copy of its own for its backward.
         """
         if slides not in self._made:
-            parts = (self._mask(node, run, slides) for node, run in _prefixes_and_runs(self.layout))
+            parts = (self._mask(node, run, slides) for node, run in prefixes_and_runs(self.layout))
             self._made[slides] = [
                 None if seen is None else torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, -torch.inf)
                 for seen in parts
@@ -224,7 +224,7 @@ def attend_masked(
 ) -> Float[Tensor, "1 heads tokens dim"]:
     """As ``attend_portably``, each prefix and suffix with its mask."""
     parts: list[Tensor] = []
-    for (node, run), mask in zip(_prefixes_and_runs(layout), masks):
+    for (node, run), mask in zip(prefixes_and_runs(layout), masks):
         if run is None:
             own = (node.prefix.of(query), node.prefix.of(key), node.prefix.of(value))
             parts.append(scaled_dot_product_attention(*own, attn_mask=mask, is_causal=mask is None, scale=scale))
@@ -233,7 +233,7 @@ def attend_masked(
     return torch.cat(parts, dim=2)
 
 
-def _prefixes_and_runs(layout: Layout) -> Iterator[tuple[Tree, SuffixRun | None]]:
+def prefixes_and_runs(layout: Layout) -> Iterator[tuple[Tree, SuffixRun | None]]:
     for node in layout:
         if node.prefix.length:
             yield node, None

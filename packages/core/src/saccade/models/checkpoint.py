@@ -138,6 +138,12 @@ class LoadSettings:
     """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
     observation_role: Literal["auto", "tool", "user"] = "auto"
     """Role of a tool's result in the chat: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
+    deterministic: bool = False
+    """The same seed gives the same bytes on a GPU too: deterministic kernels alone, and rows that wait for each other
+    as on a CPU, where it is always so."""
+    batch_invariant: bool = False
+    """Engine and learner give a token the same bits (``mismatch_kl`` is exactly 0), and so does any other batch;
+    several times slower."""
     engine: EngineSettings = EngineSettings()
 
     def check(self) -> None:

@@ -387,6 +387,10 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
     loaded.wanted_dtype = getattr(torch, dtype) if as_stored != dtype else None
     loaded.source = weights.resolve()
     loaded.checkpoint = path
+    if settings.batch_invariant:
+        from saccade.models.batch_invariant import make_batch_invariant
+
+        make_batch_invariant(loaded)
     if settings.torch_device == "cpu" and not loaded.is_tiny:
         # What was read and copied lies free between the weights, where nothing larger fits.
         give_freed_memory_back()

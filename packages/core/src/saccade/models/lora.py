@@ -102,6 +102,10 @@ def add_adapter(model: "VisionLanguageModel", settings: LoraSettings, *, whole: 
         torch.manual_seed(settings.seed)
         _inject(model.hf, settings, names)
     model.adapter = Adapter(settings=settings, base=model.source, whole=whole)
+    if model.batch_invariant:
+        from saccade.models.batch_invariant import make_batch_invariant
+
+        make_batch_invariant(model)
     mark_start(model)
 
 

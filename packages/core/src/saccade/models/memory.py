@@ -20,6 +20,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from saccade.errors import UserError
+
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """Numbers of glibc's settings, from malloc.h."""
 _NO_RESERVE = 0x4000
@@ -45,8 +47,24 @@ def keep_freed_memory() -> bool:
     return all(set_option(option, value) == 1 for option, value in settings.items())
 
 
-def use_deterministic_kernels(wanted: bool) -> None:
-    """Torch's deterministic kernels alone, or any. New memory stays as it is: to fill it took a tenth of a step."""
+_CUBLAS, _FIXED_WORKSPACES = "CUBLAS_WORKSPACE_CONFIG", (":4096:8", ":16:8")
+"""With workspaces of its own choice cuBLAS may add in another order each time."""
+
+
+def use_deterministic_kernels(wanted: bool, *, on_gpu: bool = False) -> None:
+    """Torch's deterministic kernels alone, or any; an operation that has none raises torch's RuntimeError.
+
+    No warning in its place: attention's backward adds up in order only where torch may raise. ``on_gpu`` must come
+    before the GPU's first product; UserError where the environment stands against it. New memory stays as it is: to
+    fill it took a tenth of a step.
+    """
+    if wanted and on_gpu:
+        if (found := os.environ.setdefault(_CUBLAS, _FIXED_WORKSPACES[0])) not in _FIXED_WORKSPACES:
+            raise UserError(
+                f"model.deterministic=true, but the environment sets {_CUBLAS}={found}, with which products differ "
+                f"from run to run; unset it, or set it to {_FIXED_WORKSPACES[0]}"
+            )
+        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     torch.use_deterministic_algorithms(wanted)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 

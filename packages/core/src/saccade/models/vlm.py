@@ -165,6 +165,8 @@ class VisionLanguageModel:
         """Directory that it was loaded from; None for a model made from nothing."""
         self.adapter: Adapter | None = None
         """Where there is one, only its weights are trained."""
+        self.batch_invariant = False
+        """Whether engine and learner give a token the same bits (``models.batch_invariant``)."""
 
     @property
     def is_tiny(self) -> bool:
@@ -293,7 +295,13 @@ class VisionLanguageModel:
     def head_logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
         """What the head makes of last hidden states, as transformers' own class gives it."""
         logits: Tensor = self.hf.lm_head(hidden)
-        return logits if self.logit_cap is None else torch.tanh(logits / self.logit_cap) * self.logit_cap
+        if self.logit_cap is None:
+            return logits
+        if self.batch_invariant:
+            from saccade.models.batch_invariant import by_blocks
+
+            return by_blocks(torch.tanh, logits / self.logit_cap) * self.logit_cap
+        return torch.tanh(logits / self.logit_cap) * self.logit_cap
 
     def at_temperature(
         self, logits: Float[Tensor, "*rows vocabulary"], temperature: float

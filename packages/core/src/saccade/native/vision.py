@@ -26,6 +26,8 @@ from saccade.types import ImageRef
 
 def encode_images(model: VisionLanguageModel, images: Sequence[ImageRef]) -> list[ImageFeatures]:
     """As ``VisionLanguageModel.encode_images``, by kernels where there are any for its vision tower."""
+    if model.batch_invariant and len(images) > 1:
+        return [features for image in images for features in encode_images(model, [image])]
     with native_blocks(model.hf):
         return model.encode_images(images)
 

@@ -201,6 +201,7 @@ def compute_advantages(
     *,
     temperature: float,
     recomputes_old: bool,
+    is_learned_once: bool = False,
     masked: LogProbabilities | None = None,
     teacher: BatchTeacher | None = None,
 ) -> CreditedBatch:
@@ -210,7 +211,8 @@ def compute_advantages(
     ``teacher`` whom it learns from, where the algorithm wants them. Trajectories that the
     machine failed are left out, and truncated ones where the algorithm masks them. With
     ``recomputes_old`` the ratio's denominator is the learner's own log-probability at this moment, not the engine's:
-    an importance correction needs the two apart.
+    an importance correction needs the two apart. Of a batch that ``is_learned_once``, in one update, the update itself
+    gives it, where nothing reads it before.
     """
     table, preference = _CreditTable.of(groups), algorithm.preference
     pairs = [] if preference is None else table.keep_pairs(groups, preference.rule)
@@ -218,7 +220,11 @@ def compute_advantages(
         table.learn("reference_logprobs", reference(table.sequences))
     if masked is not None:
         table.learn("masked_logprobs", masked(table.sequences))
-    if recomputes_old:
+    is_read = any((preference, algorithm.keep_sequence, algorithm.distill, algorithm.perception))
+    if recomputes_old and is_learned_once and not is_read:
+        for row in table.learned:
+            row.sequences = [replace(one, old_is_own=True) for one in row.sequences]
+    elif recomputes_old:
         table.learn("old_logprobs", learner.logprobs(table.sequences, temperature=temperature))
     rejected = 0
     for row in table.learned:

@@ -61,6 +61,7 @@ def check_engine(plan: Plan, engine: Engine, rollouts: PolicyRollouts, model: Vi
         if isinstance(stage, RLStage) and stage.settings.router_replay != "disabled":
             _check_router_replay(stage, engine, model)
     _check_videos(plan, engine, model)
+    _check_repeats(plan, engine)
     if abilities_of(engine).cuts_before_logprobs:
         check_whole_distribution(plan, f"the engine {type(engine).__name__}")
 
@@ -77,6 +78,16 @@ def _check_videos(plan: Plan, engine: Engine, model: VisionLanguageModel) -> Non
             f"rollout.native_video=true: the engine {type(engine).__name__} has no positions along time for a video of "
             f"{model.family.model_type}; leave it out, and frames are shown as pictures, or take the engine in this "
             "process"
+        )
+
+
+def _check_repeats(plan: Plan, engine: Engine) -> None:
+    """UserError for an engine that cannot promise the bits that the plan asks for."""
+    asked = [name for name in ("deterministic", "batch_invariant") if getattr(plan.load, name)]
+    if asked and abilities_of(engine).take_weights is not None:
+        raise UserError(
+            f"model.{asked[0]}=true, but the kernels of the engine {type(engine).__name__} are its own; use the engine "
+            f"in this process, or set model.{asked[0]}=false"
         )
 
 

@@ -17,7 +17,7 @@ def follow_plan(plan: Plan, *, media: MediaStore, seed: int, threads: int, compa
     """Learns with the first rank until its run is over; nothing is played, measured or recorded here."""
     plan.check()
     with ExitStack() as stack:
-        stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
+        stack.enter_context(repeatable(threads=threads, load=plan.load))
         pictures = stack.enter_context(ExitStack())
         pictures.enter_context(media.temporary())
         follower = _Follower(plan, media=media, seed=seed, company=company)

@@ -157,6 +157,7 @@ class RLLoop(Iterator[StepOutcome]):
             self._reference,
             temperature=settings.temperature,
             recomputes_old=algorithm.compares_with_sampler(is_stale=is_old),
+            is_learned_once=settings.inner_epochs == settings.minibatches == 1,
             masked=self._masked_view(),
             teacher=self._teacher,
         )
@@ -242,7 +243,7 @@ class RLLoop(Iterator[StepOutcome]):
             return {}
         learned = self._learner.logprobs(sequences, temperature=self._stage.settings.temperature)
         drift = mismatch(learned, [one.sampled_logprobs for one in sequences])
-        check_gap(drift[metric.MISMATCH_ABS], self._model.dtype)
+        check_gap(drift[metric.MISMATCH_ABS], self._model.dtype, to_the_bit=self._model.batch_invariant)
         return drift
 
     def _probe(self, fresh: Batch) -> None:
@@ -255,6 +256,7 @@ class RLLoop(Iterator[StepOutcome]):
                 training_sequences(sampled)[0],
                 temperature=self._stage.settings.temperature,
                 precision=self._model.dtype,
+                to_the_bit=self._model.batch_invariant,
             )
             self._is_probed = True
             self._served.begin(fresh.played)

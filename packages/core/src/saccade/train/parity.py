@@ -26,26 +26,37 @@ FAMILIES = 8
 
 
 def check_parity(
-    learner: PolicyLearner, sampled: TrainingSequence, *, temperature: float, precision: torch.dtype
+    learner: PolicyLearner,
+    sampled: TrainingSequence,
+    *,
+    temperature: float,
+    precision: torch.dtype,
+    to_the_bit: bool = False,
 ) -> float:
     """Mean |log p of the learner - log p of the engine| over the action tokens of a sampled trajectory, in nats.
 
     Raises MachineError when it is over the bound for the ``precision`` of the weights: rewards would push on tokens
-    that the policy did not choose.
+    that the policy did not choose. ``to_the_bit`` accepts none (``model.batch_invariant``).
     """
     [learned] = learner.logprobs([sampled], temperature=temperature)
     gap = float((torch.tensor(learned) - torch.tensor(sampled.sampled_logprobs)).abs().mean())
-    check_gap(gap, precision)
+    check_gap(gap, precision, to_the_bit=to_the_bit)
     return gap
 
 
-def check_gap(gap: float, precision: torch.dtype, where: str = "") -> None:
+def check_gap(gap: float, precision: torch.dtype, where: str = "", *, to_the_bit: bool = False) -> None:
     """MachineError for a mean distance of log-probabilities over the bound for the ``precision`` of the weights.
 
     Products of float32 weights may round their factors, which widens it.
     """
     factors = _FACTORS[torch.get_float32_matmul_precision()] if precision == torch.float32 else precision
     bound = BOUNDS.get(factors, max(BOUNDS.values()))
+    if to_the_bit and gap != 0.0:
+        raise MachineError(
+            f"engine and learner disagree by {gap:.2g} nats a token{where}, and model.batch_invariant=true promises "
+            "the same bits: kernels of this machine depend on what is computed together, or the engine has other "
+            "weights than the learner (an adapter that was added to them). Set model.batch_invariant=false"
+        )
     if not gap <= bound:
         raise MachineError(
             f"engine and learner disagree by {gap:.2g} nats a token{where} (at most {bound} is accepted for "

@@ -148,6 +148,15 @@ class Plan:
             raise UserError("the plan trains a policy at a server, which can only be measured; give evaluations alone")
         check_stages(self.stages)
 
+    def new_model(self) -> VisionLanguageModel:
+        """What ``build_model`` gives, computed with as ``load`` wants it."""
+        model = self.build_model()
+        if self.load.batch_invariant:
+            from saccade.models.batch_invariant import make_batch_invariant
+
+            make_batch_invariant(model)
+        return model
+
     @property
     def overlapping(self) -> tuple[str, ...]:
         """Names of the stages whose rollouts run beside learning."""

@@ -23,7 +23,7 @@ WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "ove
 ROUNDING_ONLY = (
     *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib", "prefix_caching"),
-    *("learners", "wrap", "rollouts"),
+    *("learners", "wrap", "rollouts", "deterministic", "batch_invariant"),
 )
 """Last words of settings that give the same results up to the order of floating-point sums."""
 

@@ -38,12 +38,12 @@ class RolloutWorker:
         self._receiver = WeightsReceiver()
         self._has_received = False
         with ExitStack() as opening:
-            opening.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
+            opening.enter_context(repeatable(threads=threads, load=plan.load))
             for resource in plan.resources:
                 opening.enter_context(resource)
             self._pictures = opening.enter_context(ExitStack())
             self._pictures.enter_context(media.temporary())
-            self._model = plan.build_model()
+            self._model = plan.new_model()
             self._engine = plan.engine(EngineContext(model=self._model, load=plan.load, seed=seed))
             opening.callback(lambda: run_to_end(self._engine.aclose()))
             if abilities_of(self._engine).take_weights is not None:

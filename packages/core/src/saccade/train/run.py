@@ -81,7 +81,7 @@ def run_plan(
         plan, seed=seed, threads=threads, inputs=inputs, spread=_process_settings(company, fleet)
     )
     with ExitStack() as stack:
-        stack.enter_context(repeatable(threads=threads, device=plan.load.torch_device))
+        stack.enter_context(repeatable(threads=threads, load=plan.load))
         # Before anything is on disk: a machine that lacks what the plan needs is a mistake to mend and try again.
         for resource in plan.resources:
             stack.enter_context(resource)

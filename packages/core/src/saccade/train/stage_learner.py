@@ -66,4 +66,4 @@ def model_at(
 ) -> VisionLanguageModel:
     """A model in memory of its own, as a checkpoint has it, or as the plan begins; one for shards is still on disk."""
     with left_in_files() if is_sharded else nullcontext():
-        return plan.build_model() if checkpoint is None else load_checkpoint(checkpoint, media, plan.load)
+        return plan.new_model() if checkpoint is None else load_checkpoint(checkpoint, media, plan.load)

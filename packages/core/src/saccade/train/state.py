@@ -17,7 +17,7 @@ from saccade.errors import MachineError
 from saccade.evaluation.summary import StageSummary
 from saccade.heartbeat import phase
 from saccade.media.store import MediaStore
-from saccade.models.checkpoint import ASKING_RECORD, TRAINED_ON_RECORD
+from saccade.models.checkpoint import ASKING_RECORD, TRAINED_ON_RECORD, LoadSettings
 from saccade.models.identity import model_hash
 from saccade.models.memory import use_deterministic_kernels
 from saccade.models.vlm import VisionLanguageModel
@@ -48,15 +48,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def repeatable(*, threads: int, device: str) -> Iterator[None]:
+def repeatable(*, threads: int, load: LoadSettings) -> Iterator[None]:
     """This many threads and, on a CPU, deterministic kernels only; afterwards torch is as it was.
 
-    On a GPU torch would refuse some kernels: there a run repeats closely, not to the bit.
+    On a GPU a run repeats closely, and to the bit with ``deterministic``.
     """
     threads_before, was_deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     precision_before = torch.get_float32_matmul_precision()
     torch.set_num_threads(threads)
-    use_deterministic_kernels(device == "cpu")
+    on_gpu = load.torch_device != "cpu"
+    use_deterministic_kernels(load.deterministic or not on_gpu, on_gpu=on_gpu)
     try:
         yield
     finally:
@@ -216,7 +217,7 @@ def open_run(
     position = None if reached is None else reached.position
     if reached is not None:
         logger.info("continuing from %s", reached.path)
-    model = plan.build_model() if reached is None else load_checkpoint(reached, media, plan.load)
+    model = plan.new_model() if reached is None else load_checkpoint(reached, media, plan.load)
     directory.rewind(position, stages)
     metrics = stack.enter_context(
         MetricsWriter.open(paths.metrics, stages=stages, keep_until=position, tensorboard=paths.tensorboard)

@@ -64,6 +64,7 @@ def evaluate(**given: Unpack[EvaluateOptions]) -> None:
         accepted=given["accepted"],
         threads=given["threads"],
         quiet=given["quiet"],
+        deterministic=given["deterministic"],
         measured=_identity(given),
         keeping=Keeping(retry_failed=given["retry_failed"], reuse=tuple(existing_run(one) for one in given["reuse"])),
     )
