@@ -73,8 +73,10 @@ class Replay:
 
     def frame(self, failure: Failure | None) -> tuple[Head, bytes]:
         """Head and body of the answer on the last run."""
-        told = {} if failure is None else {"error": failure.kind, "name": failure.name, "message": failure.message}
-        told |= {} if failure is None else {"traceback": failure.traceback}
+        told: Head = {}
+        if failure is not None:
+            told = {"error": failure.kind, "name": failure.name, "message": failure.message}
+            told["traceback"] = failure.traceback
         return self._report.frame(self._memories, told)
 
     def _make(self, number: int, code: str) -> Failure | None:
