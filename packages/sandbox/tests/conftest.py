@@ -4,7 +4,8 @@ from collections.abc import Iterator
 import pytest
 from PIL import Image
 
-from saccade.sandbox import NoIsolationWarning, Sandbox, Session
+from run_code_server import run_code_server
+from saccade.sandbox import NoIsolationWarning, RemoteSandbox, Sandbox, Session
 
 
 @pytest.fixture(scope="package")
@@ -29,9 +30,23 @@ def unprotected() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.fixture(scope="package")
+def remote() -> Iterator[RemoteSandbox]:
+    with run_code_server() as url, RemoteSandbox(url) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture(params=["sandbox", "restricted", "unprotected"])
+def local(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A session under each isolation in turn: what a server does not promise."""
+    held: Sandbox = request.getfixturevalue(request.param)
+    with held.session({"input_image.png": picture()}) as session:
+        yield session
+
+
+@pytest.fixture(params=["sandbox", "restricted", "unprotected", "remote"])
 def each(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """A session under each isolation in turn."""
+    """A session under each isolation in turn, and one on a server."""
     held: Sandbox = request.getfixturevalue(request.param)
     with held.session({"input_image.png": picture()}) as session:
         yield session

@@ -80,22 +80,22 @@ def test_the_current_folder_is_kept_and_undone(each: Session) -> None:
     assert good(each, "os.path.basename(os.getcwd())") == "'sub'\n"
 
 
-def test_threads_left_running_are_gone(each: Session) -> None:
-    good(each, "import threading, time\ncount = [0]\ndef forever():\n    while True:\n        count[0] += 1")
-    good(each, "threading.Thread(target=forever, daemon=True).start()")
-    before = good(each, "count[0]")
-    assert good(each, "time.sleep(0.02); count[0]") == before
-    assert not each.run("threading.Thread(target=forever).start()\n1/0").ok
-    assert good(each, "time.sleep(0.02); count[0]") == before
+def test_threads_left_running_are_gone(local: Session) -> None:
+    good(local, "import threading, time\ncount = [0]\ndef forever():\n    while True:\n        count[0] += 1")
+    good(local, "threading.Thread(target=forever, daemon=True).start()")
+    before = good(local, "count[0]")
+    assert good(local, "time.sleep(0.02); count[0]") == before
+    assert not local.run("threading.Thread(target=forever).start()\n1/0").ok
+    assert good(local, "time.sleep(0.02); count[0]") == before
 
 
-def test_timers_handlers_and_broken_streams_do_not_reach_the_next_run(each: Session) -> None:
-    good(each, "import signal, sys, builtins, os\nsignal.setitimer(signal.ITIMER_REAL, 0.05)")
-    good(each, "sys.stdout.close()")
-    good(each, "sys.settrace(lambda *a: 1/0)")
-    good(each, "builtins.len = None; builtins.print = None")
-    good(each, "os.closerange(0, 90)")
-    assert good(each, "import time; time.sleep(0.1); print(len('abc'))") == "3\n"
+def test_timers_handlers_and_broken_streams_do_not_reach_the_next_run(local: Session) -> None:
+    good(local, "import signal, sys, builtins, os\nsignal.setitimer(signal.ITIMER_REAL, 0.05)")
+    good(local, "sys.stdout.close()")
+    good(local, "sys.settrace(lambda *a: 1/0)")
+    good(local, "builtins.len = None; builtins.print = None")
+    good(local, "os.closerange(0, 90)")
+    assert good(local, "import time; time.sleep(0.1); print(len('abc'))") == "3\n"
 
 
 def test_a_run_that_closes_the_sandboxs_descriptors_fails_and_the_session_lives(confined: Session) -> None:
@@ -128,11 +128,11 @@ def test_a_module_written_by_one_run_is_imported_by_the_next(each: Session) -> N
     assert good(each, "import own_module; own_module.answer") == "42\n"
 
 
-def test_threads_that_print_when_they_are_ended_do_not_hold_up_the_next_run(each: Session) -> None:
+def test_threads_that_print_when_they_are_ended_do_not_hold_up_the_next_run(local: Session) -> None:
     talk = "import threading\ndef talk():\n    while True: print('.' * 50)\nthreading.Thread(target=talk).start()"
     for _ in range(3):
-        good(each, talk)
-        assert good(each, "1 + 1").endswith("2\n")
+        good(local, talk)
+        assert good(local, "1 + 1").endswith("2\n")
 
 
 def test_a_failed_run_that_spoke_for_its_successor_does_not_confuse_the_keeper(session: Session) -> None:
@@ -142,7 +142,7 @@ def test_a_failed_run_that_spoke_for_its_successor_does_not_confuse_the_keeper(s
     assert good(session, "x") == "1\n"
 
 
-def test_files_that_threads_write_to_the_last_are_kept_or_undone_as_a_whole_or_the_session_ends(each: Session) -> None:
+def test_files_that_threads_write_to_the_last_are_kept_or_undone_as_a_whole_or_the_session_ends(local: Session) -> None:
     write = """
 import itertools, os, threading
 def write():
@@ -154,11 +154,11 @@ def write():
 threading.Thread(target=write).start()
 """
     for _ in range(3):
-        good(each, write)
+        good(local, write)
         look = "import hashlib\n{n: hashlib.sha256(open(n, 'rb').read()).hexdigest() for n in sorted(os.listdir('.'))}"
-        kept = good(each, look)
-        assert not each.run(write + "1/0").ok
-        result = each.run(look)
+        kept = good(local, look)
+        assert not local.run(write + "1/0").ok
+        result = local.run(look)
         if result.error:
             # A thread that is no more had a file open, which the run that failed then removed.
             assert "this session has ended" in result.error.message

@@ -46,10 +46,10 @@ def test_a_future_warning_of_a_library_is_not_shown_and_the_codes_own_is(each: S
     assert "FutureWarning: mine" in each.run("import warnings; warnings.warn('mine', FutureWarning)").stderr
 
 
-def test_what_libraries_say_on_standard_error_names_neither_a_place_of_this_machine_nor_a_time(each: Session) -> None:
-    low = each.run("import numpy as np, skimage.io as io; io.imsave('a.png', np.zeros((8, 8), np.uint8))").stderr
+def test_what_libraries_say_on_standard_error_names_neither_a_place_of_this_machine_nor_a_time(local: Session) -> None:
+    low = local.run("import numpy as np, skimage.io as io; io.imsave('a.png', np.zeros((8, 8), np.uint8))").stderr
     assert re.fullmatch(r"<utils\.py>:\d+: UserWarning: a\.png is a low contrast image\n", low)
-    unread = each.run("import cv2; cv2.imread('no.png')").stderr
+    unread = local.run("import cv2; cv2.imread('no.png')").stderr
     assert unread.startswith("[ WARN:0] ")
 
 
@@ -81,20 +81,20 @@ sorted({name.partition('.')[0] for name, module in sys.modules.items() if getatt
 """
 
 
-def test_no_other_package_is_loaded_named_or_found(each: Session) -> None:
+def test_no_other_package_is_loaded_named_or_found(local: Session) -> None:
     usable = {entry.partition(".")[0] for entries in usable_packages().values() for entry in entries}
-    loaded = each.run(LOADED).stdout
+    loaded = local.run(LOADED).stdout
     assert "numpy" in loaded
     known = usable | {"__main__", f"_sysconfigdata__{sys.platform}_{sys.implementation._multiarch}"}
     assert set(eval(loaded)) <= known
-    named = each.run("import importlib.metadata as m; sorted({d.metadata['Name'] for d in m.distributions()})").stdout
+    named = local.run("import importlib.metadata as m; sorted({d.metadata['Name'] for d in m.distributions()})").stdout
     assert "numpy" in named
     assert "pytest" not in named
     # What matplotlib heard of when it was loaded.
     heard = "from matplotlib.backends import backend_registry; 'inline' in backend_registry.list_all()"
-    assert each.run(heard).stdout == "False\n"
+    assert local.run(heard).stdout == "False\n"
     for name in ("IPython", "pytest", "_pytest", "saccade"):
-        error = each.run(f"import {name}").error
+        error = local.run(f"import {name}").error
         assert error is not None
         assert error.name == "ModuleNotFoundError"
 

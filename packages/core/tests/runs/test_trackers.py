@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from saccade.cli import run_command
 from saccade.config.settings import apply_overrides
@@ -18,6 +19,7 @@ from saccade.runs.metrics import MetricsWriter, read_metrics
 from saccade.runs.position import Position
 from saccade.runs.runinfo import RunPaths
 from saccade.runs.trackers import TrackedPicture, Trackers, open_trackers
+from saccade.runs.trackers.tracker import TrackedTrace
 from warm import WarmProcess, run_warm
 
 SMALL = ("sft.steps=4", "sft.batch_size=2", "rl.steps=3", "rl.tasks_per_step=1", "no_tool_tasks=0", "rl.group_size=2")
@@ -47,6 +49,8 @@ class InMemory:
         self.sent.append(number)
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None: ...
+
+    def trace(self, number: int, traces: Sequence[TrackedTrace]) -> None: ...
 
     def summarise(self, values: Mapping[str, float]) -> None: ...
 
@@ -183,7 +187,8 @@ ASKS_TRACKIO = """
 import json, trackio
 from trackio.sqlite_storage import SQLiteStorage
 names = [run.name for run in trackio.Api().runs("demos")]
-print(json.dumps([SQLiteStorage.get_logs("demos", "followed"), names], default=str))
+traces = SQLiteStorage.get_traces("demos", "followed", limit=None)
+print(json.dumps([SQLiteStorage.get_logs("demos", "followed"), names, traces], default=str))
 """
 
 
@@ -203,6 +208,8 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
         "tracking.trackio=demos",
         "--set",
         "tracking.pictures_every=1",
+        "--set",
+        "tracking.traces=2",
     ]
     command = ["demo", *DEMO, *tracked, "--out", str(out), "--quiet", "--resume"]
     metrics = out / "metrics.jsonl"
@@ -229,12 +236,32 @@ def test_a_demo_killed_and_resumed_is_one_run_in_mlflow_and_trackio(
     assert [one.path for one in client.list_artifacts(runs[0].info.run_id, "images") if one.path.endswith(".png")]
     # In a process of its own: Trackio reads its directory from the environment when it is imported.
     told = subprocess.run([sys.executable, "-c", ASKS_TRACKIO], check=True, capture_output=True, text=True).stdout
-    logs, names = json.loads(told.splitlines()[-1])
+    logs, names, traces = json.loads(told.splitlines()[-1])
     assert sorted(int(one["record"]) for one in logs if "record" in one) == list(range(1, count + 1))
     assert any(isinstance(value, dict) and "file_path" in value for one in logs for value in one.values()), logs[-1]
     assert names == ["followed"]
+    places = [(one["step"], one["key"]) for one in traces]
+    assert len(places) == len(set(places)) >= 6
+    for one in traces:
+        asked, said = one["messages"][:2]
+        assert [part.get("_type") or part["type"] for part in asked["content"]] == ["trackio.image", "text"]
+        assert (said["role"], one["metadata"]["family"]) == ("assistant", "visual_search")
+        assert {"gold", "reward", "is_right"} <= set(one["metadata"])
     known = json.loads((out / "trackers.json").read_text())
     assert (known.keys(), known["mlflow"]) == ({"mlflow", "trackio"}, runs[0].data.tags["saccade.run"])
+
+
+def test_a_table_of_wandb_has_a_row_of_each_trajectory() -> None:
+    from saccade.runs.trackers.wandb import _table
+
+    red, said = Image.new("RGB", (8, 8), "red"), ("assistant", ("<answer>red</answer>",))
+    crop = [said, ("tool", ("Here it is.", red))]
+    one = TrackedTrace(name="rl/trace_0", messages=(("user", (red, "Which?")), *crop, said), values={"reward": 1.0})
+    other = TrackedTrace(name="rl/trace_1", messages=(("user", (red, "Which?")), said), values={"gold": "blue"})
+    table = _table([one, other])
+    assert table.columns == ["text", "picture_0", "picture_1", "reward", "gold"]
+    assert [row[0].count("[picture]") for row in table.data] == [2, 1]
+    assert [(row[2] is None, *row[3:]) for row in table.data] == [(False, 1.0, None), (True, None, "blue")]
 
 
 def test_names_that_mlflow_refuses_are_made_legal() -> None:

@@ -35,6 +35,9 @@ class TrackingSettings:
     """Name of the run in the tracker; empty for the name of ``--out``."""
     pictures: Annotated[int, Bounds(least=0, most=64)] = 4
     """Trajectories logged as pictures per step or evaluation; 0 logs none."""
+    traces: Annotated[int, Bounds(least=0, most=64)] = 0
+    """Trajectories logged as conversations with their pictures and rewards, per step or evaluation: Trackio's traces, a
+    table of Weights & Biases."""
     pictures_every: Positive = 10
     """Training steps between steps whose trajectories are logged."""
 

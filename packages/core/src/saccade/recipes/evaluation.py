@@ -80,6 +80,7 @@ def evaluation(
         wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox),
         maker=Toolmaker(
             isolation=settings.isolation,
+            sandbox_server=settings.sandbox_server,
             evidence_runs=settings.evidence_runs,
             permission=Permission(allowed=frozenset(allowed)),
         ),

@@ -40,6 +40,8 @@ class EvaluationSettings:
     """How a second look cuts out its views."""
     isolation: Literal["full", "restricted", "none"] | None = None
     """Isolation of the sandbox for code; by default ``full``, also where a record asks for a weaker one."""
+    sandbox_server: str = ""
+    """Address of a SandboxFusion server that runs the code, ``http://HOST:8080``, in place of this machine."""
     evidence_runs: Count = 0
     """Times that code is run again on changed pictures after each call, to say what of them its output depends on;
     40 give a rough picture, 200 a sharp one, at a tenth of a second each."""

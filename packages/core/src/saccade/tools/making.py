@@ -49,6 +49,8 @@ class ToolBench:
 
     isolation: str | None = None
     """The user's word on the isolation of what runs code; None for ``full``, whatever a record says."""
+    sandbox_server: str = ""
+    """Address of a server that runs the code (``saccade.sandbox.RemoteSandbox``); empty: this machine."""
     evidence_runs: int = 0
     """Runs of code that are made again for each call, to say what of the pictures its output depends on."""
     resources: list[AbstractContextManager[object]] = field(default_factory=list, init=False)

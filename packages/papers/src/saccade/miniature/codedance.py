@@ -28,8 +28,8 @@ from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.recipes.codedance import method
 from saccade.recipes.codedance_settings import CodeDanceSettings
 from saccade.rollout import RolloutSettings
-from saccade.sandbox import Sandbox
 from saccade.sandbox.libraries import require
+from saccade.sandbox.sandbox import sandbox_for
 from saccade.seeding import generator_for, seed_for
 from saccade.tasks import InOrder, generate, vocabulary_texts
 from saccade.tools.remembered import RememberedSessions
@@ -180,7 +180,7 @@ def tiny(context: RecipeContext) -> Plan:
     """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
     settings = apply_overrides(TinyCodeDanceSettings(), context.overrides)
     require("cv2", needed_for="the programs of codedance:tiny's lessons")
-    sandbox = Sandbox(isolation=settings.isolation)
+    sandbox = sandbox_for(settings.isolation, settings.sandbox_server)
     asked = CodeQuestions(seed=seed_for(context.seed, "codedance"), media=context.media, difficulty=settings.difficulty)
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
     # After the pictures of the imitation, so that no question comes twice.

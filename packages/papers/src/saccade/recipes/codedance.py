@@ -15,7 +15,7 @@ from saccade.errors import UserError
 from saccade.models import instruction_style, load_model
 from saccade.protocols import code_protocol, with_reading
 from saccade.recipes.codedance_settings import CodeDanceSettings
-from saccade.sandbox import Sandbox
+from saccade.sandbox.sandbox import sandbox_for
 from saccade.seeding import seed_for
 from saccade.tasks import Epochs, Shuffled
 from saccade.tools.code import Sessions, python_tool
@@ -67,7 +67,7 @@ def codedance(context: RecipeContext) -> Plan:
             "this recipe trains a checkpoint on your own questions; give --model PATH and --data PATH, or see it in "
             "miniature: saccade train codedance:tiny"
         )
-    path, sandbox = context.model, Sandbox(isolation=settings.isolation)
+    path, sandbox = context.model, sandbox_for(settings.isolation, settings.sandbox_server)
     training, held_out = split_held_out(read_own_tasks(context.data, context), settings.held_out_share, context)
     curated = [] if settings.sft_data is None else read_examples(settings.sft_data, context.media)
     curated = without_held_out(curated, held_out, lambda one: one.task, what=f"examples of {settings.sft_data}")

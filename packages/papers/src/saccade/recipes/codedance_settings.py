@@ -92,6 +92,8 @@ class CodeDanceSettings:
     """Whether turns whose code fails are penalised individually (the paper's equation 2)."""
     turns: TurnCredit = TurnCredit()
     isolation: Isolation = "full"
+    sandbox_server: str = ""
+    """Address of a SandboxFusion server that runs the code, ``http://HOST:8080``, in place of this machine."""
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, the same for every seed; questions on one picture
     stay together."""

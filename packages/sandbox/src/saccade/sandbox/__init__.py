@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from saccade.faces import names_on_use
 
 if TYPE_CHECKING:
+    from saccade.sandbox.remote import RemoteSandbox as RemoteSandbox
     from saccade.sandbox.results import ErrorKind as ErrorKind
     from saccade.sandbox.results import Isolation as Isolation
     from saccade.sandbox.results import Layers as Layers

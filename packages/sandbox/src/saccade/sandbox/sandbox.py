@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Self, get_args
+from typing import TYPE_CHECKING, Self, get_args
 
 from PIL import Image
 
@@ -16,6 +16,9 @@ from saccade.sandbox.libraries import require as require
 from saccade.sandbox.parent import ParentLostError, WarmParent
 from saccade.sandbox.results import Isolation, Layers, Limits
 from saccade.sandbox.session import Session, file_content
+
+if TYPE_CHECKING:
+    from saccade.sandbox.remote import RemoteSandbox
 
 
 class NoIsolationWarning(UserWarning):
@@ -158,3 +161,12 @@ class Sandbox:
 def _close_late(opening: "asyncio.Future[Session]") -> None:
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()
+
+
+def sandbox_for(isolation: Isolation, server: str = "") -> "Sandbox | RemoteSandbox":
+    """A sandbox of this machine, or of the server at an address (``saccade.sandbox.remote``)."""
+    if not server:
+        return Sandbox(isolation=isolation)
+    from saccade.sandbox.remote import RemoteSandbox
+
+    return RemoteSandbox(server)

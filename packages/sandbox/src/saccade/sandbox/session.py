@@ -91,16 +91,17 @@ class Session:
         """
         if not 0 < timeout_s < 1e6:
             raise UserError(f"timeout_s={timeout_s} must be positive, in seconds")
+        refused = too_long(code)
+        if refused is not None:
+            return refused
         text = code.encode("utf-8", "replace")
-        if len(text) > _CODE_BYTES:
-            return _too_long(len(text))
         try:
             with self._turn, self._runs:
                 answer, body = self._ask({"timeout_s": float(timeout_s)}, text, within_s=timeout_s + _GRACE_S)
         finally:
             if self._is_closed:
                 self._release()
-        return _result(answer, body, self._limits)
+        return result_of(answer, body, self._limits)
 
     async def run_async(self, code: str, *, timeout_s: float = 15.0) -> RunResult:
         """The same, off the event loop."""
@@ -156,7 +157,8 @@ class Session:
             self._channel.shutdown(socket.SHUT_RDWR)
 
 
-def _result(answer: Head, body: bytearray, limits: Limits) -> RunResult:
+def result_of(answer: Head, body: bytearray, limits: Limits) -> RunResult:
+    """A run by the frame that ``Report.frame`` made of it."""
     content = memoryview(body)
     texts = []
     for name in ("out", "err"):
@@ -207,7 +209,11 @@ def _kind(value: object) -> ErrorKind:
     return "killed"
 
 
-def _too_long(size: int) -> RunResult:
+def too_long(code: str) -> RunResult | None:
+    """The result of code that is too long to be run; None for what is not."""
+    size = len(code.encode("utf-8", "replace"))
+    if size <= _CODE_BYTES:
+        return None
     message = f"the code has {size} bytes, at most {_CODE_BYTES} are run"
     error = RunError(kind="limit", name="", message=message)
     return RunResult(stdout="", stderr="", images=(), elapsed_s=0.0, error=error)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from saccade.codec.fields import Fields
 from saccade.protocols.code_words import PYTHON_TOOL
@@ -11,6 +11,9 @@ from saccade.sandbox.sandbox import Sandbox
 from saccade.tools.code import PythonTool, Shows, python_tool
 from saccade.tools.making import ToolBench, ToolMaker
 from saccade.tools.reaches import Reach
+
+if TYPE_CHECKING:
+    from saccade.sandbox.remote import RemoteSandbox
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +48,11 @@ class PythonMaker(ToolMaker):
         return (python_tool(_sandbox(bench), evidence_runs=bench.evidence_runs),) if wish == PYTHON_TOOL else ()
 
 
-def _sandbox(bench: ToolBench) -> Sandbox:
+def _sandbox(bench: ToolBench) -> "Sandbox | RemoteSandbox":
+    if bench.sandbox_server:
+        from saccade.sandbox.remote import RemoteSandbox
+
+        return bench.shared(RemoteSandbox, bench.sandbox_server, lambda: RemoteSandbox(bench.sandbox_server))
     isolation = Fields({"isolation": bench.isolation or "full"}, "the setting").option("isolation", get_args(Isolation))
     return bench.shared(Sandbox, "", lambda: Sandbox(isolation=isolation))
 

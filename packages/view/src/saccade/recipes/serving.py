@@ -67,7 +67,11 @@ def served_policy(
         checkpoint=path,
         asking=known,
         wishes=Wishes(protocols=() if protocol is None else (protocol,), tools=tuple(tools), turns=turns),
-        maker=Toolmaker(isolation=settings.isolation, permission=Permission(allowed=frozenset(allowed))),
+        maker=Toolmaker(
+            isolation=settings.isolation,
+            sandbox_server=settings.sandbox_server,
+            permission=Permission(allowed=frozenset(allowed)),
+        ),
         style=settings.style,
         reading=settings.reading,
     )

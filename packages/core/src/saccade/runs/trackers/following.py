@@ -74,20 +74,24 @@ class Trackers:
         self._each(send)
 
     def show(self, position: Position, attempts: Sequence[Attempt], media: MediaStore, *, is_training: bool) -> None:
-        """Some trajectories of a step or of an evaluation as pictures."""
-        count, every = self._settings.pictures, self._settings.pictures_every
-        if not self._open or not count or (is_training and position.step % every):
+        """Some trajectories of a step or of an evaluation as pictures and as traces."""
+        count, traced, every = self._settings.pictures, self._settings.traces, self._settings.pictures_every
+        if not self._open or not (count or traced) or (is_training and position.step % every):
             return
         from saccade.runs.trackers.pictures import tracked_pictures
+        from saccade.runs.trackers.traces import tracked_traces
 
         # A step is shown with its record; an evaluation, which has none, with the one before.
         number = max(1, self._number)
         pictures = tracked_pictures(attempts[:count], media, position.stage)
+        traces = tracked_traces(attempts[:traced], media, position.stage)
 
         def send(name: str, tracker: Tracker) -> None:
             there = self._pictures.get(name, ())
             if lacked := [one for one in pictures if (number, one.name) not in there]:
                 tracker.show(number, lacked)
+            if untraced := [one for one in traces if (number, one.name) not in there]:
+                tracker.trace(number, untraced)
 
         self._each(send)
 

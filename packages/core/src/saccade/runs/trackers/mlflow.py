@@ -9,7 +9,7 @@ from pathlib import Path
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 
-from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
+from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun, TrackedTrace
 
 _PARAM_CHARACTERS = 500
 _AT_ONCE = 90
@@ -64,6 +64,9 @@ class MlflowTracker:
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
         for one in pictures:
             self._client.log_image(self._id, one.image, key=one.name, step=number)
+
+    def trace(self, number: int, traces: Sequence[TrackedTrace]) -> None:
+        """MLflow's traces are spans of calls in time, which a trajectory's record does not have."""
 
     def summarise(self, values: Mapping[str, float]) -> None:
         there = self._client.get_run(self._id).data.metrics

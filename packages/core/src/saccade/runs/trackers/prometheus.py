@@ -9,7 +9,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
 from saccade.config.tracking import metrics_place
-from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
+from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun, TrackedTrace
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,9 @@ class PrometheusTracker:
             self._gauge(key.removeprefix(f"{stage}/")).labels(stage).set(value)
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
+        """Numbers alone are read."""
+
+    def trace(self, number: int, traces: Sequence[TrackedTrace]) -> None:
         """Numbers alone are read."""
 
     def summarise(self, values: Mapping[str, float]) -> None:

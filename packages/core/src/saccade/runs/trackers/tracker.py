@@ -36,6 +36,21 @@ class TrackedPicture:
     caption: str
 
 
+Part = str | Image.Image
+"""A text or a picture of a message."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackedTrace:
+    """A trajectory as a conversation."""
+
+    name: str
+    messages: tuple[tuple[str, tuple[Part, ...]], ...]
+    """Role (``user``, ``assistant`` or ``tool``) and parts of each."""
+    values: Mapping[str, Json]
+    """Gold answer, verdict, rewards by name and what else is known of the whole."""
+
+
 class Tracker(Protocol):
     """An experiment tracker with one run open. ``number`` counts the records of ``metrics.jsonl`` from 1."""
 
@@ -43,13 +58,16 @@ class Tracker(Protocol):
         """Numbers of the records that the tracker has of this run."""
 
     def pictures(self) -> Set[tuple[int, str]]:
-        """Record and name of each picture that the tracker has of this run."""
+        """Record and name of each picture and trace that the tracker has of this run."""
 
     def log(self, number: int, values: Mapping[str, float]) -> None:
         """Add a record."""
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
         """Add pictures to a record that is there."""
+
+    def trace(self, number: int, traces: Sequence[TrackedTrace]) -> None:
+        """Add traces to a record that is there; nothing where the tracker has no form for them."""
 
     def summarise(self, values: Mapping[str, float]) -> None:
         """Set what holds of the whole run; setting it again changes nothing."""

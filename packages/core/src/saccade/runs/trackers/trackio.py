@@ -9,7 +9,7 @@ from typing import Any
 import trackio
 from trackio.sqlite_storage import SQLiteStorage
 
-from saccade.runs.trackers.tracker import RECORD, TrackedPicture, TrackedRun
+from saccade.runs.trackers.tracker import RECORD, Part, TrackedPicture, TrackedRun, TrackedTrace
 
 
 class TrackioTracker:
@@ -38,12 +38,14 @@ class TrackioTracker:
         return there
 
     def pictures(self) -> Set[tuple[int, str]]:
-        return {
+        shown = {
             (int(one["step"]), key)
             for one in self._logs()
             for key, value in one.items()
             if isinstance(value, dict) and value.get("_type") == trackio.Image.TYPE
         }
+        traces = SQLiteStorage.get_traces(self._project, self._name, run_id=self._id, limit=None)
+        return shown | {(int(one["step"]), str(one["key"])) for one in traces}
 
     def log(self, number: int, values: Mapping[str, float]) -> None:
         self._newest = number
@@ -51,6 +53,9 @@ class TrackioTracker:
 
     def show(self, number: int, pictures: Sequence[TrackedPicture]) -> None:
         self._run.log({one.name: trackio.Image(one.image, caption=one.caption) for one in pictures}, step=number)
+
+    def trace(self, number: int, traces: Sequence[TrackedTrace]) -> None:
+        self._run.log({one.name: trackio.Trace(_messages(one), dict(one.values)) for one in traces}, step=number)
 
     def summarise(self, values: Mapping[str, float]) -> None:
         there = {key for one in self._logs() for key in one}
@@ -69,3 +74,12 @@ class TrackioTracker:
 
     def _logs(self) -> list[dict[str, Any]]:
         return SQLiteStorage.get_logs(self._project, self._name, run_id=self._id)
+
+
+def _messages(trace: TrackedTrace) -> list[dict[str, Any]]:
+    """OpenAI's form, with Trackio's own pictures among the parts."""
+    return [{"role": role, "content": [_part(part) for part in parts]} for role, parts in trace.messages]
+
+
+def _part(part: Part) -> object:
+    return {"type": "text", "text": part} if isinstance(part, str) else trackio.Image(part)
