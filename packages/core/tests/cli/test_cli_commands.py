@@ -300,3 +300,11 @@ def test_deterministic_sets_both_settings_and_set_has_the_last_word(
         assert "far enough" in said
     own = "model.batch_invariant=false"
     assert asked == [(own,), ("model.deterministic=true", "model.batch_invariant=true", own)]
+
+
+def test_deterministic_says_of_a_tiny_recipe_that_it_repeats_anyway(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, said = message_of(capsys, "demo", "--deterministic", "--out", str(tmp_path / "run"))
+    assert status == 2
+    assert "repeat to the bit without it" in said

@@ -6,8 +6,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
@@ -89,6 +89,20 @@ def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
         click.option("--quiet", is_flag=True, help="Show no progress."),
         _naming_missing_packages,
     )
+
+
+@contextmanager
+def _naming_deterministic(is_asked: bool) -> Iterator[None]:
+    """A recipe that makes its own tiny model has no such setting, and needs none."""
+    try:
+        yield
+    except UserError as error:
+        if is_asked and "there is no setting 'model." in str(error):
+            raise UserError(
+                "--deterministic is for checkpoints; this recipe trains a tiny model on the CPU, whose runs repeat to "
+                "the bit without it: leave it out"
+            ) from error
+        raise
 
 
 def _naming_missing_packages(command: Command) -> Command:
@@ -215,7 +229,7 @@ def start(
         paths = RunPaths(root=out.absolute())
         kept = paths.held_out if how["resume"] and paths.info.exists() else None
         own = dataclasses.replace(context, overrides=overrides, held_out_file=kept)
-        with phase(lambda: "preparing the run"):
+        with phase(lambda: "preparing the run"), _naming_deterministic(how["deterministic"]):
             plan = plan_of(recipe, own, logs=out / "engine")
         if own.held_out is not None and not own.held_out_rows.kept:
             raise UserError(
