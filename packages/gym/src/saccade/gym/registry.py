@@ -9,6 +9,7 @@ from saccade.gym.families import (
     chess,
     circuits,
     comparisons,
+    crowds,
     documents,
     figures,
     flow_charts,
@@ -17,12 +18,15 @@ from saccade.gym.families import (
     molecules,
     motion,
     networks,
+    paper,
     plates,
     routes,
     scores,
     shapes,
     sheets,
     solids,
+    transit,
+    windows,
 )
 from saccade.gym.family import GymFamily, NamedDraw
 
@@ -68,6 +72,7 @@ GYM_FAMILIES = _by_name(
     *chess.FAMILIES,
     *circuits.FAMILIES,
     *comparisons.FAMILIES,
+    *crowds.FAMILIES,
     *documents.FAMILIES,
     *figures.FAMILIES,
     *flow_charts.FAMILIES,
@@ -76,12 +81,15 @@ GYM_FAMILIES = _by_name(
     *molecules.FAMILIES,
     *motion.FAMILIES,
     *networks.FAMILIES,
+    *paper.FAMILIES,
     *plates.FAMILIES,
     *routes.FAMILIES,
     *scores.FAMILIES,
     *shapes.FAMILIES,
     *sheets.FAMILIES,
     *solids.FAMILIES,
+    *transit.FAMILIES,
+    *windows.FAMILIES,
 )
 
 

@@ -44,15 +44,15 @@ def paint_dial(painter: Painter, one: Element) -> None:
     painter.disc(one.id, middle, radius, COLOURS[one.attributes["colour"]])
     painter.disc(one.id, middle, radius - 7, PAPER)
     start, end = SWEEP
+    tip = on_circle(middle, radius - 16, start + (end - start) * share(one))
+    painter.line(one.id, [middle, tip], 3, (190, 20, 20))
+    painter.disc(one.id, middle, 6, INK)
     for place, number in ticks(one):
         degrees = start + (end - start) * place
         inner = radius - (18 if number else 13)
         painter.line(one.id, [on_circle(middle, inner, degrees), on_circle(middle, radius - 8, degrees)], 2, INK)
         if number:
-            painter.text("", number, on_circle(middle, radius - 27, degrees), 13)
-    tip = on_circle(middle, radius - 16, start + (end - start) * share(one))
-    painter.line(one.id, [middle, tip], 3, (190, 20, 20))
-    painter.disc(one.id, middle, 6, INK)
+            painter.text("", number, on_circle(middle, radius - 27, degrees), 13, halo=PAPER)
 
 
 def _upright(painter: Painter, one: Element, tube_px: int) -> tuple[Box, float]:
