@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from saccade.gym.families import (
+    arithmetic,
     boards,
     charts,
     chess,
@@ -15,6 +16,7 @@ from saccade.gym.families import (
     flow_charts,
     forms,
     instruments,
+    mathematics,
     molecules,
     motion,
     networks,
@@ -52,6 +54,7 @@ DOMAINS = (
     "music",
     "chess",
     "maps",
+    "mathematics",
     "video",
 )
 
@@ -69,6 +72,7 @@ def _by_name(*families: GymFamily) -> Mapping[str, GymFamily]:
 GYM_FAMILIES = _by_name(
     *boards.FAMILIES,
     *charts.FAMILIES,
+    *arithmetic.FAMILIES,
     *chess.FAMILIES,
     *circuits.FAMILIES,
     *comparisons.FAMILIES,
@@ -78,6 +82,7 @@ GYM_FAMILIES = _by_name(
     *flow_charts.FAMILIES,
     *forms.FAMILIES,
     *instruments.FAMILIES,
+    *mathematics.FAMILIES,
     *molecules.FAMILIES,
     *motion.FAMILIES,
     *networks.FAMILIES,
