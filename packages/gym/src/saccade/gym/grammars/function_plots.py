@@ -89,8 +89,8 @@ MAKERS: dict[str, Callable[[Generator, str, str], Curve]] = {
 
 
 def draw_functions(rng: Generator, levels: Levels) -> FunctionsState:
-    """One to three graphs; each goes through five corners of the squares at least, no two are the same."""
-    count, kinds = levels.whole("curves", 1, 2, 3), KINDS[: levels.whole("kinds", 2, 3, 3)]
+    """Two or three graphs; each goes through five corners of the squares at least, no two are the same."""
+    count, kinds = levels.whole("curves", 2, 2, 3), KINDS[: levels.whole("kinds", 2, 3, 3)]
     colours = shuffled(rng, tuple(PALETTE))
     curves: list[Curve] = []
     while len(curves) < count:
