@@ -6,7 +6,7 @@ Axes: ``size`` (how large the screen is), ``clutter`` (how many rows, tools, fie
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from numpy.random import Generator
 
@@ -51,7 +51,7 @@ class WindowState(SceneState):
     """Widgets, each with its box in ``numbers``; a widget's kind says what it is, its label what it says.
 
     Kinds: "window", "title", "control", "menu", "tool", "side", "tab", "column", "cell", "row tick", "row tool",
-    "field", "input", "tick", "button", "page", "dialog", "message", "answer".
+    "field", "input", "tick", "button", "page", "dialog", "message", "answer", "covered".
     """
 
     letters_px: int
@@ -213,7 +213,7 @@ def _form(layout: _Layout, body: Box, levels: Levels) -> None:
 
 
 def _dialog(layout: _Layout, body: Box) -> None:
-    """A dialog over the body; what lies under it, in part too, is no longer there to click."""
+    """A dialog over the body; what lies under it, in part too, is of the kind "covered": no click on it is asked."""
     unit, rng = layout.letters, layout.rng
     title, message, answers = DIALOGS[int(rng.integers(len(DIALOGS)))]
     wide, high = min(30 * unit, body.width), 10 * unit
@@ -221,13 +221,19 @@ def _dialog(layout: _Layout, body: Box) -> None:
     y = body.y1 + float(rng.uniform(0, max(1.0, body.height - high)))
     box = Box(x, y, x + wide, y + high)
     keeps = ("window", "title")
-    layout.widgets = [one for one in layout.widgets if one.kind in keeps or not _touches(box_of(one), box)]
+    layout.widgets = [
+        one if one.kind in keeps or not _touches(box_of(one), box) else _covered(one) for one in layout.widgets
+    ]
     layout.put("dialog", title, *box.as_tuple())
     layout.put("message", message, x + unit, y + 3 * unit, x + wide - unit, y + 5 * unit)
     left = x + unit
     for label in shuffled(rng, answers):
         layout.put("answer", label, left, y + 7 * unit, left + layout.wide(label, 0.9), y + 9.2 * unit)
         left += layout.wide(label, 0.9) + 0.6 * unit
+
+
+def _covered(one: Element) -> Element:
+    return replace(one, kind="covered", attributes={**one.attributes, "drawn_as": one.kind})
 
 
 def _touches(one: Box, other: Box) -> bool:

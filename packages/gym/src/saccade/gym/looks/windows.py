@@ -81,8 +81,8 @@ class _Screen:
 
 
 def _paint_widget(screen: _Screen, one: Element) -> None:
-    theme, label = screen.theme, one.attributes["label"]
-    match one.kind:
+    theme, label, kind = screen.theme, one.attributes["label"], one.get("drawn_as") or one.kind
+    match kind:
         case "window":
             screen.fill(one, theme.window, is_framed=True)
         case "title":
@@ -98,14 +98,14 @@ def _paint_widget(screen: _Screen, one: Element) -> None:
             screen.fill(one, theme.window)
             screen.icon(one, label)
         case "side" | "column":
-            screen.fill(one, theme.side if one.kind == "side" else theme.bar, is_framed=True)
+            screen.fill(one, theme.side if kind == "side" else theme.bar, is_framed=True)
             screen.words(one, theme.ink, left=PAD + 0.5)
         case "menu" | "message":
             screen.fill(one, theme.window)
-            screen.words(one, theme.ink, left=None if one.kind == "menu" else PAD)
+            screen.words(one, theme.ink, left=None if kind == "menu" else PAD)
         case "field" | "cell":
             screen.fill(one, theme.window)
-            screen.words(one, theme.faint if one.kind == "field" else theme.ink, left=PAD * (one.kind == "cell"))
+            screen.words(one, theme.faint if kind == "field" else theme.ink, left=PAD * (kind == "cell"))
         case "input":
             screen.fill(one, theme.sheet, is_framed=True)
         case "row tick":
@@ -119,7 +119,7 @@ def _paint_widget(screen: _Screen, one: Element) -> None:
             screen.painter.rectangle(one.id, strip, theme.accent)
             screen.painter.text("", label, strip.center, screen.letters, ON_ACCENT)
         case _:
-            is_first = one.kind == "page" and bool(one.get("is_here"))
+            is_first = kind == "page" and bool(one.get("is_here"))
             screen.fill(one, theme.accent if is_first else theme.bar, is_framed=True)
             screen.words(one, ON_ACCENT if is_first else theme.ink)
 

@@ -8,6 +8,7 @@ from saccade.gym.program import Asking, Program, ProgramQuestion, program, with_
 from saccade.gym.programs.answers import Words, choice_of, count_of, told_of
 from saccade.gym.programs.choosing import chosen, shuffled
 from saccade.gym.state import Element, SceneState
+from saccade.types import AnswerKind
 
 OPTIONS = 4
 
@@ -122,7 +123,7 @@ def _at_stall(part: str, *wordings: str) -> Program:
         one, other = shuffled(asking.rng, asking.state.of_kind("stall"))[:2]
         seen = [_part(asking.state, one, "sign"), _part(asking.state, one, "board")]
         near = [] if other.attributes[part] == one.attributes[part] else [other.attributes[part]]
-        kind = "integer" if part == "price" else "exact"
+        kind: AnswerKind = "integer" if part == "price" else "exact"
         return told_of(one.attributes[part], seen, kind=kind, words={"stall": one.attributes["stall"]}, near=near)
 
     return program(*wordings, name=f"{part}_at_stall", solve=solve)(ask)
