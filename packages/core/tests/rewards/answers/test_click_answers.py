@@ -6,6 +6,7 @@ from saccade.answer_boxes import point_in
 from saccade.geometry import Point
 from saccade.protocols.instructions import question_text
 from saccade.rewards.answers.metrics_by_set import answer_is_right
+from saccade.tasks.rows.answers import golds_of
 from saccade.types import Task
 
 TASK = Task(
@@ -52,6 +53,12 @@ def test_a_word_is_the_gold_of_what_is_not_there_to_click() -> None:
     )
     assert answer_is_right(nowhere, "unanswerable")
     assert not answer_is_right(nowhere, "[30, 15]")
+
+
+@pytest.mark.parametrize("gold", [[10, 10, 50, 20], "[10, 10, 50, 20]"])
+def test_the_box_of_a_row_is_one_gold(gold: list[int] | str) -> None:
+    kind, accepted = golds_of(gold, None, "click", (), "Press Save.", key="answer")
+    assert (kind, accepted) == ("click", ("[10, 10, 50, 20]",))
 
 
 def test_the_prompt_says_what_a_click_looks_like() -> None:

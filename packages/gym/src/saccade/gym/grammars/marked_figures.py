@@ -5,7 +5,7 @@ Axes: ``figures`` (how many), ``print`` (how small letters are).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.random import Generator
 
@@ -51,9 +51,9 @@ SORTS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MarkedFigure:
-    """A figure: its sort, letters and corners in pixels, and which sides and corners have a printed number."""
+    """A figure: its letters and corners in pixels, and which sides and corners have a printed number."""
 
-    sort: str
+    marks: Sort
     letters: str
     corners: tuple[Point, ...]
     lengths: tuple[int, ...]
@@ -62,10 +62,6 @@ class MarkedFigure:
     """Of all angles."""
     printed_sides: tuple[int, ...]
     printed_angles: tuple[int, ...]
-
-    @property
-    def marks(self) -> Sort:
-        return SORTS[self.sort]
 
     def side(self, index: int) -> str:
         """By its letters: AB."""
@@ -113,6 +109,18 @@ def _placed(rng: Generator, corners: Sequence[tuple[float, float]], middle: Poin
     return tuple(Point(middle.x + (x - x0) * scale, middle.y - (y - y0) * scale) for x, y in turned)
 
 
+def _rolled(sort: Sort, by: int, size: int) -> Sort:
+    """The sort where the first corner is another one, so that letters say nothing of what is alike."""
+
+    def rolled(groups: Groups) -> Groups:
+        return tuple(tuple((index - by) % size for index in group) for group in groups)
+
+    right = tuple((index - by) % size for index in sort.right)
+    return replace(
+        sort, sides=rolled(sort.sides), angles=rolled(sort.angles), parallel=rolled(sort.parallel), right=right
+    )
+
+
 def _degrees(corners: Sequence[Point], index: int) -> float:
     here, before, after = corners[index], corners[index - 1], corners[(index + 1) % len(corners)]
     one = math.atan2(before.y - here.y, before.x - here.x)
@@ -135,24 +143,28 @@ def draw_marked(rng: Generator, levels: Levels) -> MarkedState:
     count = levels.whole("figures", 1, 2, 3)
     letters, figures = list(LETTERS), []
     for cell in range(count):
-        sort = chosen(rng, tuple(SORTS))
-        shape = _shape(rng, sort)
+        name = chosen(rng, tuple(SORTS))
+        shape = _shape(rng, name)
         size = len(shape)
-        corners = _placed(rng, shape, Point(CELL_PX * (cell + 0.5), CELL_PX / 2))
+        by = int(rng.integers(size))
+        marks = _rolled(SORTS[name], by, size)
+        corners = _placed(rng, [*shape[by:], *shape[:by]], Point(CELL_PX * (cell + 0.5), CELL_PX / 2))
         unit = float(rng.uniform(7, 18))
         ends = [(corners[i], corners[(i + 1) % size]) for i in range(size)]
-        marks = SORTS[sort]
         lengths = _alike([math.hypot(a.x - b.x, a.y - b.y) / unit for a, b in ends], marks.sides)
         degrees = _alike([_degrees(corners, i) for i in range(size)], marks.angles)
         for index in marks.right:
             degrees[index] = 90
         loose = [i for i in range(size) if all(i not in group for group in marks.sides)]
         sides = [*(chosen(rng, group) for group in marks.sides), *loose]
-        angles = [chosen(rng, group) for group in marks.angles if group != (0, 1, 2)]
-        angles += [1] * (sort == "right triangle") + [0] * (sort == "isosceles triangle" and bool(rng.integers(2)))
+        angles = [chosen(rng, group) for group in marks.angles if len(group) < 3]
+        if name == "right triangle":
+            angles.append((marks.right[0] + 1) % 3)
+        elif name == "isosceles triangle" and rng.integers(2):
+            angles.append(next(corner for corner in range(3) if corner not in marks.angles[0]))
         figures.append(
             MarkedFigure(
-                sort=sort,
+                marks=marks,
                 letters="".join(letters[:size]),
                 corners=corners,
                 lengths=tuple(lengths),

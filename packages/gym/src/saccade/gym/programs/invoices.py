@@ -90,7 +90,7 @@ def _without_struck(asking: Asking) -> ProgramQuestion:
     "How many lines were ticked by hand?",
     "Count the ticks at the left of the lines.",
     solve=lambda state, words: str(sum(line.is_ticked for line in _invoice(state).lines)),
-    spread=8,
+    spread=12,
 )
 def _count_ticks(asking: Asking) -> ProgramQuestion:
     lines = _invoice(asking.state).lines

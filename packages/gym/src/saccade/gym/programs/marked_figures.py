@@ -9,6 +9,7 @@ from saccade.gym.programs.choosing import chosen, shuffled
 from saccade.gym.state import Element, SceneState, as_state
 
 Words = Mapping[str, str]
+BOTH_PAIRS, NO_PAIR = "both pairs", "none"
 ASKED_SORTS = tuple(name for name in SORTS if "triangle" not in name)
 TRIANGLES = tuple(name for name in SORTS if "triangle" in name)
 
@@ -91,45 +92,54 @@ def _angle(asking: Asking) -> ProgramQuestion | None:
     return _number(figure.degrees[index], {"corner": letters[0]}, seen, 180 - figure.degrees[index])
 
 
+def _partner(figure: MarkedFigure, index: int) -> int:
+    """The other side of a pair of equal ones."""
+    return next(one for one in _group_of(figure.marks.sides, index) if one != index)
+
+
 @program(
     "Which side of the same figure is marked as being as long as {side}?",
     "The marks say that one other side of this figure has the length of {side}. Which?",
-    solve=lambda state, words: _partner(state, words, "sides"),
+    solve=lambda state, words: (lambda figure: figure.side(_partner(figure, _side_number(figure, words["side"]))))(
+        _figure_of(state, words["side"])
+    ),
 )
 def _equal_side(asking: Asking) -> ProgramQuestion | None:
-    return _partner_question(asking, "sides")
-
-
-@program(
-    "Which side of the same figure is marked as parallel to {side}?",
-    "By the arrow heads, which other side of its figure runs parallel to {side}?",
-    solve=lambda state, words: _partner(state, words, "parallel"),
-)
-def _parallel_side(asking: Asking) -> ProgramQuestion | None:
-    return _partner_question(asking, "parallel")
-
-
-def _groups(figure: MarkedFigure, kind: str) -> Groups:
-    return figure.marks.sides if kind == "sides" else figure.marks.parallel
-
-
-def _partner(state: SceneState, words: Words, kind: str) -> str:
-    figure = _figure_of(state, words["side"])
-    index = _side_number(figure, words["side"])
-    return figure.side(next(one for one in _group_of(_groups(figure, kind), index) if one != index))
-
-
-def _partner_question(asking: Asking, kind: str) -> ProgramQuestion | None:
-    """The other side of a pair; the options are sides of its figure, for marks of another may look the same."""
+    """The options are sides of one figure, for marks of another may look the same. Each is as often right."""
     figure = chosen(asking.rng, _figures(asking.state))
-    pairs = [group for group in _groups(figure, kind) if len(group) == 2]
+    pairs = [group for group in figure.marks.sides if len(group) == 2]
     if not pairs:
         return None
     index, other = shuffled(asking.rng, chosen(asking.rng, pairs))
+    size = len(figure.letters)
+    if size == 4 and (other - index) % 4 != asking.wanted((1, 2, 3)):
+        return None
     answer, side = figure.side(other), figure.side(index)
-    own = [figure.side(one) for one in range(len(figure.letters)) if one not in (index, other)]
+    own = [figure.side(one) for one in range(size) if one not in (index, other)]
     seen = _elements(asking.state, [f"side:{side}", f"side:{answer}"])
     return choice_of(answer, [answer, *own], {"side": side}, seen, answer)
+
+
+def _parallels(figure: MarkedFigure) -> str:
+    """The pairs of sides with heads of arrows, in words."""
+    pairs = [" and ".join(figure.side(side) for side in sorted(group)) for group in sorted(figure.marks.parallel)]
+    return BOTH_PAIRS if len(pairs) == 2 else pairs[0] if pairs else NO_PAIR
+
+
+@program(
+    "Which sides of {figure} are marked as parallel?",
+    "By its arrow heads, which sides of {figure} run parallel to each other?",
+    solve=lambda state, words: _parallels(_figure_of(state, words["figure"])),
+)
+def _parallel_sides(asking: Asking) -> ProgramQuestion | None:
+    figure = chosen(asking.rng, _figures(asking.state))
+    if len(figure.letters) != 4:
+        return None
+    pairs = [f"{figure.side(one)} and {figure.side(one + 2)}" for one in (0, 1)]
+    options, answer = [*pairs, BOTH_PAIRS, NO_PAIR], _parallels(figure)
+    if answer != asking.wanted(options):
+        return None
+    return choice_of(answer, options, {"figure": figure.letters}, _elements(asking.state, _whole(figure)), answer)
 
 
 def _right_angles(state: SceneState) -> list[str]:
@@ -198,18 +208,18 @@ def _angle_sum(asking: Asking) -> ProgramQuestion | None:
 @program(
     "Going by its marks, what is {figure}?",
     "Which name fits {figure} best, by what is marked?",
-    solve=lambda state, words: with_article(_figure_of(state, words["figure"]).sort),
+    solve=lambda state, words: with_article(_figure_of(state, words["figure"]).marks.name),
 )
 def _sort(asking: Asking) -> ProgramQuestion | None:
     figures = _figures(asking.state)
     wanted = asking.wanted(tuple(SORTS))
-    found = [figure for figure in figures if figure.sort == wanted]
+    found = [figure for figure in figures if figure.marks.name == wanted]
     if not found:
         return None
     figure = chosen(asking.rng, found)
-    pool = TRIANGLES if figure.sort in TRIANGLES else ASKED_SORTS
-    wrong = [with_article(name) for name in shuffled(asking.rng, pool) if name != figure.sort][:3]
-    answer = with_article(figure.sort)
+    pool = TRIANGLES if figure.marks.name in TRIANGLES else ASKED_SORTS
+    wrong = [with_article(name) for name in shuffled(asking.rng, pool) if name != figure.marks.name][:3]
+    answer = with_article(figure.marks.name)
     return choice_of(
         answer, [answer, *wrong], {"figure": figure.letters}, _elements(asking.state, _whole(figure)), answer
     )
@@ -219,7 +229,7 @@ MARKED_PROGRAMS = (
     _length,
     _angle,
     _equal_side,
-    _parallel_side,
+    _parallel_sides,
     _count_right,
     _perimeter,
     _angle_sum,
