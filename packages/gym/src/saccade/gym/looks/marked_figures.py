@@ -25,7 +25,7 @@ def _towards(start: Point, end: Point, length: float) -> Point:
     return Point(start.x + (end.x - start.x) * share, start.y + (end.y - start.y) * share)
 
 
-class _Drawing:
+class _FigureDrawing:
     """A figure while it is painted."""
 
     def __init__(self, painter: Painter, figure: MarkedFigure, size: int) -> None:
@@ -122,7 +122,7 @@ def render_marked(state: SceneState, rng: Generator, levels: Levels, *, is_fille
     painter, size = Painter(known.width, known.height, PAGE), levels.whole("print", 16, 15, 13)
     for figure in known.figures:
         fill = FILLS[int(rng.integers(len(FILLS)))] if is_filled else PAGE
-        drawing = _Drawing(painter, figure, size)
+        drawing = _FigureDrawing(painter, figure, size)
         painter.polygon("", figure.corners, fill)
         drawing.corner_marks()
         drawing.outline()

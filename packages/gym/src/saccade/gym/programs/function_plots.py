@@ -1,6 +1,6 @@
 """Programs on graphs of functions: values, zeros, slopes, turning points, crossings, formulas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from saccade.gym.grammars.function_plots import REACH, Curve, FunctionsState
@@ -159,14 +159,16 @@ def _rising(asking: Asking) -> ProgramQuestion | None:
     return choice_of(answer, ("rising", "falling"), words, _seen(asking.state, curve, start, end), answer)
 
 
-def _others_like(curve: Curve) -> list[Curve]:
-    """Curves whose formula a careless reader would take."""
-    changed = [replace(curve, slope=-curve.slope), replace(curve, up=-curve.up), replace(curve, up=curve.up + 1)]
-    if curve.kind == "line":
-        changed += [replace(curve, slope=1 / curve.slope), replace(curve, slope=-curve.slope, up=-curve.up)]
-    else:
-        changed += [replace(curve, right=-curve.right), replace(curve, right=-curve.right, up=-curve.up)]
-    return changed
+def _like(asking: Asking, curve: Curve) -> list[str]:
+    """Four formulas: two values of one number with two of another, so that none is nearer to the rest than another."""
+    other_slopes = (-curve.slope, 1 / curve.slope) if curve.kind == "line" else (-curve.slope, 2 * curve.slope)
+    slope, up = chosen(asking.rng, other_slopes), chosen(asking.rng, (-curve.up, curve.up + 2))
+    changes: list[Callable[[Curve], Curve]] = [lambda one: replace(one, slope=slope), lambda one: replace(one, up=up)]
+    if curve.kind != "line":
+        changes.append(lambda one: replace(one, right=-one.right))
+    first, second = shuffled(asking.rng, changes)[:2]
+    made = [curve, first(curve), second(curve), second(first(curve))]
+    return list(dict.fromkeys(one.formula() for one in made))
 
 
 @program(
@@ -177,11 +179,10 @@ def _others_like(curve: Curve) -> list[Curve]:
 def _formula(asking: Asking) -> ProgramQuestion | None:
     curve = _curve(asking)
     assert curve is not None
-    right = curve.formula()
-    wrong = [text for text in dict.fromkeys(one.formula() for one in _others_like(curve)) if text != right]
-    if len(wrong) < 3:
+    options = _like(asking, curve)
+    if len(options) < 4:
         return None
-    options = [right, *shuffled(asking.rng, wrong)[:3]]
+    right = curve.formula()
     return choice_of(right, options, {"name": curve.name}, _seen(asking.state, curve), right)
 
 
