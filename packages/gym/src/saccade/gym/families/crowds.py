@@ -14,6 +14,7 @@ FAMILIES = (
         renderers=(DAY, EVENING),
         programs=CROWD_PROGRAMS,
         is_split_by_state=True,
+        is_fine_print=True,
         needs_closer=True,
     ),
 )
