@@ -1,4 +1,4 @@
-"""Answers that are boxes: texts that hold boxes and nothing else, read, written and compared, in any one frame.
+"""Answers that are boxes or a point to click: texts that hold nothing else, read, written and compared, in one frame.
 
 ===================================================  ==============================================================
 an answer that says                                  what becomes of it
@@ -17,12 +17,13 @@ import json
 import re
 from collections.abc import Sequence
 
-from saccade.geometry import Box, iou
+from saccade.geometry import Box, Point, iou
 
 MAX_BOXES = 64
 MAX_CHARACTERS = 8000
 MAX_NUMBER = 1e9
 
+POINT_KEYS = ("point_2d", "point", "coordinate", "click")
 CORNER_KEYS = ("bbox_2d", "bbox", "box", "Position", "position")
 
 _FENCE = re.compile(r"\A```[a-z]*|```\Z")
@@ -35,6 +36,7 @@ _COMMA = " ?, ?"
 _BOX = re.compile(r"\[ ?" + _COMMA.join([_NUMBER] * 4) + r" ?\]")
 _BARE = re.compile(_COMMA.join([_NUMBER] * 4))
 _CORNERS = re.compile(rf"\[ ?{_NUMBER}{_COMMA}{_NUMBER} ?\]{_COMMA}\[ ?{_NUMBER}{_COMMA}{_NUMBER} ?\]")
+_POINT = re.compile(rf"\[? ?{_NUMBER}{_COMMA}{_NUMBER} ?\]?")
 _BETWEEN = re.compile(r"(?:[\[\],; ]|and)*")
 
 
@@ -59,6 +61,40 @@ def boxes_of(value: object) -> tuple[Box, ...] | None:
     boxes = [_box_of(item) for item in value]
     known = tuple(box for box in boxes if box is not None)
     return known if len(known) == len(boxes) else None
+
+
+def point_in(text: str) -> Point | None:
+    """The point that an answer clicks on: two numbers, also in brackets or under one of ``POINT_KEYS``, or the middle
+    of one box. None where it is anything else, several points too. Never raises."""
+    boxes = boxes_in(text)
+    if boxes is not None:
+        return boxes[0].center if len(boxes) == 1 else None
+    if len(text) > MAX_CHARACTERS:
+        return None
+    plain = " ".join(_TAG.sub(" ", _FENCE.sub(" ", text.strip())).split())
+    value = _value_of(plain)
+    while isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict):
+        value = next((value[key] for key in POINT_KEYS if value.get(key) is not None), None)
+    if isinstance(value, list | tuple):
+        numbers = [float(number) for number in value if _is_coordinate(number)]
+        return Point(*numbers) if len(numbers) == len(value) == 2 else None
+    found = _POINT.fullmatch(plain.translate({ord("("): "[", ord(")"): "]"}))
+    return Point(float(found[1]), float(found[2])) if found else None
+
+
+def written_point(point: Point) -> str:
+    """``[x, y]``; two decimals at most."""
+    return json.dumps([int(side) if side == round(side) else round(side, 2) for side in (point.x, point.y)])
+
+
+def clicks_on(prediction: str, gold: str) -> bool:
+    """Whether an answer's point lies in one of the gold's boxes, or is the gold's point."""
+    point, boxes = point_in(prediction), boxes_in(gold)
+    if point is None or boxes is None:
+        return point is not None and point == point_in(gold)
+    return any(box.x1 <= point.x <= box.x2 and box.y1 <= point.y <= box.y2 for box in boxes)
 
 
 def written_boxes(boxes: Sequence[Box]) -> str:

@@ -11,7 +11,9 @@ from saccade.geometry import Box, Mask, Point
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-AnswerKind = Literal["exact", "choice", "integer", "number", "math", "boxes", "list", "text", "sentence", "judge"]
+AnswerKind = Literal[
+    "exact", "choice", "integer", "number", "math", "boxes", "click", "list", "text", "sentence", "judge"
+]
 """How an answer is compared with the right one: ``saccade.rewards.answers.kinds``."""
 FREE_TEXT: frozenset[AnswerKind] = frozenset(["text", "sentence", "judge"])
 """Kinds that may be worded in many ways, so that a judge can be asked."""

@@ -132,7 +132,9 @@ max_frames = click.option(
 )
 answer_kind = click.option(
     "--answer-kind",
-    type=click.Choice(["exact", "choice", "integer", "number", "math", "boxes", "list", "text", "sentence", "judge"]),
+    type=click.Choice(
+        ["exact", "choice", "integer", "number", "math", "boxes", "click", "list", "text", "sentence", "judge"]
+    ),
     help="How answers of --data are compared, for rows without an answer_kind; by default by what each looks like.",
 )
 box_frame = click.option(

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.answer_boxes import boxes_in, written_boxes
+from saccade.answer_boxes import boxes_in, written_boxes, written_point
 from saccade.characters import shell_words
 from saccade.errors import UserError
-from saccade.geometry import Box
+from saccade.geometry import Box, Point
 from saccade.protocols.tagged import parse
 from saccade.quantities import NUMBER_WORDS
 from saccade.rewards.answers.kinds import options_in
@@ -139,6 +139,9 @@ def near_misses(task: Task) -> Iterator[str]:
     if task.answer_kind == "boxes":
         moved = [Box(box.x2, box.y1, 2 * box.x2 - box.x1, box.y2) for box in boxes_in(task.answer) or ()]
         yield from (written_boxes(moved), written_boxes([*moved, *moved])) if moved else ()
+        return
+    if task.answer_kind == "click":
+        yield from (written_point(Point(2 * box.x2 - box.x1, box.y2)) for box in boxes_in(task.answer) or ())
         return
     number = _NUMBER.search(task.answer)
     if number:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from saccade.answer_boxes import boxes_in
+from saccade.answer_boxes import boxes_in, point_in
 from saccade.evaluation.tool_use import ERROR_KIND
 from saccade.quantities import Quantity
 from saccade.rewards.answers.kinds import shows_letters
@@ -109,6 +109,8 @@ def can_be_read(task: Task, answer: str) -> bool:
             return any(names) if task.choices else bool(answer.strip())
         case "boxes":
             return boxes_in(answer) is not None
+        case "click":
+            return point_in(answer) is not None
         case _:
             return bool(answer.strip())
 

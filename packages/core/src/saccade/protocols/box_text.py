@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from saccade.answer_boxes import boxes_in, written_boxes
-from saccade.geometry import Box, CoordinateConvention
+from saccade.answer_boxes import boxes_in, point_in, written_boxes, written_point
+from saccade.geometry import Box, CoordinateConvention, Point
 from saccade.media.resize import ViewRule
 from saccade.protocols.coordinates import MAX_COORDINATE
 from saccade.types import Answer, BoxMention, ImageRef, Task
@@ -137,7 +137,9 @@ def _each_box(text: str, rewrite: Callable[[Box], str]) -> str:
 
 
 def answer_to_original(answer: Answer, task: Task, view: ViewRule) -> Answer:
-    """The answer as the model meant it: of a task whose answers are boxes, in pixels of the original."""
+    """The answer as the model meant it: of a task whose answers are boxes or points, in pixels of the original."""
+    if (point := _clicked(answer, task)) is not None:
+        return Answer(text=written_point(view.frame_for(task.images[0]).point_to_original(point)))
     boxes = boxes_in(answer.text) if task.answer_kind == "boxes" and task.images else None
     if boxes is None:
         return answer
@@ -147,11 +149,18 @@ def answer_to_original(answer: Answer, task: Task, view: ViewRule) -> Answer:
 
 def answer_to_model(answer: Answer, task: Task, view: ViewRule) -> Answer:
     """The answer as the model would write it, in whole numbers of its frame."""
+    if (point := _clicked(answer, task)) is not None:
+        return Answer(text=written_point(view.frame_for(task.images[0]).point_to_model(point)))
     boxes = boxes_in(answer.text) if task.answer_kind == "boxes" and task.images else None
     if boxes is None:
         return answer
     frame = view.frame_for(task.images[0])
     return Answer(text=written_boxes([frame.box_to_model(box) for box in boxes]))
+
+
+def _clicked(answer: Answer, task: Task) -> Point | None:
+    """The point of an answer to a task that asks for a click on a picture."""
+    return point_in(answer.text) if task.answer_kind == "click" and task.images else None
 
 
 def form_of_boxes(view: ViewRule | None, *, images: int, is_brief: bool) -> str:
@@ -164,3 +173,12 @@ def form_of_boxes(view: ViewRule | None, *, images: int, is_brief: bool) -> str:
         f"The answer is a box{where}, [x1, y1, x2, y2] (left, top, right, bottom), {frame}; where several things are "
         "asked for, a list with one box for each. Write the numbers alone, without words."
     )
+
+
+def form_of_click(view: ViewRule | None, *, images: int, is_brief: bool) -> str:
+    """What a question about a click asks the model to write, and in which frame; without a view in pixels."""
+    if is_brief:
+        return "[x, y]"
+    where = " of image 1" if images > 1 else ""
+    frame = COORDINATES["absolute" if view is None else view.convention]
+    return f"The answer is the point to click{where}, [x, y], {frame}. Write the numbers alone, without words."

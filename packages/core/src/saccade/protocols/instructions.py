@@ -12,7 +12,7 @@ from typing import Literal
 
 from saccade.interleaving import interleaved_parts
 from saccade.media.resize import ViewRule
-from saccade.protocols.box_text import COORDINATES, form_of_boxes
+from saccade.protocols.box_text import COORDINATES, form_of_boxes, form_of_click
 from saccade.protocols.examples import ANSWER_EXAMPLE, call_form
 from saccade.protocols.markup import defused, without_role_tokens
 from saccade.types import ImageRef, Malformed, Message, Observation, Task, ToolResult, ToolSpec
@@ -178,5 +178,7 @@ def question_text(task: Task, style: Style, wording: str = "", *, view: ViewRule
         lines += [f"{chr(ord('A') + index)}. {choice}" for index, choice in enumerate(task.choices)]
     if task.answer_kind == "boxes":
         lines.append(form_of_boxes(view, images=len(task.images), is_brief=style == "brief"))
+    if task.answer_kind == "click":
+        lines.append(form_of_click(view, images=len(task.images), is_brief=style == "brief"))
     text = without_role_tokens("\n".join(lines))
     return text if style == "brief" or not task.images else f"\n{text}"

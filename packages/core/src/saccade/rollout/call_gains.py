@@ -63,7 +63,7 @@ class CallProbe:
     def _answer_ids(self, task: Task, chat: Chat) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         """Ids of the beginning of a turn that answers without a thought, and of the right answer."""
         gold = task.answer.strip()
-        if not gold or task.answer_kind == "boxes":
+        if not gold or task.answer_kind in ("boxes", "click"):
             return None
         try:
             before, _, _ = self.protocol.write(ExpertTurn(thought="", action=Answer(text=gold))).rpartition(gold)

@@ -66,7 +66,8 @@ class GymFamily:
     """Whether splits share no state, rather than no picture: for looks that are slow, which then draw no picture in
     vain. Every state must have a look of its own."""
     is_fine_print: bool = False
-    """Whether evidence is in ``fine.py``'s print: experts look at squares of 64 pixels."""
+    """Whether evidence is as small as ``fine.py``'s print: experts crop an eighth of the picture's sides (64 of 512
+    pixels there)."""
     needs_closer: bool = False
     """Whether the view of the whole picture (64 pixels wide) leaves every question at chance."""
 

@@ -101,9 +101,24 @@ class Painter:
         for left, top, right, bottom in sides:
             self.rectangle(element, Box(left, top, right, bottom), colour)
 
-    def text(self, element: str, words: str, at: Point, size: int, colour: Colour = INK, anchor: str = "mm") -> Box:
-        """A line of text; the box of its ink, which is the element's region with all between the letters."""
-        ImageDraw.Draw(self.image).text((round(at.x), round(at.y)), words, fill=colour, font=font(size), anchor=anchor)
+    def text(
+        self,
+        element: str,
+        words: str,
+        at: Point,
+        size: int,
+        colour: Colour = INK,
+        anchor: str = "mm",
+        halo: Colour | None = None,
+    ) -> Box:
+        """A line of text; the box of its ink, which is the element's region with all between the letters.
+
+        A halo is a line of two pixels around the letters, which keeps them apart from what lies below.
+        """
+        place, pen = (round(at.x), round(at.y)), ImageDraw.Draw(self.image)
+        if halo is not None:
+            pen.text(place, words, fill=halo, font=font(size), anchor=anchor, stroke_width=2, stroke_fill=halo)
+        pen.text(place, words, fill=colour, font=font(size), anchor=anchor)
         box = text_box(words, at, size, anchor).clipped(self.width, self.height)
         x1, y1, x2, y2 = (int(side) for side in box.as_tuple())
         if element and x2 > x1 and y2 > y1:

@@ -4,25 +4,31 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from saccade.gym.families import (
+    arithmetic,
     boards,
     charts,
     chess,
     circuits,
     comparisons,
+    crowds,
     documents,
     figures,
     flow_charts,
     forms,
     instruments,
+    mathematics,
     molecules,
     motion,
     networks,
+    paper,
     plates,
     routes,
     scores,
     shapes,
     sheets,
     solids,
+    transit,
+    windows,
 )
 from saccade.gym.family import GymFamily, NamedDraw
 
@@ -48,6 +54,7 @@ DOMAINS = (
     "music",
     "chess",
     "maps",
+    "mathematics",
     "video",
 )
 
@@ -65,23 +72,29 @@ def _by_name(*families: GymFamily) -> Mapping[str, GymFamily]:
 GYM_FAMILIES = _by_name(
     *boards.FAMILIES,
     *charts.FAMILIES,
+    *arithmetic.FAMILIES,
     *chess.FAMILIES,
     *circuits.FAMILIES,
     *comparisons.FAMILIES,
+    *crowds.FAMILIES,
     *documents.FAMILIES,
     *figures.FAMILIES,
     *flow_charts.FAMILIES,
     *forms.FAMILIES,
     *instruments.FAMILIES,
+    *mathematics.FAMILIES,
     *molecules.FAMILIES,
     *motion.FAMILIES,
     *networks.FAMILIES,
+    *paper.FAMILIES,
     *plates.FAMILIES,
     *routes.FAMILIES,
     *scores.FAMILIES,
     *shapes.FAMILIES,
     *sheets.FAMILIES,
     *solids.FAMILIES,
+    *transit.FAMILIES,
+    *windows.FAMILIES,
 )
 
 

@@ -122,7 +122,7 @@ def _untold(asked: ProgramQuestion) -> ProgramQuestion:
     """The question with no answer. What would have answered it is a hard negative."""
     choices = (*asked.choices, UNANSWERABLE) if asked.choices else ()
     near = tuple(dict.fromkeys(text for text in (asked.answer, *asked.near) if text and text != UNANSWERABLE))
-    kind = asked.kind if asked.kind == "choice" else "exact"
+    kind = asked.kind if asked.kind in ("choice", "click") else "exact"  # a click's form is told below the question
     return replace(
         asked, answer=UNANSWERABLE, kind=kind, tolerance=0.0, accepted=(), choices=choices, near=near, code="",
         conclusion="not there",

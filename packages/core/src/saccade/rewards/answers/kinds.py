@@ -9,6 +9,7 @@ integer     is the whole number, in digits or words, alone or as a count
 number      is the number within the task's relative tolerance
 math        has the same value, or is the same formula: fractions, roots, pi, letters, tuples, in LaTeX or plain text
 boxes       has as many boxes as the gold, each over one of them with the task's ``min_iou`` or more
+click       is a point in the gold's box, ``[x, y]``, or a box whose middle is
 list        has all the items and no other, in any order
 text        has the same words in the same order, articles apart
 sentence    has the same words with content in the same order; no number, direction, colour or denial may differ
@@ -23,7 +24,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from saccade.answer_boxes import boxes_in, matched_ious
+from saccade.answer_boxes import boxes_in, clicks_on, matched_ious, point_in
 from saccade.rewards.answers.replies import bare
 from saccade.rewards.answers.rules import (
     exact_match,
@@ -57,7 +58,7 @@ def right_by_kind(task: Task, answer: str | None) -> bool:
 
 
 def _names_same_option(task: Task, answer: str) -> bool:
-    if task.answer_kind in ("choice", "boxes", "list"):
+    if task.answer_kind in ("choice", "boxes", "click", "list"):
         return False
     options = options_in(task.question)
     if options and (wanted := _several_letters(task.answer, len(options))):
@@ -90,6 +91,10 @@ def _is_right(task: Task, answer: str) -> bool:
             return math_equal(answer, task.answer)
         case "boxes":
             return same_boxes(answer, task.answer, task.min_iou)
+        case "click":
+            # The gold of what is not there to click is a word.
+            gold = task.answer
+            return exact_match(answer, gold) if point_in(gold) is None else clicks_on(answer, gold)
         case "list":
             return same_list(answer, task.answer)
         case "text":

@@ -107,7 +107,7 @@ def answer_is_right(task: Task, answer: str | None) -> bool:
 
 def _metric(task: Task) -> Metric | None:
     """The set's metric; boxes and lists are answers of their own kind in every set."""
-    return None if task.answer_kind in ("boxes", "list") else METRICS.get(task.metric)
+    return None if task.answer_kind in ("boxes", "click", "list") else METRICS.get(task.metric)
 
 
 def _right_by_kind_of_any(task: Task, answer: str) -> bool:

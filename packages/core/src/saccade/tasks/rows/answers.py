@@ -65,12 +65,15 @@ def golds_of(
 ) -> tuple[AnswerKind, tuple[str, ...]]:
     """The kind of a row's answer, and every answer that counts.
 
-    Of kind ``list`` the items of the row's list are one answer, all of which must be said; else any item counts.
+    Of kind ``list`` the items of the row's list are one answer, all of which must be said, and of kind ``click`` its
+    numbers are a point or a box; else any item counts.
     """
     if given == "list":
         items = [unwrapped(_as_text(item, key)) for item in _items(value, key)]
         text = items[0] if len(items) == 1 else json.dumps(items, ensure_ascii=False)
         return "list", (answer_text(text, key), *accepted_texts(None, key, further))
+    if given == "click" and isinstance(value, list):
+        value = json.dumps(value)  # a point or a box, not several answers
     accepted = accepted_texts(value, key, further)
     if not accepted:
         raise RowError(key, "there is no answer")

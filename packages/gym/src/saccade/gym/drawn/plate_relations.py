@@ -7,6 +7,7 @@ first two are yes and no, as often one as the other.
 from numpy.random import Generator
 
 from saccade.gym.drawn.plates import MarkedPlate, marked_plates, marked_scene, shown_colours
+from saccade.gym.program import with_article
 from saccade.tasks.scene import Scene, pick
 from saccade.types import AnswerKind
 
@@ -26,7 +27,7 @@ def draw_plate_absent(rng: Generator, difficulty: float) -> Scene:
     colour = plates[0].colour if is_there else pick(rng, missing)
     sought = [plate for plate in plates if plate.colour == colour]
     answer = "yes" if sought else "no"
-    return marked_scene(plates, difficulty, f"Is there a {colour} plate, yes or no?", answer, sought=sought)
+    return marked_scene(plates, difficulty, f"Is there {with_article(colour)} plate, yes or no?", answer, sought=sought)
 
 
 def draw_plate_relation(rng: Generator, difficulty: float) -> Scene:

@@ -3,7 +3,7 @@
 from saccade.gym.family import GymFamily
 from saccade.gym.grammars.documents import DOCUMENT
 from saccade.gym.looks.degraded import worn_looks
-from saccade.gym.looks.documents import PAGES
+from saccade.gym.looks.documents import COLUMNS, PAGES
 from saccade.gym.programs.documents import DOCUMENT_PROGRAMS
 
 FAMILIES = (
@@ -13,7 +13,7 @@ FAMILIES = (
         domain="documents",
         grammar=DOCUMENT,
         renderers=(PAGES,),
-        more_renderers=worn_looks(PAGES),
+        more_renderers=(COLUMNS, *worn_looks(PAGES, COLUMNS)),
         programs=DOCUMENT_PROGRAMS,
         is_split_by_state=True,
         needs_closer=True,

@@ -1,5 +1,7 @@
 """Documents of several pages, set by Typst."""
 
+from functools import partial
+
 from numpy.random import Generator
 
 from saccade.gym.grammars.documents import FILLERS, DocumentState
@@ -9,7 +11,7 @@ from saccade.gym.rendering import Renderer, Rendering
 from saccade.gym.state import SceneState, as_state
 
 
-def render_document(state: SceneState, rng: Generator, levels: Levels) -> Rendering:
+def render_document(state: SceneState, rng: Generator, levels: Levels, *, columns: int = 1) -> Rendering:
     """Numbered sections with prose, and the number of each page at its foot; ``print`` makes letters smaller."""
     known = as_state(state, DocumentState)
     face = FACES[int(rng.integers(2))]
@@ -31,13 +33,19 @@ def render_document(state: SceneState, rng: Generator, levels: Levels) -> Render
             parts.append(
                 f"{index + 1}#h(0pt). {heading}\n\n{' '.join(prose[:middle])} {told} {' '.join(prose[middle:])}\n"
             )
-        foot = f"#place(bottom + center, dy: 18pt)[{marked_words(f'page:{page}', str(page + 1))}]"
+        if columns > 1:
+            parts.insert((len(parts) + 1) // 2, "#colbreak()\n")
+        across = ', scope: "parent", float: true' if columns > 1 else ""
+        foot = f"#place(bottom + center{across}, dy: 18pt)[{marked_words(f'page:{page}', str(page + 1))}]"
         pages.append("\n".join([*parts, foot]))
     source = (
-        f'#set page(margin: 36pt, fill: white)\n#set text(font: "{face}", size: {size}pt)\n'
+        f'#set page(margin: 36pt, fill: white, columns: {columns})\n#set text(font: "{face}", size: {size}pt)\n'
         "#set par(justify: true, leading: 0.6em, spacing: 1em)\n" + "\n#pagebreak()\n".join(pages)
     )
     return set_pages(source, width=known.width, height=known.height)
 
 
+COLUMNS = Renderer(
+    name="columns", render=partial(render_document, columns=2), axes=("print",), extra="gym", modules=MODULES
+)
 PAGES = Renderer(name="pages", render=render_document, axes=("print",), extra="gym", modules=MODULES)

@@ -44,15 +44,15 @@ def paint_dial(painter: Painter, one: Element) -> None:
     painter.disc(one.id, middle, radius, COLOURS[one.attributes["colour"]])
     painter.disc(one.id, middle, radius - 7, PAPER)
     start, end = SWEEP
+    tip = on_circle(middle, radius - 16, start + (end - start) * share(one))
+    painter.line(one.id, [middle, tip], 3, (190, 20, 20))
+    painter.disc(one.id, middle, 6, INK)
     for place, number in ticks(one):
         degrees = start + (end - start) * place
         inner = radius - (18 if number else 13)
         painter.line(one.id, [on_circle(middle, inner, degrees), on_circle(middle, radius - 8, degrees)], 2, INK)
         if number:
-            painter.text("", number, on_circle(middle, radius - 27, degrees), 13)
-    tip = on_circle(middle, radius - 16, start + (end - start) * share(one))
-    painter.line(one.id, [middle, tip], 3, (190, 20, 20))
-    painter.disc(one.id, middle, 6, INK)
+            painter.text("", number, on_circle(middle, radius - 27, degrees), 13, halo=PAPER)
 
 
 def _upright(painter: Painter, one: Element, tube_px: int) -> tuple[Box, float]:
@@ -115,13 +115,14 @@ def paint_clock(painter: Painter, one: Element, *, has_numbers: bool) -> None:
         is_hour = minute % 5 == 0
         inner = on_circle(middle, radius * (0.82 if is_hour else 0.88), minute * 6 - 90)
         painter.line(one.id, [inner, on_circle(middle, radius * 0.91, minute * 6 - 90)], 3 if is_hour else 1, INK)
-    for number in range(1, 13) if has_numbers else ():
-        painter.text("", str(number), on_circle(middle, radius * 0.7, number * 30 - 90), round(radius * 0.17))
     past = one.numbers["minute"]
     turn = (one.numbers["hour"] + past / 60) * 30 - 90
     painter.line(one.id, [middle, on_circle(middle, radius * 0.45, turn)], radius * 0.07, INK)
     painter.line(one.id, [middle, on_circle(middle, radius * 0.76, past * 6 - 90)], radius * 0.035, INK)
     painter.disc(one.id, middle, radius * 0.06, INK)
+    for number in range(1, 13) if has_numbers else ():
+        at = on_circle(middle, radius * 0.7, number * 30 - 90)
+        painter.text("", str(number), at, round(radius * 0.17), halo=PAPER)
 
 
 PAINTS: dict[str, Paint] = {

@@ -36,6 +36,8 @@ BARS, CURVES, FRAME, WORDS = 1.0, 2.0, 2.5, 3.0
 """What is drawn above what, as matplotlib has it."""
 
 _PLACE = (0.13, 0.17, 0.82, 0.71)
+_PLACE_OF_TWO = (0.13, 0.17, 0.73, 0.71)
+"""Of axes with a second scale at the right."""
 _CORNER_CODES = (Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY)
 Floats = NDArray[np.float64]
 
@@ -96,6 +98,7 @@ class Plot:
 
     def __post_init__(self) -> None:
         self.styled.figure.set_size_inches(self.state.width / DPI, self.state.height / DPI, forward=False)
+        self.styled.axes.set_position(_PLACE_OF_TWO if self.state.form == "dual" else _PLACE)
         box = self.styled.axes.bbox
         self.window = (float(box.x0), float(box.y0), float(box.x1), float(box.y1))
 

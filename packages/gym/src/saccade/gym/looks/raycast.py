@@ -92,7 +92,7 @@ def bodies_shown(bodies: Sequence[Body], viewpoint: Viewpoint, size_px: int) -> 
     return _first_hits(bodies, lens, _rays(lens, size_px))[0]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def pixels_shown(bodies: tuple[Body, ...], viewpoint: Viewpoint, size_px: int) -> tuple[int, ...]:
     """How many pixels of ``cast_rays`` show each body, without colours: a tenth of its time."""
     lens = lens_of(viewpoint)

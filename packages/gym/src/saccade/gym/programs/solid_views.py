@@ -64,7 +64,7 @@ def _nearer_second(asking: Asking) -> ProgramQuestion | None:
 )
 def _came_nearer(asking: Asking) -> ProgramQuestion | None:
     pair = pick_solids(asking, 2)
-    if pair is None:
+    if pair is None or any(one not in visible(asking, 1) for one in pair):
         return None
     gains = [ahead(asking.state, one, 0) - ahead(asking.state, one, 1) for one in pair]
     if abs(gains[0]) < APART / 2 or abs(gains[1]) < APART / 2 or (gains[0] > 0) == (gains[1] > 0):

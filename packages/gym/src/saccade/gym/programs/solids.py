@@ -13,8 +13,8 @@ from saccade.gym.state import Element, SceneState, as_state
 APART = 0.7
 """Depths, sides and distances are compared where they differ by so much."""
 
-LEAST_SEEN_PX = 60
-"""Only solids of which so much is seen are spoken of."""
+LEAST_SEEN_PX, LEAST_SEEN_SHARE = 60, 0.2
+"""Only solids of which so much is seen are spoken of: pixels, and the share of what they would show alone."""
 
 
 def solids_of(state: SceneState) -> tuple[Element, ...]:
@@ -26,8 +26,13 @@ def visible(asking: Asking, view: int = 0) -> list[Element]:
     """The solids that can be made out in a view. No picture is drawn for it, since many states are then refused."""
     state = as_state(asking.state, SolidsState)
     solids = solids_of(state)
-    counts = pixels_shown(tuple(map(body_of, solids)), state.viewpoints[view], state.width)
-    return [element for element, count in zip(solids, counts) if count >= LEAST_SEEN_PX]
+    bodies, viewpoint = tuple(map(body_of, solids)), state.viewpoints[view]
+    found = []
+    for element, body, count in zip(solids, bodies, pixels_shown(bodies, viewpoint, state.width)):
+        alone = pixels_shown((body,), viewpoint, state.width)[0]
+        if count >= max(LEAST_SEEN_PX, LEAST_SEEN_SHARE * alone):
+            found.append(element)
+    return found
 
 
 def all_seen(asking: Asking) -> bool:
