@@ -81,6 +81,12 @@ def test_the_json_of_a_release_beside_its_pictures(name: str, tmp_path: Path) ->
         open_benchmark(name, tmp_path, media=MediaStore())
 
 
+def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
+    write_json_release("visualprobe-easy", tmp_path)
+    (tmp_path / "VisualProbe_Easy").rename(tmp_path / "VisualProbe_Hard")
+    assert not find_benchmark(BENCHMARKS["visualprobe-hard"], tmp_path).is_ready
+
+
 @pytest.mark.parametrize(
     ("name", "box"),
     [("o3-bench", (1, 2, 6, 5.5)), ("screenspot-v2", (4, 5, 7, 7)), ("screenspot-pro", (4, 5, 7, 9))],

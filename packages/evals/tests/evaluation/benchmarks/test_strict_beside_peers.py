@@ -102,7 +102,7 @@ _OF_RELEASES = (
 )
 
 
-@pytest.mark.parametrize(("benchmark", "fields", "right", "other"), (*HEDGED, *_OF_RELEASES))
+@pytest.mark.parametrize(("benchmark", "fields", "right", "other"), [*HEDGED, *_OF_RELEASES])
 def test_strict_pays_no_reply_that_hedges_or_denies(
     benchmark: str, fields: dict[str, str], right: str, other: str
 ) -> None:

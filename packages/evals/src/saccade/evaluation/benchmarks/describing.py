@@ -35,7 +35,6 @@ def benchmark_details(found: Readiness) -> str:
     one = found.benchmark
     lines = [f"{one.name}: {one.title}, {_size(found).strip()} questions", f"  file      {_state(found)}"]
     lines += [f"  known     {release.file}, md5 {release.md5}" for release in one.layout.releases if release.md5]
-    lines += [f"  from      {one.layout.origin}"] * bool(one.layout.origin)
     lines.append(f"  options   {one.options}; {_pictures(one.pixels)}")
     for reading in one.readings:
         star = "*" if reading.name == one.headline else " "

@@ -6,7 +6,7 @@ A judge that stays outside its form is no verdict here; BabyVision's script coun
 import re
 from collections.abc import Generator
 
-from saccade.evaluation.benchmarks.benchmark import NO_VERDICT, BenchmarkRow, Extracted, Reading
+from saccade.evaluation.benchmarks.benchmark import BenchmarkRow, Extracted, Reading
 from saccade.evaluation.benchmarks.rules.judge_prompts import match_prompt, option_prompt, score_prompt
 from saccade.evaluation.benchmarks.rules.vlmevalkit_math import always_judged
 
@@ -70,9 +70,9 @@ def _option_said(reply: str) -> str:
 
 
 def o3_bench(row: BenchmarkRow, reply: str) -> Extracted:
-    """O3-Bench: right where answer tags, or a box in them, hold the letter to the sign; else its judge decides."""
+    """O3-Bench: right where answer tags, or a box in them, hold the letter to the sign; a judge is asked else."""
     said = _option_said(reply)
-    return Extracted(said, 1.0) if said == row.answer else NO_VERDICT
+    return Extracted(said, float(said == row.answer))
 
 
 def o3_bench_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extracted]:
@@ -86,4 +86,9 @@ def o3_bench_judged(row: BenchmarkRow, reply: str) -> Generator[str, str, Extrac
 
 VISUAL_PROBE = Reading(name="official", rule=always_judged, judging=visual_probe_judged, needs_judge=True)
 BABY_VISION = Reading(name="official", rule=always_judged, judging=baby_vision_judged, needs_judge=True)
-O3_BENCH = Reading(name="official", rule=o3_bench, judging=o3_bench_judged, needs_judge=True)
+O3_BENCH = Reading(
+    name="official",
+    rule=o3_bench,
+    judging=o3_bench_judged,
+    differs="without a judge, which its script always has, any reply but the letter is wrong",
+)

@@ -10,15 +10,16 @@ from saccade.evaluation.benchmarks.prompts import click_prompt
 from saccade.evaluation.benchmarks.release_files import ReleaseRow, json_release
 from saccade.evaluation.benchmarks.rules.clicks import SCREENSPOT_PRO as PRO_RULES
 from saccade.evaluation.benchmarks.rules.clicks import SCREENSPOT_V2 as V2_RULES
-from saccade.tasks.rows.fields import Row, RowError, RowValue, as_number, listed
+from saccade.tasks.rows.fields import Row, RowError, RowValue, as_number, listed, required_text
 
 
 def _click_columns(row: Row, corners: Sequence[float]) -> dict[str, RowValue]:
     """A question for the place of a click; its answer is the centre of the element, in pixels."""
     x1, y1, x2, y2 = corners
+    instruction = required_text(row, "instruction")
     return {
-        "instruction": row["instruction"],
-        "question": f"Where must one click to do this: {row['instruction']}? Answer with one point [x, y], each from 0 "
+        "instruction": instruction,
+        "question": f"Where must one click to do this: {instruction}? Answer with one point [x, y], each from 0 "
         "to 1: shares of the picture's width and height.",
         "answer": f"x={(x1 + x2) / 2:g}, y={(y1 + y2) / 2:g}",
         "bbox": list(corners),
@@ -41,8 +42,8 @@ def _v2_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
     return {
         **_click_columns(row, (x, y, x + width, y + height)),
         "index": f"{platform}-{number}",
-        "category": f"{platform}, {row['data_type']}",
-        "image_path": f"screenspotv2_image/{row['img_filename']}",
+        "category": f"{platform}, {required_text(row, 'data_type')}",
+        "image_path": f"screenspotv2_image/{required_text(row, 'img_filename')}",
     }
 
 
@@ -53,7 +54,7 @@ def _pro_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         "index": row["id"],
         "category": row["ui_type"],
         "l2-category": row["group"],
-        "image_path": f"images/{row['img_filename']}",
+        "image_path": f"images/{required_text(row, 'img_filename')}",
     }
 
 

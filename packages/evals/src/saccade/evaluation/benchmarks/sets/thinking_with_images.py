@@ -14,7 +14,7 @@ from saccade.evaluation.benchmarks.rules.judged_answers import O3_BENCH as O3_RU
 from saccade.evaluation.benchmarks.rules.judged_answers import VISUAL_PROBE
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.tir_bench import TIR_BENCH as TIR_RULE
-from saccade.tasks.rows.fields import Row, RowValue, listed, mapping
+from saccade.tasks.rows.fields import Row, RowValue, listed, mapping, required_text
 
 
 def _visual_probe_row(row: Row, path: Path, number: int, *, source: str) -> dict[str, RowValue] | None:
@@ -48,11 +48,11 @@ def _o3_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
     regions = mapping(row.get("layout_infos") or {}, "layout_infos")
     wanted = [mapping(regions[str(one)], "layout_infos") for one in listed(row.get("target_layouts"), "target_layouts")]
     return lettered_row(
-        f"{row['question']}\n{row['options']}",
+        f"{required_text(row, 'question')}\n{required_text(row, 'options')}",
         {"answer": row["answer"]},
         index=str(number),
         category=row["subset"],
-        image_path=f"test/{row['file_name']}",
+        image_path=f"test/{required_text(row, 'file_name')}",
         targets=[one["bbox"] for one in wanted],
     )
 
