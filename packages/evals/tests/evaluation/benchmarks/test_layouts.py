@@ -81,6 +81,19 @@ def test_the_json_of_a_release_beside_its_pictures(name: str, tmp_path: Path) ->
         open_benchmark(name, tmp_path, media=MediaStore())
 
 
+def test_what_releases_have_otherwise_in_single_rows_is_read(tmp_path: Path) -> None:
+    write_json_release("o3-bench", tmp_path)
+    write_json_release("agentic-mme", tmp_path)
+    file, row = JSON_RELEASES["o3-bench"]
+    (tmp_path / file).write_text(json.dumps({**row, "options": "A. red\nB. blue C. none\nD. all"}))
+    [odd] = open_benchmark("o3-bench", tmp_path, media=MediaStore()).rows
+    assert (odd.options, odd.question) == ({}, "Which?\nA. red\nB. blue C. none\nD. all")
+    assert [reading.read(odd, "B").credit for reading in BENCHMARKS["o3-bench"].readings] == [1.0, 1.0]
+    picture = tmp_path / "Agentic-MME/images/image_0009.png"
+    picture.rename(picture.with_suffix(".jpg"))
+    assert open_benchmark("agentic-mme", tmp_path, media=MediaStore()).rows[0].pictures
+
+
 def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
     write_json_release("visualprobe-easy", tmp_path)
     (tmp_path / "VisualProbe_Easy").rename(tmp_path / "VisualProbe_Hard")
@@ -189,7 +202,7 @@ def test_sugarcrepe_and_countercurate_from_their_own_files(tmp_path: Path) -> No
         open_benchmark("sugarcrepe", tmp_path, media=MediaStore())
 
 
-@pytest.mark.parametrize("name", ["ivgr", "codedance", "argos"])
+@pytest.mark.parametrize("name", ["ivgr", "codedance", "argos", "mini-o3"])
 def test_every_set_of_a_papers_table_is_found_in_one_folder_and_a_missing_one_is_named(
     name: str, tmp_path: Path
 ) -> None:

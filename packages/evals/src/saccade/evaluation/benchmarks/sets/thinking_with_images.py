@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from saccade.evaluation.benchmarks.aggregates import accuracy
-from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout
+from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayout
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import lettered_row
 from saccade.evaluation.benchmarks.prompts import lettered_prompt, question_prompt
@@ -32,6 +32,7 @@ def _visual_probe_row(row: Row, path: Path, number: int, *, source: str) -> dict
 
 def _tir_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
     pictures = [row.get(name) for name in ("image_1", "image_2")]
+    meta = row.get("meta_data") or row.get("metadata")
     return {
         "index": row["id"],
         "question": row["prompt"],
@@ -39,7 +40,7 @@ def _tir_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         "category": row["task"],
         "image_1": row["image_1"],
         "image_path": [one for one in pictures if one],
-        "difficulty": mapping(row.get("meta_data") or {}, "meta_data").get("difficulty"),
+        "difficulty": meta.get("difficulty") if isinstance(meta, dict) else None,
     }
 
 
@@ -47,7 +48,7 @@ def _o3_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
     """``target_layouts`` are the numbers of the regions of ``layout_infos`` that the answer depends on."""
     regions = mapping(row.get("layout_infos") or {}, "layout_infos")
     wanted = [mapping(regions[str(one)], "layout_infos") for one in listed(row.get("target_layouts"), "target_layouts")]
-    return lettered_row(
+    columns = lettered_row(
         f"{required_text(row, 'question')}\n{required_text(row, 'options')}",
         {"answer": row["answer"]},
         index=str(number),
@@ -55,6 +56,11 @@ def _o3_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         image_path=f"test/{required_text(row, 'file_name')}",
         targets=[one["bbox"] for one in wanted],
     )
+    lines = required_text(row, "options").splitlines()
+    if row["answer"] in columns and sum(letter in columns for letter in LETTERS) == len(lines):
+        return columns
+    # Options that are not marked alike, one a line, stay words of the question.
+    return {**columns, **dict.fromkeys(LETTERS), "question": f"{row['question']!s}\n{row['options']!s}"}
 
 
 def _agentic_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
@@ -64,12 +70,18 @@ def _agentic_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         "index": row["task_id"],
         "question": asked["prompt"],
         "answer": gold["value"],
-        "image_path": listed(asked["image"], "image"),
+        "image_path": [_shipped(path.parents[1], str(one)) for one in listed(asked["image"], "image")],
         "category": meta.get("level"),
         "l2-category": meta.get("domain"),
         "match_type": gold.get("match_type"),
         "tolerance": gold.get("tolerance"),
     }
+
+
+def _shipped(folder: Path, name: str) -> str:
+    """The picture's path; some are named with another ending than they have."""
+    others = (str(Path(name).with_suffix(ending)) for ending in (".png", ".jpg", ".jpeg", ".webp"))
+    return next((one for one in (name, *others) if (folder / one).is_file()), name)
 
 
 def _visual_probe(level: str, size: int) -> Benchmark:
