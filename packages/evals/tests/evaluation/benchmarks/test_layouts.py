@@ -68,7 +68,9 @@ def test_the_hubs_parquet_of_a_benchmark(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", JSON_RELEASES)
 def test_the_json_of_a_release_beside_its_pictures(name: str, tmp_path: Path) -> None:
-    assert not find_benchmark(BENCHMARKS[name], tmp_path).is_ready
+    found = find_benchmark(BENCHMARKS[name], tmp_path)
+    assert not found.is_ready
+    assert BENCHMARKS[name].layout.origin in found.wanted
     count = 1 if name == "agentic-mme" else 3
     write_json_release(name, tmp_path, count)
     opened = open_benchmark(name, tmp_path, media=MediaStore())
@@ -77,6 +79,7 @@ def test_the_json_of_a_release_beside_its_pictures(name: str, tmp_path: Path) ->
     file, row = JSON_RELEASES[name]
     cut = {key: value for key, value in row.items() if key not in ("problem", "prompt", "question", "input", "bbox")}
     (tmp_path / file).write_text(json.dumps(cut))
+    assert find_benchmark(BENCHMARKS[name], tmp_path / Path(file).parts[0]).is_ready
     with pytest.raises(UserError, match=rf"{Path(file).name}, row 1, column '.+': is missing"):
         open_benchmark(name, tmp_path, media=MediaStore())
 

@@ -64,7 +64,8 @@ def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     wanted += f", from {layout.origin}" * bool(layout.origin)
     names = dict.fromkeys((layout.hub.rpartition("/")[2], layout.hub, benchmark.name))
     folders = [where / name for name in names if name and _parquet_files(where / name, "")]
-    releases = [place for place in (where / layout.folder, where) if layout.folder and _has_release(benchmark, place)]
+    own_folders = [where / layout.folder, *[where] * (where.name == layout.folder)] if layout.folder else []
+    releases = [place for place in own_folders if _has_release(benchmark, place)]
     there = [where] if where.is_file() else [*filter(Path.is_file, files), *folders, *releases]
     return Readiness(benchmark=benchmark, file=next(iter(there), None), wanted=wanted)
 
@@ -232,9 +233,12 @@ def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore) -> Iter
 
 
 def _has_release(benchmark: Benchmark, folder: Path) -> bool:
-    """Whether the place holds a question of the release, or may: what a data set's holds its reader says."""
+    """Whether the folder holds a question of the release, or something wrong, which opening it tells."""
     rows = benchmark.layout.release_rows
-    return folder.exists() if rows is None else folder.is_dir() and next(rows(folder), None) is not None
+    try:
+        return rows is not None and folder.is_dir() and next(rows(folder), None) is not None
+    except UserError:
+        return True
 
 
 def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) -> None:

@@ -124,7 +124,7 @@ TIR_BENCH = Benchmark(
     aggregate=accuracy("category"),
     headline="official",
     published_as=("TIR-Bench",),
-    trap="GPT-4.1 takes the answer out of the reply; jigsaw puzzles and differences are worth the share that is right",
+    trap="GPT-4.1 takes the answer out of the reply; an empty one is A",
 )
 
 O3_BENCH = Benchmark(
