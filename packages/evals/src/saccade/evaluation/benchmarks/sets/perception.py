@@ -114,8 +114,9 @@ def _zero_bench(name: str, title: str, file: str, md5: str, split: str, size: in
         cluster=same_pictures,
         readings=(VLMEVALKIT_ZERO, LMMS_ZERO, STRICT),
         aggregate=accuracy(),
+        headline="lmms-eval",
         published_as=(title,),
-        trap="an answer counts in the last braces alone, as a part of what they hold too; lmms-eval reads no braces",
+        trap="VLMEvalKit counts what the last braces hold, in which only --prompt vlmevalkit asks for the answer",
     )
 
 
@@ -170,7 +171,7 @@ BABY_VISION = Benchmark(
     aggregate=accuracy("category", "l2-category"),
     headline="official",
     published_as=("BabyVision",),
-    trap="a judge grades what the last box holds; a reply without a box is graded as the word None",
+    trap="a judge grades the last box, in which only --prompt vlmevalkit asks for the answer; else the word None",
 )
 
 ERQA = Benchmark(
