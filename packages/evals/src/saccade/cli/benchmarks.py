@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder of the benchmarks' files.",
 )
-@click.option("--suite", "suite_name", help="The benchmarks of a paper: ivgr, codedance, vista, argos, lang2act.")
+@click.option(
+    "--suite", "suite_name", help="The benchmarks of a paper: ivgr, codedance, vista, argos, mini-o3, lang2act."
+)
 @click.option("--check", is_flag=True, help="Read the files and check that they are the published ones.")
 @options.as_json
 def benchmarks(names: tuple[str, ...], folder: Path, suite_name: str | None, check: bool, as_json: bool) -> None:

@@ -154,7 +154,7 @@ def _export_run(run: Path, form: RunForm, out: Path, name: str | None, set_name:
 @click.option("--benchmark", metavar="NAME", help="Benchmark that was measured; its rules are used.")
 @click.option(
     "--reading",
-    type=click.Choice(["strict", "vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2"]),
+    type=click.Choice(["strict", "official", "vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2"]),
     default="strict",
     show_default=True,
     help="Rule that scores the replies again.",

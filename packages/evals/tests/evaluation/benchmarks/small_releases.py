@@ -4,6 +4,7 @@ import base64
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,29 @@ TSV_ROWS: dict[str, dict[str, object]] = {
     "hrbench-4k": {**OPTIONS, "C": "green", "D": "grey", "cycle_category": "0"},
     "hrbench-8k": {**OPTIONS, "C": "green", "D": "grey", "cycle_category": "0"},
     "mme-realworld-lite": {**OPEN, "multi-choice options": LISTED, "answer": "B", "category": "c", "l2-category": "l"},
+    "mme-realworld": {
+        **OPTIONS,
+        **{"C": "green", "D": "grey", "E": "none of them"},
+        "multi-choice options": "The choices are listed below:\n(A) red\n(B) blue",
+        "l2-category": "l",
+    },
+    "mme-realworld-cn": {
+        **OPTIONS,
+        **{"C": "绿", "D": "灰", "E": "无"},
+        "multi-choice options": "选项如下所示:\n(A) red\n(B) blue",
+        "l2-category": "l",
+    },
+    "vlmsareblind": {
+        "index": 0,
+        "image": TEXT,
+        "question": "How many? Say {2}.",
+        "answers": "3",
+        "task": "Nested Squares",
+    },
+    "zerobench": {"index": 0, "image": TEXT, "question": "How many?", "answers": "14"},
+    "zerobench-subquestions": {"index": 0, "image": TEXT, "question": "How many?", "answers": "14"},
+    "visulogic": {**OPEN, "answer": "B", "category": "Spatial Reasoning"},
+    "erqa": {**OPEN, "question": "<image> Which? A. red. B. blue.", "answer": "B", "category": "Task Reasoning"},
     "pope": {**OPEN, "answer": "Yes", "category": "random,popular"},
     "realworldqa": OPTIONS,
     "cv-bench-2d": {**OPTIONS, "prompt": "P", "source": "COCO", "split": "2D"},
@@ -67,6 +91,22 @@ TSV_ROWS: dict[str, dict[str, object]] = {
 }
 
 HUB_ROWS: dict[str, dict[str, object]] = {
+    **{
+        name: {"index": 1, "question": "Which?", "multi-choice options": ["(A) red", "(B) blue"], "answer": "B"}
+        | {"category": "Perception/OCR", "l2-category": "l", "bytes": TEXT}
+        for name in ("mme-realworld", "mme-realworld-cn", "mme-realworld-lite")
+    },
+    "vlmsareblind": {"task": "Circled Letter", "image": {"bytes": png()}, "prompt": "Which letter? {o}"}
+    | {"groundtruth": "l", "metadata": "{}"},
+    **{
+        name: {"question_id": "1", "question_text": "How many?", "question_answer": "14", "image_attribution": "own"}
+        | {"question_images": ["images/1_0.png"], "question_images_decoded": [{"bytes": png()}, {"bytes": png(7)}]}
+        for name in ("zerobench", "zerobench-subquestions")
+    },
+    "babyvision": {"taskId": 445, "type": "Visual Tracking", "subtype": "Maze", "question": "Which?"}
+    | {"image": {"bytes": png()}, "ansType": "choice", "options": ["red", "blue"], "choiceAns": 1, "blankAns": None},
+    "erqa": {"question_id": "ERQA_1", "question": "Which? A. red. B. blue.", "question_type": "Task", "answer": "B"}
+    | {"visual_indices": [0], "images": [{"bytes": png()}]},
     "vstar": {"question_id": 1, "text": "Which?\n(A) red\n(B) blue", "label": "B", "category": "c"}
     | {"image": {"bytes": png()}},
     "hrbench-4k": {**OPTIONS, "C": "green", "D": "grey", "cycle_category": "0"},
@@ -157,7 +197,73 @@ def write_counter_curate(root: Path) -> None:
     (curate / "vg_dict.json").write_text(json.dumps({"5": [{"name": "dogs", "ans": "2"}]}))
 
 
+JSON_RELEASES: dict[str, tuple[str, dict[str, object]]] = {
+    **{
+        f"visualprobe-{level.lower()}": (
+            f"VisualProbe_{level}/val.json",
+            {"images": [f"VisualProbe_{level}/data/1.jpg"], "doc_id": "1", "problem": "<image>\nWhat color?"}
+            | {"solution": "White.", "data_source": f"visual_probe_{level.lower()}"},
+        )
+        for level in ("Easy", "Medium", "Hard")
+    },
+    "tir-bench": (
+        "TIR-Bench/TIR-Bench.json",
+        {"id": 1, "task": "jigsaw", "prompt": "In what order?", "answer": "2, 1, 3, 4", "image_1": "data/1.jpg"}
+        | {"image_2": None, "meta_data": {"difficulty": 2}},
+    ),
+    "o3-bench": (
+        "O3-Bench/test/metadata.jsonl",
+        {"file_name": "images/map/1.jpg", "subset": "map", "question": "Which?", "options": "A. red\nB. blue\nC. none"}
+        | {"answer": "B", "explanation": "Step 1.", "target_layouts": [2], "img_width": 12, "img_height": 12}
+        | {"layout_infos": {str(one): {"layout_id": one, "bbox": [1.0, 2.0, 3.0 * one, 5.5]} for one in (1, 2)}},
+    ),
+    "agentic-mme": (
+        "Agentic-MME/json/0009.json",
+        {"task_id": "0009", "input": {"prompt": "How many?", "image": "images/image_0009.png"}}
+        | {"golden_answer": {"value": "14"}, "meta": {"level": "L1", "domain": "Life"}}
+        | {"process_evaluation": {"checkpoints": []}},
+    ),
+    "visulogic": (
+        "VisuLogic/data.jsonl",
+        {"image_path": "images/00000.png", "question": "Which of A to D?", "label": "B", "id": "00000"}
+        | {"tag": "Spatial Reasoning"},
+    ),
+    "babyvision": (
+        "babyvision_data/meta_data.jsonl",
+        {"taskId": 1, "type": "Visual Tracking", "subtype": "Maze", "image": "images/1.png", "question": "Where?"}
+        | {"ansType": "blank", "options": [], "choiceAns": None, "blankAns": "(2,3)"},
+    ),
+    "screenspot-v2": (
+        "ScreenSpot-v2/screenspot_web_v2.json",
+        {"img_filename": "web_1.png", "bbox": [4, 5, 3, 2], "instruction": "save", "data_type": "icon"}
+        | {"data_source": "shop"},
+    ),
+    "screenspot-pro": (
+        "ScreenSpot-Pro/annotations/blender.json",
+        {"img_filename": "blender/1.png", "bbox": [4, 5, 7, 9], "instruction": "save", "id": "b_1", "ui_type": "text"}
+        | {"application": "blender", "platform": "windows", "img_size": [12, 12], "group": "Creative"},
+    ),
+}
+"""The file of each release in JSON, and a row of it; a picture named in it lies in its folder."""
+
+
+def write_json_release(name: str, root: Path, count: int = 1) -> None:
+    """The release's folder, with so many rows of one picture."""
+    file, row = JSON_RELEASES[name]
+    path = root / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    keys = ("doc_id", "id", "taskId")
+    rows = [{**row, **{key: f"{row[key]}{place}" for key in keys if key in row}} for place in range(count)]
+    lines = path.suffix == ".jsonl"
+    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows if count > 1 or "task_id" not in row else row)
+    path.write_text(text)
+    for row in BENCHMARKS[name].layout.release_rows(root / Path(file).parts[0]):
+        for one in row["image_path"].strip("[]").replace("'", "").split(", "):
+            picture(root / Path(file).parts[0] / one)
+
+
 OWN_FILES: Mapping[str, Callable[[Path], None]] = {
+    **{name: partial(write_json_release, name) for name in JSON_RELEASES},
     "sugarcrepe": write_sugar_crepe,
     "countercurate": write_counter_curate,
 }

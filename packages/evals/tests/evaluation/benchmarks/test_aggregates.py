@@ -86,3 +86,23 @@ def test_a_row_without_verdict_is_in_no_aggregate() -> None:
     one = ScoredRow(row=row_of(BENCHMARKS["vstar"], row("1"), ()), extracted=Extracted("", None))
     with pytest.raises(ValueError, match="no verdict"):
         BENCHMARKS["vstar"].figures("vlmevalkit", [one])
+
+
+def test_blindtests_figure_is_the_mean_over_eight_tasks() -> None:
+    tasks = {"Counting Grid - Word Grids": 1.0, "Counting Grid - Blank Grids": 0.0, "Nested Squares": 1.0}
+    rows = [
+        ScoredRow(
+            row=row_of(
+                BENCHMARKS["vlmsareblind"],
+                BENCHMARKS["vlmsareblind"].layout.prepare(
+                    {"index": task, "question": "Q", "answers": "1", "task": task}
+                ),
+                (),
+            ),
+            extracted=Extracted("", credit),
+        )
+        for task, credit in tasks.items()
+    ]
+    first, *groups = BENCHMARKS["vlmsareblind"].figures("vlmevalkit", rows)
+    assert (first.value, first.n) == (0.75, 3)
+    assert {one.name: one.value for one in groups}["l2-category: Counting Grid"] == 0.5

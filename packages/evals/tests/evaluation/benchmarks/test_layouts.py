@@ -1,14 +1,17 @@
 """Each benchmark from a small file in its release's true layout: read, asked, and the gold answer right."""
 
 import contextlib
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from small_releases import (
     HUB_ROWS,
+    JSON_RELEASES,
     TSV_ROWS,
     write_counter_curate,
+    write_json_release,
     write_parquet,
     write_releases,
     write_sugar_crepe,
@@ -21,6 +24,7 @@ from saccade.evaluation.benchmarks import (
     SUITES,
     BenchmarkRow,
     OpenedBenchmark,
+    find_benchmark,
     open_benchmark,
     suite_readiness,
     with_options,
@@ -29,9 +33,12 @@ from saccade.evaluation.benchmarks.hub_rows import lettered_row
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.media.store import MediaStore
+from saccade.tasks.rows.fields import RowError
 
 
 def gold(row: BenchmarkRow) -> str:
+    if row.task.family.startswith(("vlmsareblind", "zerobench")):
+        return f"{{{row.answer}}}"
     return row.fields.get("answer_option") or row.answer
 
 
@@ -57,6 +64,66 @@ def test_a_tsv_of_a_benchmark(name: str, tmp_path: Path) -> None:
 def test_the_hubs_parquet_of_a_benchmark(name: str, tmp_path: Path) -> None:
     write_parquet(name, tmp_path)
     check_gold_is_right(open_benchmark(name, tmp_path, media=MediaStore()))
+
+
+@pytest.mark.parametrize("name", JSON_RELEASES)
+def test_the_json_of_a_release_beside_its_pictures(name: str, tmp_path: Path) -> None:
+    found = find_benchmark(BENCHMARKS[name], tmp_path)
+    assert not found.is_ready
+    assert BENCHMARKS[name].layout.origin in found.wanted
+    count = 1 if name == "agentic-mme" else 3
+    write_json_release(name, tmp_path, count)
+    opened = open_benchmark(name, tmp_path, media=MediaStore())
+    assert len(opened.rows) == count
+    check_gold_is_right(opened)
+    file, row = JSON_RELEASES[name]
+    cut = {key: value for key, value in row.items() if key not in ("problem", "prompt", "question", "input", "bbox")}
+    (tmp_path / file).write_text(json.dumps(cut))
+    assert find_benchmark(BENCHMARKS[name], tmp_path / Path(file).parts[0]).is_ready
+    with pytest.raises(UserError, match=rf"{Path(file).name}, row 1, column '.+': is missing"):
+        open_benchmark(name, tmp_path, media=MediaStore())
+
+
+def test_what_releases_have_otherwise_in_single_rows_is_read(tmp_path: Path) -> None:
+    write_json_release("o3-bench", tmp_path)
+    write_json_release("agentic-mme", tmp_path)
+    file, row = JSON_RELEASES["o3-bench"]
+    (tmp_path / file).write_text(json.dumps({**row, "options": "A. red\nB. blue C. none\nD. all"}))
+    [odd] = open_benchmark("o3-bench", tmp_path, media=MediaStore()).rows
+    assert (odd.options, odd.question) == ({}, "Which?\nA. red\nB. blue C. none\nD. all")
+    assert [reading.read(odd, "B").credit for reading in BENCHMARKS["o3-bench"].readings] == [1.0, 1.0]
+    picture = tmp_path / "Agentic-MME/images/image_0009.png"
+    picture.rename(picture.with_suffix(".jpg"))
+    assert open_benchmark("agentic-mme", tmp_path, media=MediaStore()).rows[0].pictures
+
+
+def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
+    write_json_release("visualprobe-easy", tmp_path)
+    (tmp_path / "VisualProbe_Easy").rename(tmp_path / "VisualProbe_Hard")
+    assert not find_benchmark(BENCHMARKS["visualprobe-hard"], tmp_path).is_ready
+
+
+@pytest.mark.parametrize(
+    ("name", "box"),
+    [("o3-bench", (1, 2, 6, 5.5)), ("screenspot-v2", (4, 5, 7, 7)), ("screenspot-pro", (4, 5, 7, 9))],
+)
+def test_the_regions_of_a_release_are_the_targets_of_its_questions(
+    name: str, box: tuple[float, ...], tmp_path: Path
+) -> None:
+    write_json_release(name, tmp_path)
+    [row] = open_benchmark(name, tmp_path, media=MediaStore()).rows
+    assert [target.box.as_tuple() for target in row.task.targets] == [box]
+
+
+def test_targets_of_a_row_are_cut_off_at_the_edge_and_what_is_no_box_is_told(tmp_path: Path) -> None:
+    write_tsv("treebench", tmp_path)
+    [row] = open_benchmark("treebench", tmp_path, media=MediaStore()).rows
+    assert [target.box.as_tuple() for target in row.task.targets] == [(1, 2, 3, 4)]
+    outside = {**row.fields, "targets": "[[5, 5, 99, 99], [50, 50, 60, 60]]"}
+    found = row_of(BENCHMARKS["treebench"], outside, row.pictures).task.targets
+    assert [target.box.as_tuple() for target in found] == [(5, 5, 12, 12)]
+    with pytest.raises(RowError, match="must be a list of boxes"):
+        row_of(BENCHMARKS["treebench"], {**row.fields, "targets": "[[5, 5, 9]]"}, row.pictures)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +205,7 @@ def test_sugarcrepe_and_countercurate_from_their_own_files(tmp_path: Path) -> No
         open_benchmark("sugarcrepe", tmp_path, media=MediaStore())
 
 
-@pytest.mark.parametrize("name", ["ivgr", "codedance", "argos"])
+@pytest.mark.parametrize("name", ["ivgr", "codedance", "argos", "mini-o3"])
 def test_every_set_of_a_papers_table_is_found_in_one_folder_and_a_missing_one_is_named(
     name: str, tmp_path: Path
 ) -> None:

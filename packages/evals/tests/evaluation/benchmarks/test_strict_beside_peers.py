@@ -89,7 +89,20 @@ HEDGED = (
 )
 
 
-@pytest.mark.parametrize(("benchmark", "fields", "right", "other"), HEDGED)
+_OF_RELEASES = (
+    ("visualprobe-hard", {"answer": "White."}, "white", "black"),
+    ("tir-bench", {"answer": "4", "category": "contrast"}, "4", "5"),
+    ("o3-bench", COLOURS, "B", "A"),
+    ("agentic-mme", {"answer": "Chevrolet"}, "Chevrolet", "Ford"),
+    ("vlmsareblind", {"answer": "5,6", "category": "Counting Grid - Blank Grids"}, "5,6", "6,5"),
+    ("zerobench", {"answer": "12"}, "12", "13"),
+    ("visulogic", {"question": "Which? A. this B. that", "answer": "B"}, "B", "A"),
+    ("babyvision", {"answer": "(2,3)"}, "(2,3)", "(3,2)"),
+    ("screenspot-v2", {"answer": "x=5, y=6", "bbox": "[4, 5, 7, 7]", "img_size": "[12, 12]"}, "[5, 6]", "[1, 2]"),
+)
+
+
+@pytest.mark.parametrize(("benchmark", "fields", "right", "other"), [*HEDGED, *_OF_RELEASES])
 def test_strict_pays_no_reply_that_hedges_or_denies(
     benchmark: str, fields: dict[str, str], right: str, other: str
 ) -> None:
@@ -108,7 +121,7 @@ def test_the_harness_rules_pay_a_third_of_what_hedges() -> None:
                 bool(reading.read(question, hedge.format(right, other)).credit) for hedge in HEDGES
             )
     assert len(HEDGED) * len(HEDGES) == 420
-    older = {"vlmevalkit": 126, "lmms-eval": 126, "strict": 0}
+    older = {"official": 17, "vlmevalkit": 126, "lmms-eval": 126, "strict": 0}
     assert paid == {**older, "vlmevalkit-2026-08": 77, "lmms-eval-0.7.2": 22}
 
 

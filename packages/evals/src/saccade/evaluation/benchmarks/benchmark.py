@@ -14,8 +14,9 @@ from saccade.evaluation.pixel_rule import PixelRule
 from saccade.tasks.rows.fields import Row
 from saccade.types import ImageRef, Task
 
-ReadingName = Literal["vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2", "strict"]
-"""``vlmevalkit`` is ms-vlmeval 0.0.20, ``lmms-eval`` 0.7.3; another version stands beside where its rule differs."""
+ReadingName = Literal["official", "vlmevalkit", "vlmevalkit-2026-08", "lmms-eval", "lmms-eval-0.7.2", "strict"]
+"""``official`` is the rule in the benchmark's own repository, ``vlmevalkit`` ms-vlmeval 0.0.20, ``lmms-eval`` 0.7.3;
+another version stands beside where its rule differs."""
 
 OptionPolicy = Literal["published", "shuffled", "cycles"]
 """Options in their published order, in one order drawn by seed, or in every rotation, each a question of its own."""
@@ -31,7 +32,8 @@ class BenchmarkRow:
     """``id`` is ``NAME/INDEX``, ``family`` the benchmark, ``answer`` the letter where there are options."""
     fields: Mapping[str, str]
     """The row's columns as text, images left out, under the names of VLMEvalKit's TSV (``question``, ``answer``,
-    ``A``, ``category``, ...) whatever the layout; empty columns are left out. Options and answer are as asked."""
+    ``A``, ``category``, ...) whatever the layout; empty columns are left out. Options and answer are as asked. In
+    ``targets`` is a list of the boxes that the answer depends on, in pixels of the first picture."""
     cycle: int = 0
     """How far the options are rotated; 0 as published."""
     pictures: tuple[ImageRef, ...] = ()
@@ -196,12 +198,14 @@ class FileLayout:
     keep: Callable[[Mapping[str, str]], bool] | None = None
     """The rows that are asked, where a file holds others."""
     folder: str = ""
-    """The folder of a release that ``release_rows`` reads, instead of files of these layouts."""
+    """The folder of a release that ``release_rows`` reads, instead of or beside files of these layouts."""
     release_rows: Callable[[Path], Iterator[Mapping[str, str]]] | None = None
     """Rows with ``image_path`` in the folder; ``UserError`` names the file that is missing or damaged."""
     data_set: str = ""
     """A name of ``DATA_SETS`` instead of files of its own."""
     split: str = "test"
+    origin: str = ""
+    """Where the release is to be had, and under which licence as far as its own pages say."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -58,6 +58,7 @@ def readiness_json(found: Readiness) -> Json:
         "ready": found.is_ready,
         "file": str(found.file) if found.file else None,
         "wanted": found.wanted,
+        "origin": one.layout.origin or None,
         "readings": [reading.name for reading in one.readings],
         "headline": one.headline,
         "md5": [release.md5 for release in one.layout.releases if release.md5],

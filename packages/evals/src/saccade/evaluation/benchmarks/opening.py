@@ -9,6 +9,7 @@ from pathlib import Path
 
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, OpenedBenchmark
+from saccade.evaluation.benchmarks.release_files import NamedRow
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.evaluation.benchmarks.tsv import FileSpan, TsvFile, TsvRow
@@ -16,7 +17,7 @@ from saccade.media.decode import MediaError
 from saccade.media.store import MediaStore
 from saccade.plain_files import open_plain
 from saccade.tasks.datasets.reading import read_data_set
-from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, texts
+from saccade.tasks.rows.fields import Row, RowError, listed, literal, texts
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.tables import parquet_rows
 from saccade.tasks.sources import is_from_hub
@@ -52,17 +53,20 @@ class _FileRow:
 def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     """Looks for the benchmark in a file or a folder: a TSV by its name, or a folder of parquet files by its own."""
     layout = benchmark.layout
-    if own := layout.data_set or layout.folder:
-        page = "datasets" if layout.data_set else "benchmarks"
-        wanted = f"the release of {benchmark.title} in {where / own}/ (docs/{page}.md lists its files)"
-        places = [where] if layout.data_set and not where.is_dir() else [where / own, *[where] * bool(layout.folder)]
-        found = [place for place in places if place.exists() and _has_release(benchmark, place)]
+    if layout.data_set:
+        found = [place for place in ([where / layout.data_set] if where.is_dir() else [where]) if place.exists()]
+        wanted = f"the release of {benchmark.title} in {where / layout.data_set}/ (docs/datasets.md lists its files)"
         return Readiness(benchmark=benchmark, file=next(iter(found), None), wanted=wanted)
     files = [where / release.file for release in layout.releases]
-    wanted = " or ".join([*map(str, files[:1]), *[f"the parquet files of {layout.hub} in {where}/"] * bool(layout.hub)])
+    own = [f"the release of {benchmark.title} in {where / layout.folder}/ (docs/benchmarks.md lists its files)"]
+    hub = [f"the parquet files of {layout.hub} in {where}/"]
+    wanted = " or ".join([*map(str, files[:1]), *hub * bool(layout.hub), *own * bool(layout.folder)])
+    wanted += f", from {layout.origin}" * bool(layout.origin)
     names = dict.fromkeys((layout.hub.rpartition("/")[2], layout.hub, benchmark.name))
     folders = [where / name for name in names if name and _parquet_files(where / name, "")]
-    there = [where] if where.is_file() else [*filter(Path.is_file, files), *folders]
+    own_folders = [where / layout.folder, *[where] * (where.name == layout.folder)] if layout.folder else []
+    releases = [place for place in own_folders if _has_release(benchmark, place)]
+    there = [where] if where.is_file() else [*filter(Path.is_file, files), *folders, *releases]
     return Readiness(benchmark=benchmark, file=next(iter(there), None), wanted=wanted)
 
 
@@ -93,7 +97,7 @@ def open_benchmark(
         if known_files_only and opened.release is None:
             raise UserError(f"{file}: {opened.describe()}")
         return opened
-    if benchmark.layout.release_rows:
+    if benchmark.layout.release_rows and not (benchmark.layout.hub and _parquet_files(file, "")):
         return _open_rows(benchmark, file, _release_rows(benchmark, file, media), take)
     files = _parquet_files(file, benchmark.layout.split) if file.is_dir() else [file]
     rows = _parquet_rows(benchmark, files, _images(file, media))
@@ -214,16 +218,11 @@ def _parquet_rows(benchmark: Benchmark, files: Sequence[Path], images: ImageRead
         yield _FileRow(place, fields, partial(_pictures, columns, images, place))
 
 
-class _HubRow(dict[str, RowValue]):
-    def __missing__(self, name: str) -> RowValue:
-        raise RowError(name, "is missing")
-
-
 def _columns_of(benchmark: Benchmark, row: Row | RowError) -> Row:
     """The row of a parquet file in the TSV's columns; ``RowError`` names one that is missing."""
     if isinstance(row, RowError):
         raise row
-    return benchmark.layout.from_hub(_HubRow(row)) if benchmark.layout.from_hub else row
+    return benchmark.layout.from_hub(NamedRow(row)) if benchmark.layout.from_hub else row
 
 
 def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore) -> Iterator[_FileRow]:
@@ -234,9 +233,12 @@ def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore) -> Iter
 
 
 def _has_release(benchmark: Benchmark, folder: Path) -> bool:
-    """Whether the place holds a question of the release, or may: what a data set's holds its reader says."""
+    """Whether the folder holds a question of the release, or something wrong, which opening it tells."""
     rows = benchmark.layout.release_rows
-    return folder.exists() if rows is None else folder.is_dir() and next(rows(folder), None) is not None
+    try:
+        return rows is not None and folder.is_dir() and next(rows(folder), None) is not None
+    except UserError:
+        return True
 
 
 def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) -> None:

@@ -48,6 +48,54 @@ def real_world_prompt(row: BenchmarkRow) -> str:
     )
 
 
+def real_world_cn_prompt(row: BenchmarkRow) -> str:
+    """The Chinese one's."""
+    listed = "\n".join(f"({letter}) {text}" for letter, text in row.options.items())
+    return (
+        f"{row.question} 选项如下所示:\n{listed}\n根据图像选择上述多项选择题的最佳答案。"
+        "只需回答正确选项的字母（A, B, C, D 或 E）。\n最佳答案为："
+    )
+
+
+def braces_prompt(row: BenchmarkRow) -> str:
+    """ZeroBench's."""
+    return (
+        f"{row.question} \n\n\nLet's think step by step and give the final answer in curly braces,  like this: "
+        "{final answer}"
+    )
+
+
+def reasoning_prompt(row: BenchmarkRow) -> str:
+    """VisuLogic's."""
+    return (
+        f"{row.question}\nSolve the complex visual logical reasoning problem through step-by-step reasoning."
+        "Think about the reasoning process first and answer the question following this format: "
+        "Answer: \\boxed{$LETTER}"
+    )
+
+
+def boxed_prompt(row: BenchmarkRow) -> str:
+    """BabyVision's."""
+    listed = "\n".join(f"({letter}) {text}" for letter, text in row.options.items())
+    choices = f"\nChoices:\n{listed}" if listed else ""
+    return f"{row.question}{choices}\nThink about the question and give your final answer in \\boxed{{Answer}} format."
+
+
+def lettered_prompt(row: BenchmarkRow) -> str:
+    """O3-Bench's: the question and lines of options."""
+    return "\n".join([row.question, *(f"{letter}. {text}" for letter, text in row.options.items())])
+
+
+def click_prompt(row: BenchmarkRow) -> str:
+    """ScreenSpot's, its system text included."""
+    return (
+        "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform pyautogui "
+        "click/moveTo action to complete the task. The answer format is `pyautogui.click(x=?, y=?), x and y is "
+        "necessary`\nPlease complete the following tasks by clicking using `pyautogui.click`:\n"
+        f"{row.column('instruction')}"
+    )
+
+
 def own_input_prompt(row: BenchmarkRow) -> str:
     """The row's column ``input_prompt``, with the places of its pictures."""
     return row.column("input_prompt")

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, BenchmarkRow, OptionPolicy
 from saccade.evaluation.benchmarks.hub_rows import list_of
+from saccade.geometry import Box
 from saccade.interleaving import in_order, in_reading_order, is_named, mark
 from saccade.seeding import seed_for
-from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.fields import RowError, as_number, listed, literal
 from saccade.tasks.rows.golds import infer_kind
-from saccade.types import AnswerKind, ImageRef, Task
+from saccade.types import AnswerKind, ImageRef, Target, Task
 
 HIDDEN = ("?", "hidden")
 """What stands for the letter in the test splits of MMMU and BLINK."""
@@ -48,9 +49,20 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         accepted=accepted,
         source=benchmark.source or benchmark.name,
         metric=benchmark.source or benchmark.name,
+        targets=_targets(fields, images),
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )
     return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))
+
+
+def _targets(fields: Mapping[str, str], images: Sequence[ImageRef]) -> tuple[Target, ...]:
+    """The column ``targets``, what of its boxes lies in the first picture; ``RowError`` where it holds no boxes."""
+    boxes = [listed(one, "targets") for one in listed(literal(fields.get("targets", ""), "targets"), "targets")]
+    numbers = [[side for one in box if (side := as_number(one)) is not None] for box in boxes]
+    if any(len(box) != 4 for box in numbers):
+        raise RowError("targets", f"must be a list of boxes of four numbers, not {fields['targets'][:80]}")
+    shown = [Box(*box).clipped(one.width, one.height) for one in images[:1] for box in numbers]
+    return tuple(Target(label="", box=box, point=box.center) for box in shown if box.is_ordered)
 
 
 def gold_kind(answer: str, question: str, choices: Sequence[str]) -> AnswerKind:

@@ -127,6 +127,21 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
                 ),
             ),
             Suite(
+                name="mini-o3",
+                title="Mini-o3, visual search",
+                paper="Mini-o3",
+                protocol="GPT-4o grades VisualProbe; each figure is the mean of 32 samples",
+                rows=_rows(
+                    ("visualprobe-hard", "VisualProbe hard"),
+                    ("visualprobe-medium", "VisualProbe medium"),
+                    ("visualprobe-easy", "VisualProbe easy"),
+                    ("vstar", "VStarBench"),
+                    ("hrbench-4k", "HRBench4K"),
+                    ("hrbench-8k", "HRBench8K"),
+                    ("mme-realworld", "MME-RealWorld"),
+                ),
+            ),
+            Suite(
                 name="lang2act",
                 title="Lang2Act, table 1",
                 paper="Lang2Act",

@@ -13,6 +13,8 @@ from saccade.evaluation.benchmarks.sets.fine_details import (
     CV_BENCH_3D,
     HRBENCH_4K,
     HRBENCH_8K,
+    MME_REALWORLD,
+    MME_REALWORLD_CN,
     MME_REALWORLD_LITE,
     MMSTAR,
     REALWORLDQA,
@@ -21,7 +23,24 @@ from saccade.evaluation.benchmarks.sets.fine_details import (
 )
 from saccade.evaluation.benchmarks.sets.mathematics import MATHVERSE, MATHVISION, MATHVISTA, MMK12, MMMU, WEMATH
 from saccade.evaluation.benchmarks.sets.pairs import COUNTERCURATE, SUGARCREPE
+from saccade.evaluation.benchmarks.sets.perception import (
+    BABY_VISION,
+    ERQA,
+    VISULOGIC,
+    VLMS_ARE_BLIND,
+    ZERO_BENCH,
+    ZERO_BENCH_SUB,
+)
+from saccade.evaluation.benchmarks.sets.screens import SCREENSPOT_PRO, SCREENSPOT_V2
 from saccade.evaluation.benchmarks.sets.several_pictures import BLINK, COUNTBENCH, MINDCUBE_TINY, PIXMO_COUNT
+from saccade.evaluation.benchmarks.sets.thinking_with_images import (
+    AGENTIC_MME,
+    O3_BENCH,
+    TIR_BENCH,
+    VISUAL_PROBE_EASY,
+    VISUAL_PROBE_HARD,
+    VISUAL_PROBE_MEDIUM,
+)
 from saccade.evaluation.benchmarks.sets.yes_or_no import HALLUSIONBENCH, POPE
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
@@ -32,6 +51,8 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
             HRBENCH_4K,
             HRBENCH_8K,
             MME_REALWORLD_LITE,
+            MME_REALWORLD,
+            MME_REALWORLD_CN,
             POPE,
             REALWORLDQA,
             CV_BENCH_2D,
@@ -57,6 +78,20 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
             COUNTERCURATE,
             SLIDEVQA,
             MMLONGBENCH_DOC,
+            VISUAL_PROBE_HARD,
+            VISUAL_PROBE_MEDIUM,
+            VISUAL_PROBE_EASY,
+            TIR_BENCH,
+            O3_BENCH,
+            AGENTIC_MME,
+            VLMS_ARE_BLIND,
+            ZERO_BENCH,
+            ZERO_BENCH_SUB,
+            VISULOGIC,
+            BABY_VISION,
+            ERQA,
+            SCREENSPOT_V2,
+            SCREENSPOT_PRO,
             *DATA_SET_BENCHMARKS,
         )
     }

@@ -54,7 +54,7 @@ def _rule(reading: ReadingName, benchmark: Benchmark | None) -> Reading:
     rules = {one.name: one for one in (STRICT, *OPTIONS)}
     if reading not in rules:
         raise UserError(
-            f"lmms-eval has a rule for each of its tasks; name the benchmark (--benchmark), or read by "
+            f"{reading} has a rule for each of its tasks; name the benchmark (--benchmark), or read by "
             f"{' or '.join(rules)}"
         )
     return rules[reading]

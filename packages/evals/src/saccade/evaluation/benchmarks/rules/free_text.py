@@ -72,6 +72,41 @@ def first_number(row: BenchmarkRow, reply: str) -> Extracted:
     return Extracted(found, float(found == (gold[0] if gold else row.answer.strip())))
 
 
+_FINAL = tuple(
+    re.compile(phrase)
+    for phrase in (
+        r"therefore[,\s]+(?:the\s+)?answer\s+is\s+([^\.\n]+)",
+        r"(?:the\s+)?answer\s+is\s+([^\.\n]+)",
+        r"answer:\s*([^\.\n]+)",
+        r"final\s+answer:\s*([^\.\n]+)",
+    )
+)
+
+
+def agentic_mme(row: BenchmarkRow, reply: str) -> Extracted:
+    """Agentic-MME's final accuracy: the answer anywhere in the reply; one of one or two digits as a word of its own."""
+    said, gold = reply.strip(), row.answer.strip()
+    kind, tolerance = row.fields.get("match_type", "contains"), row.fields.get("tolerance", "0")
+    if kind == "exact":
+        return Extracted(said, float(said == gold))
+    if kind == "numeric":
+        try:
+            return Extracted(said, float(abs(float(said) - float(gold)) <= float(tolerance)))
+        except ValueError:
+            return Extracted(said, 0.0)
+    if kind == "contains" and len(gold) <= 2 and re.sub("[.+-]", "", gold).isdigit():
+        word = re.compile(rf"\b{re.escape(gold)}\b")
+        stated = (found[1] for phrase in _FINAL if (found := phrase.search(said.lower())))
+        return Extracted(said, float(any(map(word.search, stated)) or word.search(said) is not None))
+    return Extracted(said, float(gold.lower() in said.lower()))
+
+
+def whole_reply(row: BenchmarkRow, reply: str) -> Extracted:
+    """VLMEvalKit's ERQA: the whole reply, in small letters."""
+    said = reply.strip().lower()
+    return Extracted(said, float(said == row.answer.strip().lower()))
+
+
 def _reading(name: ReadingName, rule: Callable[[BenchmarkRow, str], Extracted]) -> Reading:
     return Reading(name=name, rule=rule)
 
@@ -83,3 +118,5 @@ LMMS_ANLS = _reading("lmms-eval", anls_of_golds)
 ANSWER_INSIDE = _reading("vlmevalkit", answer_inside)
 WHOLE_COUNT = _reading("lmms-eval", whole_count)
 FIRST_NUMBER = _reading("lmms-eval", first_number)
+AGENTIC_MME = _reading("official", agentic_mme)
+WHOLE_REPLY = _reading("vlmevalkit", whole_reply)

@@ -60,6 +60,24 @@ def correctness_prompt(row: BenchmarkRow, reply: str) -> str:
     )
 
 
+def score_prompt(row: BenchmarkRow, said: str) -> str:
+    """Asks for ``Score: 1`` where a predicted answer matches the right one, else ``Score: 0``."""
+    return (
+        "Compare a predicted answer with the right answer to a question about a picture. An answer in words is right "
+        "where it says the same without anything false; a number, a name or a text must be the same. Reply with Score: "
+        "1 where it is right, else Score: 0.\n\n"
+        f"Question: {row.task.question}\nRight answer: {row.answer}\nPredicted answer: {said}\n"
+    )
+
+
+def match_prompt(row: BenchmarkRow, said: str) -> str:
+    """Asks for True where an answer means the same as the right one, else False."""
+    return (
+        "Does an answer match the right one? Only if all facts and details are the same, whatever the wording. Reply "
+        f"with True or False alone.\n\nQuestion: {row.task.question}\nRight answer: {row.answer}\nAnswer: {said}\n"
+    )
+
+
 def chart_prompt(row: BenchmarkRow, reply: str, key: str) -> str:
     """Asks for JSON with the extracted answer under ``key`` and a score of 0 or 1.
 

@@ -130,7 +130,10 @@ _FIVE = re.compile("[ABCDE]")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
 
-def first_of_five(reply: str, prefixes: tuple[str, ...] = _PREFIXES) -> str:
+_NAMED_FIVE = tuple(f"({letter})" for letter in "ABCDE")
+
+
+def first_of_five(reply: str, prefixes: tuple[str, ...] = _PREFIXES, named: tuple[str, ...] = _NAMED_FIVE) -> str:
     """The first capital A to E anywhere once some openings are taken out; "THE CORRECT..." is E.
 
     Without one, a reply that stands inside "(A)", "(B)", ... names it: "b" is B, and an empty reply A.
@@ -143,7 +146,7 @@ def first_of_five(reply: str, prefixes: tuple[str, ...] = _PREFIXES) -> str:
         return found[0]
     if len(said.split()) > 10:
         return ""
-    return next((letter for letter in "ABCDE" if said.lower() in f"({letter.lower()})"), "")
+    return next((option[1] for option in named if said.lower() in option.lower()), "")
 
 
 def _five_reading(name: ReadingName, prefixes: tuple[str, ...]) -> Reading:
@@ -158,6 +161,15 @@ def _five_reading(name: ReadingName, prefixes: tuple[str, ...]) -> Reading:
 
 
 FIRST_OF_FIVE = (_five_reading("vlmevalkit", _PREFIXES), _five_reading("vlmevalkit-2026-08", _PREFIXES_2026_08))
+
+
+def _first_of_five_alone(row: BenchmarkRow, reply: str) -> Extracted:
+    found = first_of_five(reply, named=tuple(f"({letter}) {text}" for letter, text in row.options.items()))
+    return Extracted(found, float(found != "" and found == row.answer))
+
+
+REAL_WORLD_OFFICIAL = Reading(name="official", rule=_first_of_five_alone)
+"""MME-RealWorld's own script: VLMEvalKit's rule without answer tags, and a reply inside an option's text names it."""
 
 _WEMATH_MARKS = re.compile("[><:.]")
 

@@ -1,21 +1,29 @@
 """Benchmarks of small things in large pictures, and of where things are."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from saccade.evaluation.benchmarks.aggregates import accuracy, mean_of_cycles, mean_of_groups, with_box_recall
-from saccade.evaluation.benchmarks.benchmark import LETTERS, Aggregate, Benchmark, FileLayout, Release
+from saccade.evaluation.benchmarks.benchmark import (
+    LETTERS,
+    Aggregate,
+    Benchmark,
+    BenchmarkRow,
+    FileLayout,
+    Release,
+)
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import column_text, lettered_row, list_of, with_choices
 from saccade.evaluation.benchmarks.prompts import (
     letter_prompt,
     options_prompt,
     own_prompt,
+    real_world_cn_prompt,
     real_world_prompt,
 )
 from saccade.evaluation.benchmarks.rules.lmms_options import CV_BENCH, LMMS_HRBENCH, MCQ, REAL_WORLD_QA, VSTAR
 from saccade.evaluation.benchmarks.rules.strict import STRICT
-from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FIRST_OF_FIVE, OPTIONS
-from saccade.tasks.rows.fields import Row
+from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FIRST_OF_FIVE, OPTIONS, REAL_WORLD_OFFICIAL
+from saccade.tasks.rows.fields import Row, listed
 
 TWO_OPTIONS = ("index", "question", "answer", "A", "B")
 
@@ -85,24 +93,63 @@ def _hrbench(size: str, md5: str) -> Benchmark:
 HRBENCH_4K = _hrbench("4K", "f6b041b03d49543494b8a56d2e35be65")
 HRBENCH_8K = _hrbench("8K", "274c9c7f89329b804a4723178a00219c")
 
-MME_REALWORLD_LITE = Benchmark(
-    name="mme-realworld-lite",
-    title="MME-RealWorld-Lite",
-    layout=FileLayout(
-        releases=(
-            Release(file="MME-RealWorld-Lite.tsv", md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
-            Release(file="mme_realworld_lite.tsv", md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+
+def _real_world_from_hub(row: Row) -> Row:
+    """``bytes`` is the picture's base64."""
+    columns = {**row, "image": row["bytes"]}
+    del columns["bytes"]
+    return with_choices(columns, [str(one)[4:] for one in listed(row["multi-choice options"], "multi-choice options")])
+
+
+def _mme_realworld(
+    part: str, releases: tuple[Release, ...], hub: str, size: int, prompt: Callable[[BenchmarkRow], str]
+) -> Benchmark:
+    title = f"MME-RealWorld{part}"
+    return Benchmark(
+        name=title.lower(),
+        title=title,
+        layout=FileLayout(
+            releases=releases,
+            hub=hub,
+            columns=("index", "question", "answer", "multi-choice options", "category"),
+            from_hub=_real_world_from_hub,
+            prepare=_real_world_options,
+            split="train",
+            origin="huggingface.co/yifanzhang114 (for academic research alone, by its README)",
         ),
-        columns=("index", "question", "answer", "multi-choice options", "category"),
-        prepare=_real_world_options,
+        size=size,
+        prompt=prompt,
+        cluster=same_pictures,
+        readings=(REAL_WORLD_OFFICIAL, *FIRST_OF_FIVE, STRICT),
+        aggregate=accuracy("l2-category", "category"),
+        published_as=(title,),
+        trap="the rule takes the first capital A to E anywhere: an empty reply is A, THE CORRECT is E",
+    )
+
+
+MME_REALWORLD = _mme_realworld(
+    "",
+    (Release(file="MME-RealWorld.tsv", md5="fd341132362fc41e707cb37ee6e4dcda"),),
+    "yifanzhang114/MME-RealWorld-Lmms-eval",
+    0,
+    real_world_prompt,
+)
+MME_REALWORLD_CN = _mme_realworld(
+    "-CN",
+    (Release(file="MME-RealWorld-CN.tsv", md5="daaa763d52a760a38606d5dedb3fe444"),),
+    "yifanzhang114/MME-RealWorld-CN-Lmms-eval",
+    0,
+    real_world_cn_prompt,
+)
+MME_REALWORLD_LITE = _mme_realworld(
+    "-Lite",
+    tuple(
+        Release(file=file, md5="4c17057d7d3b6c4a0d4397c3dae0881c")
+        for file in ("MME-RealWorld-Lite.tsv", "mme_realworld_lite.tsv")
     ),
-    size=1919,
-    prompt=real_world_prompt,
-    cluster=same_pictures,
-    readings=(*FIRST_OF_FIVE, STRICT),
-    aggregate=accuracy("l2-category", "category"),
-    published_as=("MME-RealWorld-Lite",),
-    trap="the rule takes the first capital A to E anywhere: an empty reply is A, THE CORRECT is E",
+    "yifanzhang114/MME-RealWorld-lite-lmms-eval",
+    1919,
+    real_world_prompt,
 )
 
 REALWORLDQA = Benchmark(
@@ -170,6 +217,7 @@ TREEBENCH = Benchmark(
     layout=FileLayout(
         releases=(Release(file="TreeBench.tsv"),),
         columns=(*TWO_OPTIONS, "category", "target_instances"),
+        prepare=lambda fields: {**fields, "targets": fields.get("target_instances", "")},
     ),
     size=405,
     prompt=letter_prompt,
