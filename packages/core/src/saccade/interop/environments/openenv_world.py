@@ -10,15 +10,11 @@ import httpx2
 import numpy as np
 from PIL import Image
 
-from saccade.errors import MachineError, UserError, missing_extra
+from saccade.errors import MachineError, UserError
 from saccade.interop.environments.messages import picture_of_base64, picture_of_url
 from saccade.interop.environments.observations import picture_of
 from saccade.interop.environments.world import EndlessSource, NumberedEpisode, StepResult, WorldObservation
-
-try:
-    from saccade.interop.openenv.connection import WideEnvClient
-except ImportError as error:
-    raise missing_extra("interop", "openenv-core", needed_for="an environment behind an OpenEnv server") from error
+from saccade.interop.openenv.connection import WideEnvClient
 
 SCHEMA_S = 30.0
 _SCHEMA_BYTES = 16 << 20
@@ -72,7 +68,7 @@ class OpenEnvWorld:
     def __init__(self, source: OpenEnvSource) -> None:
         self._source = source
         self._fields = source.action_fields
-        self._client = WideEnvClient(base_url=source.url, token=source.token)
+        self._client: WideEnvClient[object] = WideEnvClient(base_url=source.url, token=source.token)
         self._client.connect()
 
     @property
@@ -104,7 +100,7 @@ class OpenEnvWorld:
         )
 
     def close(self) -> None:
-        self._client.disconnect()
+        self._client.close()
 
     def _payload(self, action: str) -> dict[str, object] | StepResult:
         if len(self._fields) != 1:
