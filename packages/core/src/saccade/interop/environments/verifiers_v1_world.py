@@ -6,7 +6,6 @@ server. ``PolicyHarness`` does so, and its calls end at a server of the world, w
 
 import itertools
 import json
-import re
 import secrets
 import sys
 import threading
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from saccade.errors import MachineError, UserError
+from saccade.interop.environments.actions import calls_in, tool_rules
 from saccade.interop.environments.verifiers_world import AskedWorld
 from saccade.interop.environments.world import EndlessSource, NumberedEpisode, Split, StepResult
 from saccade.types import Json
@@ -27,10 +27,6 @@ POLICY = "saccade_policy"
 HELD_OUT = "test"
 """The argument with the fields of the taskset that differ for held-out episodes."""
 _REQUEST_BYTES = 64 << 20
-_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
-_RULES = (
-    'To call a tool, act by a JSON object {{"name": …, "arguments": {{…}}}}; else the action is your reply. Tools: {}'
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +139,7 @@ class VerifiersV1World(AskedWorld):
     def __init__(self, source: VerifiersV1Source) -> None:
         super().__init__(source.name)
         self._source = source
-        self._conversation = ""
+        self._conversation = self._secret = ""
         self._tools: tuple[str, ...] = ()
 
     def step(self, action: str) -> StepResult:
@@ -172,6 +168,7 @@ class VerifiersV1World(AskedWorld):
         from aiohttp import web
 
         app, secret = web.Application(client_max_size=_REQUEST_BYTES), secrets.token_urlsafe()
+        self._secret = secret
         app.router.add_post(f"/{secret}/v1/chat/completions", self._completion)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         try:
@@ -186,33 +183,16 @@ class VerifiersV1World(AskedWorld):
         from aiohttp import web
 
         body, conversation = await request.json(), request.headers.get("X-Session-ID", "")
-        if conversation != (self._conversation or conversation) or self.is_asked:
+        is_late = request.path.split("/")[1] != self._secret
+        if is_late or self.is_asked or conversation != (self._conversation or conversation):
             return web.json_response(
                 {"error": {"message": "the policy plays one conversation of an episode"}}, status=400
             )
         tools = [tool["function"] for tool in body.get("tools") or ()]
         self._conversation, self._tools = conversation, tuple(tool["name"] for tool in tools)
-        self.rules = _RULES.format(json.dumps(tools)) if tools else ""
+        self.rules = f"{tool_rules(tools)} Any other action is your reply." if tools else ""
         text = await self.reply_to(body["messages"])
         return _answer(web, text, self._tools, is_streamed=bool(body.get("stream")))
-
-
-def calls_in(action: str, tools: Sequence[str]) -> list[dict[str, Json]] | str:
-    """The calls of an action in OpenAI's form, none where it is a reply; a text where they are made wrongly."""
-    blocks = _CALL.findall(action) if tools else []
-    if tools and not blocks and action.strip().startswith("{") and '"name"' in action:
-        blocks = [action]
-    calls: list[dict[str, Json]] = []
-    for number, block in enumerate(blocks):
-        try:
-            said = json.loads(block)
-        except (ValueError, RecursionError):
-            return "the call is no JSON object"
-        if not isinstance(said, dict) or said.get("name") not in tools or not isinstance(said.get("arguments"), dict):
-            return f'a call is {{"name": …, "arguments": {{…}}}}, and the tools are {", ".join(tools)}'
-        function: Json = {"name": said["name"], "arguments": json.dumps(said["arguments"])}
-        calls.append({"id": f"call_{number}", "type": "function", "function": function})
-    return calls
 
 
 def _answer(web: ModuleType, text: str, tools: Sequence[str], *, is_streamed: bool) -> Any:

@@ -143,6 +143,9 @@ class AskedWorld(ABC):
         if self._rollout is not None:
             self._rollout.cancel()
             self._rollout = None
+        if self._reply is not None:
+            self._loop.call_soon_threadsafe(self._reply.cancel)
+            self._reply = None
 
 
 class VerifiersWorld(AskedWorld):

@@ -110,5 +110,5 @@ def write_openenv(questions: ExportedQuestions, folder: Path) -> None:
     scripts = f'\n[project.scripts]\nserver = "{package}.server.app:main"\n'
     use = f"pip install {folder} && server --port 8000"
     # OpenEnv's package is called openenv-core up to 0.3.
-    needs = ("openenv>=0.4.1", *ENVIRONMENT_NEEDS)
+    needs = ("openenv>=0.4.1", "msgspec>=0.20", *ENVIRONMENT_NEEDS)
     finish_package(questions, folder, "openenv", needs, use, scripts, front=_FRONT.format(family=questions.family))
