@@ -13,7 +13,8 @@ from saccade.interop.exports.bundle import ENVIRONMENT, write_bundle
 from saccade.interop.exports.openenv_package import ENTRIES
 from saccade.interop.exports.packages import write_gymnasium, write_verifiers
 from saccade.interop.exports.questions import draw_questions
-from saccade.interop.exports.trainers import write_verl
+from saccade.interop.exports.trainers import write_trl, write_verl
+from saccade.interop.exports.verifier import ground_truth_of
 
 GYMNASIUMS = ("cloudpickle", "farama_notifications", "typing_extensions")
 PLAY = """
@@ -33,6 +34,20 @@ SCORE = """
 import json, sys
 from reward import compute_score
 print(json.dumps([compute_score("s", reply, sys.argv[1])["score"] for reply in json.loads(sys.argv[2])]))
+"""
+
+TRL = """
+import json, sys
+sys.modules["saccade"] = None
+from environment import ResizeRule, answer_score, environment_and_rows
+view = ResizeRule(factor=28, min_pixels=3136, max_pixels=1 << 20, convention="absolute")
+made, rows = environment_and_rows(view)
+played = made()
+played.reset(**rows[0])
+shown = played.crop(bbox_2d=[0, 0, 100, 100])
+answers = json.loads(sys.argv[1])
+said = [[{"role": "assistant", "content": f"<answer>{text}</answer>"}] for text in (answers[rows[0]["task"]], "none")]
+print(json.dumps([len(shown), *answer_score(said, [played, played])]))
 """
 
 
@@ -59,7 +74,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(python: Path, program: str, folder: Path, *arguments: str) -> list[float]:
     """What the program prints, with the folder alone on its path."""
     command = [str(python), "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={}, cwd=folder)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={"HOME": str(folder)}, cwd=folder)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
 
@@ -73,13 +88,18 @@ def test_gymnasiums_package_plays_and_pays_where_saccade_is_not(tmp_path: Path, 
         said(empty, "import saccade", tmp_path)
 
 
+def test_trls_environment_plays_without_saccade(tmp_path: Path) -> None:
+    questions = draw_questions("visual_search", train=2, test=1)
+    write_trl(questions, tmp_path)
+    answers = {task.id: task.answer for task in questions.splits["train"]}
+    assert said(Path(sys.executable), TRL, tmp_path, json.dumps(answers)) == [2, 1.0, 0.0]
+
+
 def test_a_reward_file_scores_where_saccade_is_not(tmp_path: Path, empty: Path) -> None:
     questions = draw_questions("document_text", train=1, test=1)
     write_verl(questions, tmp_path)
     task = questions.splits["train"][0]
     replies = [f"<think>a</think><answer>{answer}</answer>" for answer in (task.answer, "none of these")]
-    from saccade.interop.exports.verifier import ground_truth_of
-
     assert said(empty, SCORE, tmp_path, ground_truth_of(task), json.dumps(replies)) == [1.0, 0.0]
 
 
