@@ -14,6 +14,7 @@ from saccade.envs.visual_reasoning import VisualReasoningEnv
 from saccade.errors import UserError
 from saccade.interop.exports.verifier import task_of
 from saccade.media.store import MediaStore
+from saccade.plain_files import ANY_BYTES, plain_bytes
 from saccade.types import ImageRef, Json, Task
 
 
@@ -22,7 +23,7 @@ def packed_rows(data: Path, split: str) -> list[Mapping[str, Json]]:
     path = data / f"{split}.jsonl"
     if not path.is_file():
         raise UserError(f"split={split!r} is none of {', '.join(sorted(one.stem for one in data.glob('*.jsonl')))}")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in plain_bytes(path, ANY_BYTES).decode().splitlines()]
 
 
 def packed_task(name: str, ground_truth: str, images: Sequence[ImageRef]) -> Task:
