@@ -157,6 +157,7 @@ OTHERS: dict[str, str] = {
     "interop/environments/verifiers_world.py": "imports the package that the user names, which is code",
     "interop/exports/bundle.py": "reads files of the package",
     "interop/exports/packages.py": "reads the manifest that it has just written",
+    "interop/exports/packed.py": "reads files of the package that it lies in",
     "interop/exports/questions.py": "reads the user's own family, which is code",
     "interop/mcp/images.py": "reads pictures below the folders that the user named (packages/tools/tests/interop/mcp)",
     "interop/trl/environment.py": "opens tools, which are no files",

@@ -266,7 +266,7 @@ def test_memory_of_a_long_run_does_not_grow() -> None:
         with media.temporary():
             media.add(Image.new("RGB", (32, 32), (step, 0, 0)))
     assert len(media._backings) == 0
-    assert media._cache.currsize == 0
+    assert media._cached_bytes == 0
 
 
 def test_an_environment_that_holds_a_store_shares_it_when_copied() -> None:

@@ -97,6 +97,39 @@ def test_trainer_plays_two_turns_with_pictures_in_tool_results_and_learns(tmp_pa
     assert logged["grad_norm"] > 0
 
 
+def test_each_row_has_the_tools_of_its_own_environment(tmp_path: Path) -> None:
+    media = MediaStore()
+    first, second = tasks_of(media, 2)
+    seen = Seen()
+
+    def say(row: int, turn: int) -> str:
+        if turn == 0:
+            return call("crop" if row != 3 else "look", bbox_2d=[0, 0, 126, 63])
+        return f"<answer>{('red', 'blue', 'green', 'green')[row]}</answer>"
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    by_name = {
+        "crops": environment_class([first], media=media, tools=IMAGE_TOOLS, view=VIEW, name="Crops"),
+        "looks": environment_class([second], media=media, tools=[tool_from(look)], view=VIEW, name="Looks"),
+    }
+    trainer = small_trainer(
+        tmp_path,
+        environment=by_name,
+        rows=[*rows([first], view=VIEW, environment="crops"), *rows([second], view=VIEW, environment="looks")],
+        reward=seen,
+        say=say,
+    )
+    trainer.train()
+
+    assert [type(one).__name__ for one in seen.environments] == ["Crops", "Crops", "Looks", "Looks"]
+    assert [len(one.images) for one in seen.environments] == [2, 2, 1, 1]
+    assert seen.scores == [1.0, 0.0, 1.0, 1.0]
+    assert trainer.state.log_history[0]["tools/failure_frequency"] == 0.5  # no crop, and a look with an argument
+
+
 def test_rollout_whose_tool_broke_has_no_score_and_no_weight(tmp_path: Path) -> None:
     media = MediaStore()
     tasks = tasks_of(media, 1)

@@ -49,7 +49,7 @@ class TensorProcessor(WithoutVideos, Qwen2_5_VLProcessor):
 def small_trainer(
     folder: Path,
     *,
-    environment: type[TrlEnvironment] | None,
+    environment: type[TrlEnvironment] | dict[str, type[TrlEnvironment]] | None,
     rows: Sequence[Mapping[str, object]],
     reward: Callable[..., list[float | None]],
     say: Say,

@@ -7,13 +7,12 @@ import binascii
 import hashlib
 import struct
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cachetools import LRUCache
 from PIL import Image
 
 from saccade.atomic import link_or_copy, write_whole
@@ -86,7 +85,8 @@ class MediaStore:
         self._directory = directory
         self._limits = limits
         self._backings: dict[str, _Backing] = {}
-        self._cache: LRUCache[str, Image.Image] = LRUCache(cache_bytes, getsizeof=_decoded_size)
+        self._cache: OrderedDict[str, Image.Image] = OrderedDict()
+        self._cache_bytes, self._cached_bytes = cache_bytes, 0
         self._lock = threading.Lock()
         self._temporary: list[set[str]] = []
         self._lent: Counter[str] = Counter()
@@ -102,7 +102,7 @@ class MediaStore:
             backings = dict(self._backings)
         return {
             "directory": self._directory,
-            "cache_bytes": self._cache.maxsize,
+            "cache_bytes": self._cache_bytes,
             "limits": self._limits,
             "backings": backings,
         }
@@ -124,7 +124,7 @@ class MediaStore:
                 self._temporary.remove(added)
                 for key in added:
                     self._backings.pop(key, None)
-                    self._cache.pop(key, None)
+                    self._uncache(key)
 
     @contextmanager
     def lent(self, pictures: Iterable[Image.Image]) -> Iterator[list[ImageRef]]:
@@ -157,7 +157,7 @@ class MediaStore:
         """Drops a picture that nothing needs any more, and the file of it that this store has made."""
         with self._lock:
             backing = self._backings.pop(image.hash, None)
-            self._cache.pop(image.hash, None)
+            self._uncache(image.hash)
         if isinstance(backing, _OnDisk) and backing.path.parent == self._directory:
             backing.path.unlink(missing_ok=True)
 
@@ -197,6 +197,7 @@ class MediaStore:
         key = image if isinstance(image, str) else image.hash
         with self._lock:
             if key in self._cache:
+                self._cache.move_to_end(key)
                 return self._cache[key]
             backing = self._backings.get(key)
         if backing is None:
@@ -260,16 +261,24 @@ class MediaStore:
         """Cache a decoded picture; the least recently used ones make room. One larger than the cache is not kept."""
         size, gone = _decoded_size(image), []
         with self._lock:
-            if self._cache.get(key) is not None:
+            if key in self._cache:
+                self._cache.move_to_end(key)
                 return
-            if size > self._cache.maxsize:
+            if size > self._cache_bytes:
                 gone.append(key)
             else:
-                while self._cache.currsize + size > self._cache.maxsize:
-                    gone.append(self._cache.popitem()[0])
+                while self._cached_bytes + size > self._cache_bytes:
+                    gone.append(next(iter(self._cache)))
+                    self._uncache(gone[-1])
                 self._cache[key] = image
+                self._cached_bytes += size
         for oldest in gone:
             self._encode(oldest)
+
+    def _uncache(self, key: str) -> None:
+        """Forgets a decoded picture; the lock is held."""
+        picture = self._cache.pop(key, None)
+        self._cached_bytes -= 0 if picture is None else _decoded_size(picture)
 
     def _encode(self, key: str) -> None:
         """Keeps a picture that has left the cache by its bytes."""

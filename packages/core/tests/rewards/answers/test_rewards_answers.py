@@ -1,10 +1,14 @@
+import random
+
 import pytest
+from rapidfuzz.distance import Levenshtein
 
 from costs import assert_costs_at_most
 from saccade.rewards.answers.kinds import right_by_kind
 from saccade.rewards.answers.replies import bare
 from saccade.rewards.answers.rules import (
     anls,
+    edit_distance,
     exact_match,
     math_equal,
     multiple_choice,
@@ -240,6 +244,14 @@ def test_math_tolerance_is_relative_to_gold() -> None:
 
 
 # Text
+
+
+def test_the_edit_distance_is_the_one_of_rapidfuzz() -> None:
+    rng = random.Random(0)
+    for _ in range(2000):
+        first, second = ("".join(rng.choices("abü ", k=rng.randrange(90))) for _ in range(2))
+        assert edit_distance(first, second) == Levenshtein.distance(first, second)
+    assert (edit_distance("", "abc"), edit_distance("kitten", "sitting")) == (3, 3)
 
 
 def test_anls_by_hand() -> None:

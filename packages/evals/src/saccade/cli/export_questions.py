@@ -64,11 +64,11 @@ def export_family(
         case "verifiers":
             write_verifiers(questions, out)
         case "trl":
-            write_trl(questions, out, family)
+            write_trl(questions, out)
         case "gymnasium":
-            write_gymnasium(questions, out, family)
+            write_gymnasium(questions, out)
         case _:
-            write_openenv(questions, out, family)
+            write_openenv(questions, out)
     click.echo(f"Questions: {out} ({count} to train on, {test} held out; {out / 'README.md'} says how they are used)")
 
 

@@ -128,7 +128,7 @@ def test_the_bundle_runs_without_saccade_and_says_the_same(tmp_path: Path, quest
 def test_datasets_reads_the_columns_that_each_trainer_asks_for(tmp_path: Path, questions: ExportedQuestions) -> None:
     write_verl(questions, tmp_path / "verl")
     write_easyr1(questions, tmp_path / "easyr1")
-    write_trl(questions, tmp_path / "trl", "visual_search")
+    write_trl(questions, tmp_path / "trl")
     rows = {
         form: load_dataset(
             "parquet",
@@ -158,7 +158,7 @@ def test_reward_functions_are_found_by_their_file_and_pay_alike(
 ) -> None:
     write = {"verl": write_verl, "easyr1": write_easyr1}
     if form == "trl":
-        write_trl(questions, tmp_path, "visual_search")
+        write_trl(questions, tmp_path)
     else:
         write[form](questions, tmp_path)
     names: dict[str, object] = {"__file__": str(tmp_path / "reward.py"), "__name__": "reward"}
@@ -211,7 +211,7 @@ def test_gymnasium_makes_the_registered_environment_of_a_family_of_the_users_own
         "def draw_beans(rng, difficulty):\n    return draw_counting(rng, difficulty)\n"
     )
     folder = tmp_path / "out"
-    write_gymnasium(draw_questions(f"{own}:draw_beans", train=1, test=1), folder, f"{own}:draw_beans")
+    write_gymnasium(draw_questions(f"{own}:draw_beans", train=1, test=1), folder)
     own.unlink()
     sys.path.insert(0, str(folder))
     env = gymnasium.make("saccade_beans:saccade/beans-v0", max_turns=2)
@@ -225,7 +225,10 @@ def test_the_package_for_verifiers_is_valid_python_with_its_data(tmp_path: Path,
     write_verifiers(questions, tmp_path)
     module = tmp_path / "saccade_visual_search"
     compile((module / "__init__.py").read_text(), "module", "exec")
-    assert (module / "data" / "train.parquet").is_file()
+    rows = [json.loads(line) for line in (module / "data" / "train.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [task.id for task in questions.splits["train"]]
+    assert [part for part in rows[0]["user"] if not isinstance(part, str)] == [0]
+    assert all((module / "data" / name).is_file() for row in rows for name in row["images"])
     assert (module / bundle_name() / "__init__.py").is_file()
     assert f"saccade_visual_search.{bundle_name()}" in (module / "__init__.py").read_text()
 

@@ -1,10 +1,13 @@
 """How a model writes its next action, and how that is read."""
 
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from saccade.protocols.markup import MAX_TURN_CHARS
+from saccade.types import Json
 
 ActionForm = Literal["thought", "action", "text"]
 """``thought``: ``<think>…</think><action>…</action>``. ``action``: the block alone. ``text``: the whole turn is the
@@ -13,6 +16,7 @@ action. A model whose template opens a thought thinks before any of them."""
 _EXAMPLE = "<action>your action</action>"
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*(?:<think>)?(.*?)</think>", re.DOTALL)
+_CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 _STRICT = {
     "thought": re.compile(r"\A\s*(?:<think>)?[^<]*</think>\s*<action>[^<>]*</action>\s*\Z"),
     "action": re.compile(r"\A\s*(?:(?:<think>)?[^<]*</think>)?\s*<action>[^<>]*</action>\s*\Z"),
@@ -75,3 +79,26 @@ def write_action(thought: str, action: str, form: ActionForm) -> str:
         return action
     block = f"<action>{action}</action>"
     return f"<think>{thought}</think>{block}" if form == "thought" else block
+
+
+def tool_rules(tools: object) -> str:
+    """How an action calls one of the tools, which are JSON schemas."""
+    return f'To call a tool, act by a JSON object {{"name": …, "arguments": {{…}}}}. The tools: {json.dumps(tools)}'
+
+
+def calls_in(action: str, tools: Sequence[str]) -> list[dict[str, Json]] | str:
+    """The calls of an action in OpenAI's form, none where it is a reply; a text where they are made wrongly."""
+    blocks = _CALL.findall(action) if tools else []
+    if tools and not blocks and action.strip().startswith("{") and '"name"' in action:
+        blocks = [action]
+    calls: list[dict[str, Json]] = []
+    for number, block in enumerate(blocks):
+        try:
+            said = json.loads(block)
+        except (ValueError, RecursionError):
+            return "the call is no JSON object"
+        if not isinstance(said, dict) or said.get("name") not in tools or not isinstance(said.get("arguments"), dict):
+            return f'a call is {{"name": …, "arguments": {{…}}}}, and the tools are {", ".join(tools)}'
+        function: Json = {"name": said["name"], "arguments": json.dumps(said["arguments"])}
+        calls.append({"id": f"call_{number}", "type": "function", "function": function})
+    return calls

@@ -4,26 +4,26 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import httpx2
 import numpy as np
 from PIL import Image
 
-from saccade.errors import MachineError, UserError, missing_extra
-from saccade.interop.environments.messages import picture_of_base64, picture_of_url
+from saccade.errors import MachineError, UserError
+from saccade.interop.environments.actions import calls_in, tool_rules
+from saccade.interop.environments.messages import picture_of_base64, picture_of_url, shown_of_messages
 from saccade.interop.environments.observations import picture_of
 from saccade.interop.environments.world import EndlessSource, NumberedEpisode, StepResult, WorldObservation
-
-try:
-    from saccade.interop.openenv.connection import WideEnvClient
-except ImportError as error:
-    raise missing_extra("interop", "openenv-core", needed_for="an environment behind an OpenEnv server") from error
+from saccade.interop.openenv.connection import WideEnvClient
+from saccade.types import Json
 
 SCHEMA_S = 30.0
 _SCHEMA_BYTES = 16 << 20
 _OWN_FIELDS = frozenset(("metadata", "reward", "done"))
 """Fields that OpenEnv gives every action or observation."""
+_TOOL_ACTIONS = frozenset(("Action", "CallToolAction", "ListToolsAction"))
+"""Titles of the actions of servers whose environment is tools of MCP."""
 _HEAD_CHARS = 64
 
 
@@ -32,8 +32,8 @@ class OpenEnvSource(EndlessSource):
     """A server's environment; each world is a session of its own.
 
     A server whose action has one field takes the model's text there, as a number where the field is one; any other
-    takes the action as a JSON object. Observations are shown as their texts and pictures (base64, data URLs, and
-    numbers beside a field ``…_shape``).
+    takes the action as a JSON object, and a server of MCP's tools a call of one of them. Observations are shown as
+    their texts and pictures (base64, data URLs, and numbers beside a field ``…_shape``).
     """
 
     url: str
@@ -52,7 +52,13 @@ class OpenEnvSource(EndlessSource):
 
     @cached_property
     def action_fields(self) -> Mapping[str, Mapping[str, object]]:
-        """Fields of the server's action with their JSON schemas; UserError where no server answers."""
+        """Fields of the server's action with their JSON schemas."""
+        properties = self.action_schema.get("properties", {})
+        return {name: one for name, one in properties.items() if name not in _OWN_FIELDS}
+
+    @cached_property
+    def action_schema(self) -> Mapping[str, Any]:
+        """JSON schema of the server's action; UserError where no server answers."""
         url = f"{self.url.rstrip('/')}/schema"
         try:
             headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
@@ -62,8 +68,8 @@ class OpenEnvSource(EndlessSource):
                 schema = json.loads(next(answer.iter_bytes(_SCHEMA_BYTES), b""))
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
             raise UserError(f"no OpenEnv server answers at {url}: {error}") from error
-        properties = schema.get("action", {}).get("properties", {}) if isinstance(schema, dict) else {}
-        return {name: one for name, one in properties.items() if name not in _OWN_FIELDS}
+        action = schema.get("action") if isinstance(schema, dict) else None
+        return action if isinstance(action, dict) else {}
 
 
 class OpenEnvWorld:
@@ -72,11 +78,15 @@ class OpenEnvWorld:
     def __init__(self, source: OpenEnvSource) -> None:
         self._source = source
         self._fields = source.action_fields
-        self._client = WideEnvClient(base_url=source.url, token=source.token)
+        self._takes_calls = source.action_schema.get("title") in _TOOL_ACTIONS
+        self._tools: list[dict[str, Json]] = []
+        self._client: WideEnvClient[object] = WideEnvClient(base_url=source.url, token=source.token)
         self._client.connect()
 
     @property
     def rules(self) -> str:
+        if self._takes_calls:
+            return tool_rules(self._tools)
         if len(self._fields) == 1:
             [(name, schema)] = self._fields.items()
             said = schema.get("description") or f"a {schema.get('type', 'text')}"
@@ -85,6 +95,9 @@ class OpenEnvWorld:
 
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
         result = self._client.reset(seed=episode.seed(self._source.name), **self._source.arguments)
+        if self._takes_calls and not self._tools:
+            listed = self._client.step({"type": "list_tools"}).observation
+            self._tools = cast("dict[str, list[dict[str, Json]]]", listed)["tools"]
         return shown_of_fields(result.observation)
 
     def step(self, action: str) -> StepResult:
@@ -98,15 +111,19 @@ class OpenEnvWorld:
             if "validat" in str(error).lower():
                 return StepResult(invalid=f"the action is refused: {str(error)[:200]}")
             raise MachineError(str(error)) from error
-        observation = result.observation
-        return StepResult(
-            shown=shown_of_fields(observation), reward=float(result.reward or 0.0), terminated=bool(result.done)
-        )
+        shown = _shown_of_call(result.observation) if self._takes_calls else shown_of_fields(result.observation)
+        return StepResult(shown=shown, reward=float(result.reward or 0.0), terminated=bool(result.done))
 
     def close(self) -> None:
-        self._client.disconnect()
+        self._client.close()
 
     def _payload(self, action: str) -> dict[str, object] | StepResult:
+        if self._takes_calls:
+            calls = calls_in(action, [str(tool["name"]) for tool in self._tools])
+            if isinstance(calls, str) or len(calls) != 1:
+                return StepResult(invalid=calls if isinstance(calls, str) else "an action is one call of a tool")
+            call = cast("dict[str, str]", calls[0]["function"])
+            return {"type": "call_tool", "tool_name": call["name"], "arguments": json.loads(call["arguments"])}
         if len(self._fields) != 1:
             try:
                 said = json.loads(action)
@@ -121,6 +138,22 @@ class OpenEnvWorld:
             return {name: int(action) if kind == "integer" else float(action)}
         except ValueError:
             return StepResult(invalid=f"{name} is {action[:40]!r}, which is no {kind}")
+
+
+def _shown_of_call(observation: object) -> WorldObservation:
+    """The content that a tool of MCP gave; all fields where it gave none."""
+    result = observation.get("result") if isinstance(observation, Mapping) else None
+    content = result.get("content") if isinstance(result, Mapping) else None
+    if not isinstance(content, list):
+        return shown_of_fields(observation)
+    parts = [
+        {"type": "image", "image_url": f"data:image/png;base64,{part.get('data')}"}
+        if part.get("type") == "image"
+        else part
+        for part in content
+        if isinstance(part, Mapping)
+    ]
+    return shown_of_messages([{"content": parts}])
 
 
 def shown_of_fields(fields: object) -> WorldObservation:

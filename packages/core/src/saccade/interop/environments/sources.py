@@ -76,12 +76,7 @@ def source_of(names: WorldNames) -> WorldSource:
             keywords=names.arguments,
         )
     if kind == "verifiers":
-        from saccade.interop.environments.verifiers_world import VerifiersSource
-
-        source = VerifiersSource(id=name, arguments=names.arguments, action_names=names.action_names)
-        # In the main thread, since the library sets signal handlers when it makes an environment.
-        _ = source.environment
-        return source
+        return _verifiers_source(names, name)
     if kind == "openenv":
         from saccade.interop.environments.openenv_world import OpenEnvSource
 
@@ -92,3 +87,26 @@ def source_of(names: WorldNames) -> WorldSource:
 
     text_source = ReasoningGymSource if kind == "reasoning_gym" else TextArenaSource
     return text_source(name=name, arguments=names.arguments, action_names=names.action_names)
+
+
+def _verifiers_source(names: WorldNames, name: str) -> WorldSource:
+    try:
+        import verifiers
+    except ImportError as error:
+        raise UserError(
+            f"the environment {name!r} needs the package verifiers, whose dependencies differ from Saccade's; install "
+            "it in an environment of its own and name its Python: --set environment.python=PATH"
+        ) from error
+    if not hasattr(verifiers, "load_environment"):
+        from saccade.interop.environments.verifiers_v1_world import VerifiersV1Source
+
+        of_v1 = VerifiersV1Source(id=name, arguments=names.arguments, action_names=names.action_names)
+        # What is wrong with the names is said here.
+        of_v1.environment("train")
+        return of_v1
+    from saccade.interop.environments.verifiers_world import VerifiersSource
+
+    source = VerifiersSource(id=name, arguments=names.arguments, action_names=names.action_names)
+    # In the main thread, since the library sets signal handlers when it makes an environment.
+    _ = source.environment
+    return source

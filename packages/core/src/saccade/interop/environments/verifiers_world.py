@@ -1,10 +1,14 @@
-"""Environments of the ``verifiers`` library (0.1): its own loop runs, and asks this policy where it asks a model."""
+"""Environments of the ``verifiers`` library: its own loop runs, and asks this policy where it asks a model.
+
+Here the form of 0.1; ``verifiers_v1_world`` plays the form of 0.2 and later.
+"""
 
 import asyncio
 import importlib
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +27,7 @@ CLOSE_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class VerifiersSource(EndlessSource):
-    """An environment by the name of its module, as the hub's packages are, or as ``MODULE:CLASS``.
+    """An environment of 0.1 by the name of its module, as the hub's packages are, or as ``MODULE:CLASS``.
 
     Rows of its data set are the episodes of ``train``, those of its evaluation set the ones of ``test``. The reward of
     its rubric comes with the end of an episode. Rubrics that compare the members of a group are refused.
@@ -49,13 +53,8 @@ class VerifiersSource(EndlessSource):
     @cached_property
     def environment(self) -> Any:
         """The environment, loaded once; its rollouts have states of their own."""
-        try:
-            import verifiers
-        except ImportError as error:
-            raise UserError(
-                f"the environment {self.id!r} needs the package verifiers (0.1), whose dependencies differ from "
-                "Saccade's; install it in an environment of its own and name its Python: --set environment.python=PATH"
-            ) from error
+        import verifiers
+
         module, _, kind = self.id.partition(":")
         try:
             if kind:
@@ -65,36 +64,31 @@ class VerifiersSource(EndlessSource):
             raise UserError(f"verifiers cannot load {self.id!r}: {error}") from error
 
 
-class VerifiersWorld:
-    """One rollout at a time. The library asks a client for each reply; this one waits for the policy's turn."""
+class AskedWorld(ABC):
+    """One rollout at a time, in a thread of its own. What the library asks of a model waits here for the policy."""
 
-    rules = ""
-
-    def __init__(self, source: VerifiersSource) -> None:
-        self._source = source
+    def __init__(self, name: str) -> None:
+        self.rules, self._name = "", name
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="verifiers")
         self._thread.start()
         self._asked: queue.Queue[list[Mapping[str, object]] | None] = queue.Queue()
-        self._rollout: Future[Mapping[str, Any]] | None = None
+        self._rollout: Future[StepResult] | None = None
         self._reply: asyncio.Future[str] | None = None
         self._heard = 0
         """Messages that the policy has seen."""
 
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
         self._stop()
-        rows = self._source.rows(episode.split)
-        row = dict(rows[episode.number % len(rows)])
-        environment, client = self._source.environment, _client(self)
         self._heard, self._asked = 0, queue.Queue()
         ended = self._asked
-        self._rollout = asyncio.run_coroutine_threadsafe(
-            environment._run_rollout_state(row, client, "policy", {}), self._loop
-        )
+        self._rollout = asyncio.run_coroutine_threadsafe(self._played(episode), self._loop)
         self._rollout.add_done_callback(lambda _: ended.put(None))
         messages = self._next_request()
         if messages is None:
-            raise MachineError(f"{self._source.name} ended before its first turn: {self._error()}")
+            # Its own error, where it has one.
+            self._rollout.result(timeout=ANSWER_S)
+            raise MachineError(f"{self._name} ended before its first turn")
         return self._new(messages)
 
     def step(self, action: str) -> StepResult:
@@ -104,11 +98,7 @@ class VerifiersWorld:
         if messages is not None:
             return StepResult(shown=self._new(messages))
         assert self._rollout is not None
-        state = self._rollout.result(timeout=ANSWER_S)
-        if state.get("error"):
-            raise MachineError(f"{self._source.name}: {state['error']}")
-        reward = float(state.get("reward") or 0.0)
-        return StepResult(reward=reward, terminated=True)
+        return self._rollout.result(timeout=ANSWER_S)
 
     def close(self) -> None:
         self._stop()
@@ -117,6 +107,15 @@ class VerifiersWorld:
             ended.result(timeout=CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=CLOSE_S)
+
+    @abstractmethod
+    def _played(self, episode: NumberedEpisode) -> Coroutine[None, None, StepResult]:
+        """Runs the episode in the loop, up to its reward; ``MachineError`` where it fails."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a turn is waited for."""
+        return self._reply is not None and not self._reply.done()
 
     async def reply_to(self, messages: Sequence[Mapping[str, object]]) -> str:
         """Called by the client, in the loop: hands the messages over and waits for the turn."""
@@ -129,24 +128,40 @@ class VerifiersWorld:
         try:
             return self._asked.get(timeout=ANSWER_S)
         except queue.Empty:
-            raise MachineError(f"{self._source.name} took over {ANSWER_S:.0f} s for its part of a turn") from None
+            raise MachineError(f"{self._name} took over {ANSWER_S:.0f} s for its part of a turn") from None
 
     def _new(self, messages: Sequence[Mapping[str, object]]) -> WorldObservation:
         """What was said since the policy's last turn."""
-        fresh = [one for one in messages[self._heard :] if one.get("role") != "assistant"]
+        # Fewer messages than before are a conversation that begins anew.
+        heard = self._heard if len(messages) >= self._heard else 0
+        fresh = [one for one in messages[heard:] if one.get("role") != "assistant"]
         # The policy's own reply will stand between these messages and the next ones.
         self._heard = len(messages) + 1
         return shown_of_messages(fresh)
-
-    def _error(self) -> object:
-        assert self._rollout is not None
-        error = self._rollout.exception(timeout=ANSWER_S)
-        return error if error is not None else self._rollout.result().get("error")
 
     def _stop(self) -> None:
         if self._rollout is not None:
             self._rollout.cancel()
             self._rollout = None
+        if self._reply is not None:
+            self._loop.call_soon_threadsafe(self._reply.cancel)
+            self._reply = None
+
+
+class VerifiersWorld(AskedWorld):
+    """A rollout of 0.1, whose client answers by the policy's turns."""
+
+    def __init__(self, source: VerifiersSource) -> None:
+        super().__init__(source.name)
+        self._source = source
+
+    async def _played(self, episode: NumberedEpisode) -> StepResult:
+        rows = self._source.rows(episode.split)
+        row = dict(rows[episode.number % len(rows)])
+        state = await self._source.environment._run_rollout_state(row, _client(self), "policy", {})
+        if state.get("error"):
+            raise MachineError(f"{self._name}: {state['error']}")
+        return StepResult(reward=float(state.get("reward") or 0.0), terminated=True)
 
 
 async def _end_tasks() -> None:

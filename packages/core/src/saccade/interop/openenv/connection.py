@@ -1,34 +1,44 @@
-"""Client of any OpenEnv server: messages of any size, one request at a time, errors in words."""
+"""Client of any OpenEnv server, by its protocol alone: all versions of OpenEnv (0.2 to 0.10) serve it alike.
+
+Messages may be of any size, requests come one at a time, errors in words. OpenEnv's own package is not needed.
+"""
 
 import json
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any, Self, cast
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar, cast
 
 from saccade.errors import missing_extra
 
 try:
-    from openenv.core.client_types import StepResult
-    from openenv.core.env_client import EnvClient
-    from openenv.core.utils import convert_to_ws_url
     from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
     from websockets.sync.client import ClientConnection, connect
 except ImportError as error:
-    raise missing_extra("interop", "openenv-core", needed_for="OpenEnv") from error
+    raise missing_extra("interop", "websockets", needed_for="an OpenEnv server") from error
+
+Seen = TypeVar("Seen")
 
 MESSAGE_BYTES = 64 << 20
 """Limit of one message, so that pictures arrive as they are."""
 
 
-class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
-    """A session whose actions and observations are plain mappings.
+@dataclass(frozen=True, slots=True)
+class SessionStep(Generic[Seen]):
+    """What a server answers to ``reset`` and ``step``."""
 
-    Errors are as OpenEnv's: ``ConnectionError`` where there is no server, or none any more, ``RuntimeError`` with the
-    words of one that refuses.
+    observation: Seen
+    reward: float | None
+    done: bool
+
+
+class WideEnvClient(Generic[Seen]):
+    """A session whose actions and observations are plain mappings; a context manager.
+
+    ``ConnectionError`` where there is no server, or none any more, ``RuntimeError`` with the words of one that refuses,
+    ``TimeoutError`` where it does not answer.
     """
-
-    _ws: ClientConnection | None
 
     def __init__(
         self,
@@ -39,16 +49,23 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
         token: str | None = None,
     ) -> None:
         """``token`` is the server's, where it asks for one."""
-        super().__init__(base_url, connect_timeout_s, message_timeout_s)
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._url = f"{convert_to_ws_url(base_url)}/ws"
-        self._open_timeout_s = connect_timeout_s
+        # A scheme is http, https, ws or wss.
+        self._url = f"{base_url.rstrip('/').replace('http', 'ws', 1) if base_url.startswith('http') else base_url}/ws"
+        self._open_timeout_s, self._message_timeout_s = connect_timeout_s, message_timeout_s
         self._message_bytes = message_bytes
+        self._ws: ClientConnection | None = None
         self._open = ExitStack()
         self._one_at_a_time = threading.Lock()
 
+    def __enter__(self) -> Self:
+        return self.connect()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def connect(self) -> Self:
-        """OpenEnv's own takes messages of at most 1 MiB, and changes the process's proxies while it connects."""
+        """Opens the session, as the first request does too."""
         if self._ws is None:
             try:
                 opened = connect(
@@ -68,27 +85,42 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
                 raise ConnectionError(f"no OpenEnv server answers at {self._url}: {error}") from error
         return self
 
-    def disconnect(self) -> None:
-        super().disconnect()
+    def close(self) -> None:
+        """Ends the session, as the end of the block does."""
+        self._ws = None
         self._open.close()
 
-    def reset(self, **options: object) -> StepResult[Any]:
+    def reset(self, **options: object) -> SessionStep[Seen]:
         """What the server takes: ``seed`` and ``episode_id`` everywhere."""
-        with self._one_at_a_time:
-            return super().reset(**options)
+        return self._result(self._answer({"type": "reset", "data": options}))
 
-    def step(self, action: Any, **options: object) -> StepResult[Any]:
+    def step(self, action: Any) -> SessionStep[Seen]:
         """One action."""
-        with self._one_at_a_time:
-            return super().step(action, **options)
+        return self._result(self._answer({"type": "step", "data": dict(action)}))
 
-    def _send_and_receive(self, message: dict[str, object]) -> dict[str, object]:
-        try:
-            return cast("dict[str, object]", super()._send_and_receive(message))
-        except ConnectionClosed as error:
-            why = self._last_words() or str(error)
-            self.disconnect()
-            raise ConnectionError(f"the session at {self._url} has ended: {why}") from error
+    def state(self) -> Any:
+        """What the server tells of the episode."""
+        return self._answer({"type": "state"})
+
+    def _answer(self, message: Mapping[str, object]) -> Mapping[str, object]:
+        with self._one_at_a_time:
+            connection = self.connect()._ws
+            assert connection is not None
+            try:
+                connection.send(json.dumps(message))
+                answer = json.loads(connection.recv(timeout=self._message_timeout_s))
+            except ConnectionClosed as error:
+                why = self._last_words() or str(error)
+                self.close()
+                raise ConnectionError(f"the session at {self._url} has ended: {why}") from error
+            except TimeoutError:
+                # Its late answer would be taken for the next one's.
+                self.close()
+                raise
+        data = cast("Mapping[str, object]", answer.get("data") or {})
+        if answer.get("type") == "error":
+            raise RuntimeError(f"Server error: {data.get('message', 'unknown')} (code: {data.get('code', 'unknown')})")
+        return data
 
     def _last_words(self) -> str:
         """The server's last message before it hung up: that it is full, for instance."""
@@ -99,15 +131,6 @@ class WideEnvClient(EnvClient[Any, Any, Any]):  # type: ignore[misc]
             return ""
         return str(said.get("data", {}).get("message", ""))
 
-    def _step_payload(self, action: Any) -> dict[str, object]:
-        return dict(action)
-
-    def _parse_result(self, payload: Mapping[str, object]) -> StepResult[Any]:
-        return StepResult(
-            observation=payload.get("observation"),
-            reward=cast("float | None", payload.get("reward")),
-            done=bool(payload.get("done")),
-        )
-
-    def _parse_state(self, payload: Mapping[str, object]) -> Any:
-        return payload
+    def _result(self, data: Mapping[str, object]) -> SessionStep[Seen]:
+        observation = cast("Seen", data.get("observation"))
+        return SessionStep(observation, cast("float | None", data.get("reward")), bool(data.get("done")))

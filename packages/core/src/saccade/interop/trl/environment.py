@@ -184,11 +184,17 @@ def environment_class(
     return type(name, (TrlEnvironment,), members)
 
 
-def rows(tasks: Sequence[Task], *, view: ViewRule = DEFAULT_VIEW, system: str | None = None) -> list[dict[str, object]]:
-    """Rows for ``Dataset.from_list``: the instructions, and which task ``reset`` is to show after them."""
+def rows(
+    tasks: Sequence[Task], *, view: ViewRule = DEFAULT_VIEW, system: str | None = None, environment: str | None = None
+) -> list[dict[str, object]]:
+    """Rows for ``Dataset.from_list``: the instructions, and which task ``reset`` is to show after them.
+
+    ``environment`` is their environment's name where ``environment_factory`` is a dictionary of several.
+    """
     instructions = _instructions(view) if system is None else system
     prompt = [{"role": "system", "content": instructions}, {"role": "user", "content": ""}]
-    return [{"prompt": prompt, "task": task.id} for task in tasks]
+    named = {} if environment is None else {"environment": environment}
+    return [{"prompt": prompt, "task": task.id, **named} for task in tasks]
 
 
 def answer_score(

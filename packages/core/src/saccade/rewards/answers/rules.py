@@ -8,8 +8,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from rapidfuzz.distance import Levenshtein
-
 from saccade.quantities import FRACTION, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.answers.expressions import (
     MAX_EXPRESSION_CHARACTERS,
@@ -191,7 +189,30 @@ def _similarity(prediction: str, gold: str, threshold: float) -> float:
     # Bounds the work too: an answer of very different length cannot reach the threshold.
     if longer == 0 or min(len(given), len(wanted)) < threshold * longer:
         return 0.0
-    return 1.0 - Levenshtein.distance(given, wanted) / longer
+    return 1.0 - edit_distance(given, wanted) / longer
+
+
+def edit_distance(first: str, second: str) -> int:
+    """Levenshtein's distance in characters.
+
+    Myers' bit vectors (J. ACM 46, 1999), a column of the table at once: bits of ``up`` and ``down`` say where it rises
+    and falls by one from row to row.
+    """
+    places: dict[str, int] = {}
+    for place, character in enumerate(first):
+        places[character] = places.get(character, 0) | 1 << place
+    every, last, distance = (1 << len(first)) - 1, 1 << len(first) >> 1, len(first)
+    if not first:
+        return len(second)
+    up, down = every, 0
+    for character in second:
+        same = places.get(character, 0)
+        crossed = (((same & up) + up) ^ up) | same
+        rises, falls = (down | ~(crossed | up)) & every, up & crossed
+        distance += bool(rises & last) - bool(falls & last)
+        rises, falls = (rises << 1 | 1) & every, falls << 1 & every
+        up, down = falls | (~(same | down | rises) & every), rises & (same | down)
+    return distance
 
 
 def same_integer(prediction: str, gold: str) -> bool:

@@ -1,7 +1,8 @@
-"""The verifier as a package of its own: copies of Saccade's modules that it is made of, which need numpy alone.
+"""The verifier, or an environment, as a package of its own: copies of the modules of Saccade that it is made of.
 
-The package carries a hash of its content in its name, so that exports of different versions stand beside each other in
-one process, and Saccade need not be installed where a trainer runs.
+Those of the verifier need numpy alone, those of the environment Pillow and Gymnasium too. The package carries a hash of
+its content in its name, so that exports of different versions stand beside each other in one process, and Saccade need
+not be installed where a trainer runs.
 """
 
 import ast
@@ -14,9 +15,11 @@ from pathlib import Path
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.distribution import __version__, source_folders
 
-ENTRY = "saccade.interop.exports.verifier"
+VERIFIER = ("saccade.interop.exports.verifier",)
+ENVIRONMENT = ("saccade.interop.exports.packed",)
 NEEDS = ("numpy",)
-"""All that the copies import beside Python's own library."""
+"""All that the copies of the verifier import beside Python's own library."""
+ENVIRONMENT_NEEDS = ("numpy", "pillow", "gymnasium>=1.1")
 
 _IMPORT = re.compile(r"^(\s*(?:from|import) )saccade(?=[.\s])", re.MULTILINE)
 _FACE = '''"""The verifier of questions exported by Saccade {version} (Apache-2.0): copies of its modules."""
@@ -27,29 +30,29 @@ __all__ = ["ReplyVerdict", "score", "score_bare", "verdict"]
 '''
 
 
-def bundle_name() -> str:
-    """The name of the package: ``saccade_verifier_`` and eight digits of its content's hash."""
-    return f"saccade_verifier_{bundle_hash()[:8]}"
+def bundle_name(entries: tuple[str, ...] = VERIFIER) -> str:
+    """The name of the package: what it is, and eight digits of its content's hash."""
+    return f"saccade_{'verifier' if entries == VERIFIER else 'environment'}_{bundle_hash(entries)[:8]}"
 
 
 @cache
-def bundle_hash() -> str:
-    """SHA-256 of all modules of the verifier."""
+def bundle_hash(entries: tuple[str, ...] = VERIFIER) -> str:
+    """SHA-256 of all modules of the package."""
     digest = hashlib.sha256()
-    for module, source in sorted(_modules().items()):
+    for module, source in sorted(_modules(entries).items()):
         digest.update(f"{module}\0{source}\0".encode())
     return digest.hexdigest()
 
 
-def write_bundle(folder: Path, *, within: str = "") -> str:
-    """Writes the package into the folder; the name under which it is imported.
+def write_bundle(folder: Path, *, within: str = "", entries: tuple[str, ...] = VERIFIER) -> str:
+    """Writes the package of the entries, and of all that they import, into the folder; the name that imports it.
 
     ``within`` is the package that the folder is, where it is one.
     """
-    name = bundle_name()
+    name = bundle_name(entries)
     prefix = f"{within}.{name}" if within else name
     place = folder / name
-    for module, source in _modules().items():
+    for module, source in _modules(entries).items():
         path = place.joinpath(*module.split(".")[1:]).with_suffix(".py")
         for parent in path.parents:
             if parent == folder:
@@ -64,10 +67,10 @@ def write_bundle(folder: Path, *, within: str = "") -> str:
 
 
 @cache
-def _modules() -> Mapping[str, str]:
-    """The sources of the entry and of all modules of Saccade's that it imports, by name."""
+def _modules(entries: tuple[str, ...]) -> Mapping[str, str]:
+    """The sources of the entries and of all modules of Saccade's that they import, by name."""
     found: dict[str, str] = {}
-    waiting = [ENTRY]
+    waiting = [*entries]
     while waiting:
         module = waiting.pop()
         if module in found:

@@ -1,24 +1,21 @@
 """Exports as packages that pip installs: an environment of ``verifiers``, one of Gymnasium, and what all have.
 
-The first needs nothing of Saccade's but the verifier in it. The other two are Saccade's own environment, with tools and
-several turns, and need Saccade installed; a family of the user's own goes along as ``family.py``.
+None of them needs Saccade where it is used: the first brings the verifier along, the others Saccade's own environment,
+with tools and several turns.
 """
 
+import itertools
+import json
 import re
-import shutil
 from pathlib import Path
-
-import pyarrow as pa
 
 from saccade.atomic import disk_errors, write_bytes_atomic
 from saccade.distribution import __version__
-from saccade.errors import UserError
-from saccade.interop.exports.bundle import NEEDS, write_bundle
-from saccade.interop.exports.columns import write_table
-from saccade.interop.exports.questions import ExportedQuestions, own_source, write_manifest
+from saccade.interop.exports.bundle import ENVIRONMENT, ENVIRONMENT_NEEDS, NEEDS, write_bundle
+from saccade.interop.exports.questions import ExportedQuestions, write_manifest
 from saccade.interop.exports.verifier import ground_truth_of
 from saccade.protocols.instructions import question_text
-from saccade.tasks.procedural import Family
+from saccade.types import Json, Task
 
 _PYPROJECT = """[project]
 name = "{dist}"
@@ -35,95 +32,98 @@ build-backend = "hatchling.build"
 packages = ["{package}"]
 """
 
-_VERIFIERS = '''"""{family} as an environment of verifiers: one turn, pictures as data URLs."""
+_VERIFIERS = '''"""{family} as an environment of verifiers (v1): one turn, pictures as data URLs."""
 
 import base64
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
-import verifiers as vf
-from datasets import Dataset, Image, load_dataset
+import verifiers.v1 as vf
+from verifiers.v1.harnesses.null import NullHarnessConfig
 
 from {verifier} import score_bare, verdict
 
 DATA = Path(__file__).parent / "data"
 
-
-def answer_reward(completion, answer):
-    """1.0 for a right <answer>, else 0.0."""
-    return verdict(completion, answer).score
+__all__ = ["Questions", "QuestionsEnv"]
 
 
-def bare_reward(completion, answer):
-    """1.0 where the whole reply is the right answer."""
-    said = completion[-1].content if completion else ""
-    return score_bare(said if isinstance(said, str) else "", answer)
+class Question(vf.TaskData):
+    answer: str
+    bare: bool
 
 
-def well_formed(completion, answer):
-    """1.0 for exactly one think block and one answer; it weighs nothing."""
-    return float(verdict(completion, answer).is_well_formed)
+class QuestionTask(vf.Task[Question]):
+    @vf.reward(weight=1.0)
+    async def answer_reward(self, trace: vf.Trace) -> float:
+        """1.0 for a right <answer>, or, where the bare question was asked, a reply that is the right answer."""
+        if self.data.bare:
+            return score_bare(trace.last_reply, self.data.answer)
+        return verdict(trace.messages, self.data.answer).score
+
+    @vf.metric
+    async def well_formed(self, trace: vf.Trace) -> float:
+        """1.0 for exactly one think block and one answer."""
+        return float(verdict(trace.messages, self.data.answer).is_well_formed)
 
 
-class PictureEnv(vf.SingleTurnEnv):
-    """Puts the pictures of a question into its message when a rollout begins.
-
-    A column of Arrow would give every part of a message all keys of all parts, and servers refuse empty ones.
-    """
-
-    async def setup_state(self, state):
-        urls = iter(state["info"]["pictures"])
-        for message in state["prompt"]:
-            message["content"] = [
-                {{"type": "image_url", "image_url": {{"url": next(urls)}}}}
-                if (part["type"] if isinstance(part, dict) else part.type) == "image"
-                else {{"type": "text", "text": part["text"] if isinstance(part, dict) else part.text}}
-                for part in message["content"]
-            ]
-        return await super().setup_state(state) or state
+class QuestionsConfig(vf.TasksetConfig):
+    split: Literal["train", "test"] = "train"
+    bare: bool = False
+    """No instructions, and the whole reply is the answer, as agents behind a server give it."""
 
 
-def load_environment(
-    num_train_examples: int = -1, num_eval_examples: int = -1, bare: bool = False, **options
-) -> vf.Environment:
-    """The environment with so many questions of each split; -1 for all.
+class Questions(vf.Taskset[QuestionTask, QuestionsConfig]):
+    def load(self) -> Iterator[QuestionTask]:
+        with (DATA / f"{{self.config.split}}.jsonl").open(encoding="utf-8") as rows:
+            for line in rows:
+                yield QuestionTask(_question(json.loads(line), self.config.bare), self.config.task)
 
-    With ``bare`` there are no instructions, and the whole reply is the answer, as agents behind a server give it.
-    """
-    funcs = [bare_reward] if bare else [answer_reward, well_formed]
-    rubric = vf.Rubric(funcs=funcs, weights=[1.0] if bare else [1.0, 0.0])
-    return PictureEnv(
-        dataset=lambda: _rows("train", num_train_examples, bare),
-        eval_dataset=lambda: _rows("test", num_eval_examples, bare),
-        rubric=rubric,
-        **options,
+
+class QuestionsEnvConfig(vf.EnvConfig):
+    # A plain chat: with tools of a shell here, the model could read the answers beside the questions.
+    agent: vf.AgentConfig = vf.AgentConfig(harness=NullHarnessConfig(id="null"), runtime=vf.SubprocessConfig())
+
+
+class QuestionsEnv(vf.Env[QuestionsEnvConfig]):
+    async def run(self, task: vf.Task, agents: vf.Agents) -> None:
+        await agents.agent.run(task)
+
+
+def _question(row: dict, bare: bool) -> Question:
+    urls = ["data:image/png;base64," + base64.b64encode((DATA / name).read_bytes()).decode() for name in row["images"]]
+    asked = [*range(len(urls)), row["asked"]] if bare else row["user"]
+    parts = [
+        {{"type": "text", "text": part}}
+        if isinstance(part, str)
+        else {{"type": "image_url", "image_url": {{"url": urls[part]}}}}
+        for part in asked
+    ]
+    return Question(
+        id=row["id"],
+        prompt=[{{"role": "user", "content": parts}}],
+        system_prompt=None if bare else row["system"],
+        answer=row["answer"],
+        bare=bare,
     )
-
-
-def _rows(split: str, count: int, bare: bool) -> Dataset:
-    found = load_dataset("parquet", data_files=str(DATA / f"{{split}}.parquet"), split="train")
-    found = found.cast_column("images", [Image(decode=False)])
-    rows = found if count < 0 else found.select(range(min(count, len(found))))
-    return rows.map(_with_urls, remove_columns=["images", "task", "asked"], fn_kwargs={{"bare": bare}})
-
-
-def _with_urls(row, bare):
-    urls = ["data:image/png;base64," + base64.b64encode(one["bytes"]).decode("ascii") for one in row["images"]]
-    parts = [*({{"type": "image", "text": ""}} for _ in urls), {{"type": "text", "text": row["asked"]}}]
-    prompt = [{{"role": "user", "content": parts}}] if bare else row["prompt"]
-    return {{"prompt": prompt, "info": {{"question_id": row["task"], "pictures": urls}}}}
 '''
 
 _GYMNASIUM = '''"""{family} with Gymnasium: ``gymnasium.make("{package}:saccade/{name}-v0")``."""
 
+from pathlib import Path
+
 import gymnasium
-from saccade.envs import VisualReasoningEnv
 
-{where}
+from {bundle}.interop.exports.packed import packed_env
+
+DATA = Path(__file__).parent / "data"
 
 
-def make(**options):
-    """Saccade's environment; ``options`` are those of ``saccade.envs.VisualReasoningEnv``."""
-    return VisualReasoningEnv(**{{"family": FAMILY, "seed": {seed}, "difficulty": {difficulty}, **options}})
+def make(split="train", **options):
+    """The questions of a split, in turns with tools: crop and zoom, ``max_turns``, ``render_mode``."""
+    return packed_env(DATA, split, **options)
 
 
 gymnasium.register(id="saccade/{name}-v0", entry_point=make)
@@ -138,66 +138,52 @@ def package_name(family: str) -> str:
 def write_verifiers(questions: ExportedQuestions, folder: Path) -> None:
     """``pip install FOLDER``, then ``vf-eval NAME``; questions, verifier and rubric are in it."""
     package = package_name(questions.family)
-    inner = folder / package
-    for split, tasks in questions.splits.items():
-        columns = {
-            "prompt": pa.array(
-                [
-                    [{"role": one.role, "content": _parts(one.parts)} for one in questions.messages(task)]
-                    for task in tasks
-                ]
-            ),
-            "answer": pa.array([ground_truth_of(task) for task in tasks]),
-            "task": pa.array([task.id for task in tasks]),
-            "asked": pa.array([question_text(task, "brief") for task in tasks]),
-        }
-        write_table(columns, [questions.picture_bytes(task) for task in tasks], inner / "data" / f"{split}.parquet")
-    verifier = write_bundle(inner, within=package)
+    write_data(questions, folder / package / "data")
+    verifier = write_bundle(folder / package, within=package)
     source = _VERIFIERS.format(family=questions.family, verifier=verifier)
-    write_bytes_atomic(inner / "__init__.py", source.encode())
-    needs = ("verifiers>=0.1.14,<0.2", "datasets", "pillow", *NEEDS)
-    finish_package(questions, folder, "verifiers", needs, f"pip install {folder} && vf-eval {package} -m MODEL -b URL")
+    write_bytes_atomic(folder / package / "__init__.py", source.encode())
+    needs = ("verifiers>=0.4,<0.5", *NEEDS)
+    use = f"pip install {folder} && vf-eval {package} -m MODEL --client.base-url URL --env.taskset.split test --no-push"
+    finish_package(questions, folder, "verifiers", needs, use)
 
 
-def write_gymnasium(questions: ExportedQuestions, folder: Path, family: Family) -> None:
+def write_gymnasium(questions: ExportedQuestions, folder: Path) -> None:
     """``pip install FOLDER``, then ``gymnasium.make("NAME:saccade/FAMILY-v0")``."""
     package = package_name(questions.family)
-    where = copied_family(family, folder / package)
-    source = _GYMNASIUM.format(
-        family=questions.family,
-        package=package,
-        where=where,
-        name=package.removeprefix("saccade_"),
-        seed=questions.seed,
-        difficulty=questions.difficulty,
-    )
+    name = package.removeprefix("saccade_")
+    write_data(questions, folder / package / "data")
+    bundle = write_bundle(folder / package, within=package, entries=ENVIRONMENT)
+    source = _GYMNASIUM.format(family=questions.family, package=package, bundle=bundle, name=name)
     write_bytes_atomic(folder / package / "__init__.py", source.encode())
-    use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{package.removeprefix("saccade_")}-v0")'
-    needs = (f"saccade-core>={__version__}", f"saccade-gym>={__version__}")
-    finish_package(questions, folder, "gymnasium", needs, use)
+    use = f'pip install {folder}, then gymnasium.make("{package}:saccade/{name}-v0")'
+    finish_package(questions, folder, "gymnasium", ENVIRONMENT_NEEDS, use)
 
 
-def copied_family(family: Family, folder: Path) -> str:
-    """The line that names the family in a module of this folder; a file of the user's own is copied there.
-
-    UserError where there is no file to copy. What the file imports of its neighbours does not go along.
-    """
-    with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    source = own_source(family)
-    if source is None and isinstance(family, str):
-        return f"FAMILY = {family!r}"
-    if source is None:
-        raise UserError(f"the family {family!r} has no source file to export; write its function to one")
-    shutil.copyfile(source, folder / "family.py")
-    part = family.partition(".py:")[2] if isinstance(family, str) else family.__name__
-    return f"from pathlib import Path\n\nFAMILY = str(Path(__file__).with_name('family.py')) + {':' + part!r}"
+def write_data(questions: ExportedQuestions, data: Path) -> None:
+    """``SPLIT.jsonl`` and the pictures, as packages read them."""
+    with disk_errors(data):
+        data.mkdir(parents=True, exist_ok=True)
+    for split, tasks in questions.splits.items():
+        lines = [json.dumps(_row(questions, task, data)) for task in tasks]
+        write_bytes_atomic(data / f"{split}.jsonl", "".join(f"{line}\n" for line in lines).encode())
 
 
-def _parts(parts: tuple[object, ...]) -> list[dict[str, str]]:
-    return [
-        {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "text": ""} for part in parts
-    ]
+def _row(questions: ExportedQuestions, task: Task, data: Path) -> dict[str, Json]:
+    """A question as the package reads it; a number in ``user`` is the place of a picture. Its pictures are written."""
+    names: list[Json] = []
+    for image, png in zip(task.images, questions.picture_bytes(task), strict=True):
+        names.append(f"{image.hash}.png")
+        write_bytes_atomic(data / f"{image.hash}.png", png)
+    system, user = questions.messages(task)
+    places = itertools.count()
+    return {
+        "id": task.id,
+        "system": "".join(map(str, system.parts)),
+        "user": [part if isinstance(part, str) else next(places) for part in user.parts],
+        "asked": question_text(task, "brief"),
+        "answer": ground_truth_of(task),
+        "images": names,
+    }
 
 
 def finish_package(

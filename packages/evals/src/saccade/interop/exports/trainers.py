@@ -1,7 +1,7 @@
 """Exports for trainers: parquet files in the columns of verl, EasyR1 and TRL, with a reward function beside them.
 
 Each folder holds ``train.parquet``, ``test.parquet``, ``reward.py``, the verifier that it imports, and the manifest.
-None of them needs Saccade where it is used, but TRL's ``environment.py``, which is Saccade's own environment.
+None of them needs Saccade where it is used: TRL's ``environment.py`` brings Saccade's own environment along.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from saccade.atomic import write_bytes_atomic
-from saccade.interop.exports.bundle import write_bundle
+from saccade.interop.exports.bundle import ENVIRONMENT, write_bundle
 from saccade.interop.exports.columns import write_table
-from saccade.interop.exports.packages import copied_family
 from saccade.interop.exports.questions import ExportedQuestions, placeholder_text, write_manifest
 from saccade.interop.exports.verifier import ground_truth_of
-from saccade.tasks.procedural import Family
 from saccade.types import Message, Task
 
 _REWARD = '''"""{title}: the reward of {family}, written by Saccade beside its questions."""
@@ -52,27 +50,34 @@ def answer_reward(completions, ground_truth, **columns):
     return [score(completion, truth) for completion, truth in zip(completions, ground_truth, strict=True)]
 '''
 
-_TRL_ENVIRONMENT = '''"""Several turns with tools, for ``GRPOTrainer(environment_factory=...)``; needs Saccade.
+_TRL_ENVIRONMENT = '''"""Several turns with tools, for ``GRPOTrainer(environment_factory=...)``.
 
     environment, rows = environment_and_rows(view)     # how the model's processor resizes pictures
     GRPOTrainer(environment_factory=environment, reward_funcs=answer_score, train_dataset=Dataset.from_list(rows), ...)
 """
 
-from saccade.interop.trl import answer_score, environment_class, rows
-from saccade.media import MediaStore
-from saccade.tasks import generate
+import sys
+from pathlib import Path
 
-{where}
+from datasets import load_dataset
 
-__all__ = ["answer_score", "environment_and_rows"]
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from {bundle}.interop.exports.packed import packed_task  # noqa: E402
+from {bundle}.interop.trl.environment import answer_score, environment_class, rows  # noqa: E402
+from {bundle}.media.resize import ResizeRule  # noqa: E402
+from {bundle}.media.store import MediaStore  # noqa: E402
+
+__all__ = ["ResizeRule", "answer_score", "environment_and_rows"]
 
 
-def environment_and_rows(view, *, count={count}, **options):
-    """The class and the rows of the first training questions; ``options`` are those of ``environment_class``."""
+def environment_and_rows(view, *, split="train", **options):
+    """The class and the rows of a split; ``options`` are those of ``environment_class``."""
     media = MediaStore()
     tasks = [
-        generate(FAMILY, split="train", index=index, seed={seed}, media=media, difficulty={difficulty}).task
-        for index in range(count)
+        packed_task(row["task"], row["ground_truth"], [media.add(picture) for picture in row["images"]])
+        for row in load_dataset("parquet", data_files=str(HERE / f"{{split}}.parquet"), split="train")
     ]
     return environment_class(tasks, media=media, view=view, **options), rows(tasks, view=view)
 '''
@@ -99,7 +104,7 @@ The instructions stand in `problem`, so no format prompt is added.
     rows = load_dataset("parquet", data_files="{out}/train.parquet", split="train")
     GRPOTrainer(model=..., reward_funcs=answer_reward, train_dataset=rows, ...)
 
-`environment.py` plays the same questions in several turns with tools; it needs Saccade installed.
+`environment.py` plays the same questions in several turns with tools, for `environment_factory`.
 """,
 }
 
@@ -134,7 +139,7 @@ def write_easyr1(questions: ExportedQuestions, folder: Path) -> None:
     _finish(questions, folder, "easyr1", _EASYR1)
 
 
-def write_trl(questions: ExportedQuestions, folder: Path, family: Family) -> None:
+def write_trl(questions: ExportedQuestions, folder: Path) -> None:
     """TRL's columns: prompt (messages with typed parts), images; and the ground truth that the reward reads."""
     for split, tasks in questions.splits.items():
         columns: dict[str, Sequence[object]] = {
@@ -143,13 +148,8 @@ def write_trl(questions: ExportedQuestions, folder: Path, family: Family) -> Non
             "task": [task.id for task in tasks],
         }
         _write_split(questions, tasks, columns, folder / f"{split}.parquet")
-    settings = {
-        "where": copied_family(family, folder),
-        "count": len(questions.splits["train"]),
-        "seed": questions.seed,
-        "difficulty": questions.difficulty,
-    }
-    write_bytes_atomic(folder / "environment.py", _TRL_ENVIRONMENT.format(**settings).encode())
+    bundle = write_bundle(folder, entries=(*ENVIRONMENT, "saccade.interop.trl.environment"))
+    write_bytes_atomic(folder / "environment.py", _TRL_ENVIRONMENT.format(bundle=bundle).encode())
     _finish(questions, folder, "trl", _TRL)
 
 

@@ -55,7 +55,7 @@ def score(reply: object, ground_truth: str) -> float:
 
 def verdict(reply: object, ground_truth: str) -> ReplyVerdict:
     """The score with the answer that was read."""
-    task = _task(ground_truth)
+    task = task_of(ground_truth)
     read = parse(_text(reply), offers_tools=False)
     answer = read.action.text if isinstance(read.action, Answer) else None
     return ReplyVerdict(score=float(answer_is_right(task, answer)), answer=answer, is_well_formed=read.is_well_formed)
@@ -63,10 +63,11 @@ def verdict(reply: object, ground_truth: str) -> ReplyVerdict:
 
 def score_bare(reply: str, ground_truth: str) -> float:
     """1.0 where the whole reply is the right answer, for harnesses that ask for a bare one."""
-    return float(answer_is_right(_task(ground_truth), reply.strip()))
+    return float(answer_is_right(task_of(ground_truth), reply.strip()))
 
 
-def _task(ground_truth: str) -> Task:
+def task_of(ground_truth: str) -> Task:
+    """The task that replies are held against, without a name and pictures; ``UserError`` for another text."""
     try:
         read = json.loads(ground_truth)
         return Task(
