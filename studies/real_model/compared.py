@@ -16,6 +16,7 @@ from pathlib import Path
 from studies.real_model.rewards import BASE, VARIANTS, reinforced, stages
 from studies.seed_runs import (
     Row,
+    Variants,
     arguments_of,
     by_seed,
     directory_of,
@@ -26,13 +27,17 @@ from studies.seed_runs import (
 )
 
 SETTINGS = ("rl.steps=10", "rl.tasks_per_step=6")
+EVIDENCE = ("rl.evidence.weight=0.5", "rl.evidence.form=difference", "rollout.probes_calls=true")
+ALL: Variants = {**VARIANTS, "outcome, evidence": (*VARIANTS["outcome"], *EVIDENCE)}
+"""The rewards, and the outcome with credit for calls that raise the right answer's probability. Named before its first
+run: besides accuracy, how many of the held-out programs have an output that depends on the picture."""
 
 
 def main() -> None:
     needed = {"--data": "What studies.real_model.questions wrote with --kinds."}
     starts, out = Path("runs/rewards"), Path("runs/compared")
-    arguments = arguments_of(__doc__, VARIANTS, shown=list(VARIANTS), out=out, starts=starts, needed=needed)
-    rows = run_all(partial(run, starts=arguments.starts, data=arguments.data), arguments, VARIANTS, base=BASE)
+    arguments = arguments_of(__doc__, ALL, shown=list(ALL), out=out, starts=starts, needed=needed)
+    rows = run_all(partial(run, starts=arguments.starts, data=arguments.data), arguments, ALL, base=BASE)
     print(table(rows))
     if arguments.json:
         write_results(arguments.json, rows)
@@ -49,7 +54,7 @@ def table(rows: Sequence[Row]) -> str:
     before = stages(rows, "before", "outcome")
     lines = ["| | right | by seed | change of each seed |", "|---|---|---|---|"]
     lines.append(f"| imitation | {pooled(before)} | {by_seed(before)} | |")
-    for variant in VARIANTS:
+    for variant in ALL:
         found = stages(rows, "after_rl", variant)
         if found:
             changes = [change for row in rows if row["variant"] == variant for change in row["comparisons"]]

@@ -125,6 +125,9 @@ def test_work_is_checked_where_a_reward_reads_it() -> None:
 
     assert checks() == checks("reward=deepeyes") == [[False], [True], [False]]
     assert checks("reward=outcome") == checks("paid_calls=successful") == [[False], [False], [False]]
+    paid = ("reward=outcome", "rl.evidence.weight=0.5", "rollout.probes_calls=true")
+    assert checks(*paid, "rl.evidence.form=difference") == [[False], [True], [False]]
+    assert checks(*paid, "paid_calls=successful", "rl.evidence.form=difference") == [[False], [False], [False]]
 
 
 @pytest.mark.parametrize("name", ["training_turns", "evaluation_turns"])

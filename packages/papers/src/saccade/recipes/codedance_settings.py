@@ -100,8 +100,11 @@ class CodeDanceSettings:
 
     @property
     def checks_work(self) -> bool:
-        """Whether a reward reads if a call did any work."""
-        return self.paid_calls == "working" and self.reward != "outcome"
+        """Whether a reward, or a credit for evidence, reads if a call did any work."""
+        evidence = self.rl.evidence
+        return self.paid_calls == "working" and (
+            self.reward != "outcome" or (evidence.weight > 0 and evidence.form == "difference")
+        )
 
     @property
     def chosen_reward(self) -> AnyReward:
