@@ -42,7 +42,7 @@ def test_its_tokens_scores_advantages_gradients_and_weights_are_those_of_a_run(t
     plan = Plan(title="By hand", settings=Nothing(), build_model=build, stages=(stage,))
     run_plan(plan, out=tmp_path, media=loop.media, seed=SEED, progress=Progress("quiet"))
     paths = RunPaths(root=tmp_path)
-    with repeatable(threads=1, device="cpu"):
+    with repeatable(threads=1, load=plan.load):
         for number, (position, recorded) in enumerate(read_metrics(paths.metrics)):
             groups, reported = loop.step(number)
             assert reported["gradient_norm"] > 0

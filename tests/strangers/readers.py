@@ -192,6 +192,8 @@ OTHERS: dict[str, str] = {
     "sandbox/namespaces.py": "opens files of /proc of the sandbox",
     "sandbox/opening.py": "opens the sandbox's own folders (packages/sandbox/tests)",
     "sandbox/processes.py": "reads /proc of the sandbox's processes",
+    "sandbox/remote.py": "a server's answer (packages/sandbox/tests/test_sandbox_remote.py); reads our own modules",
+    "sandbox/replay.py": "works on the sandbox server, in the session's folder",
     "sandbox/tree.py": "works on the sandbox's folders (packages/sandbox/tests)",
     "sandbox/zygote.py": "works inside of the sandbox's parent",
     "services/http/service.py": "opens calls in its book, which are no files",
