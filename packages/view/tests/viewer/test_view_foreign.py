@@ -71,6 +71,8 @@ def test_lines_of_verl_become_turns_at_the_answers_of_tools(tmp_path: Path) -> N
             ["zoom"],
         )
         assert (wrong["right"], wrong["sample"]) == (False, 1)
+        # No part of verl's total, and yet what it was.
+        assert answer["ranges"]["term.format_reward"]["max"] == 0.5
         assert right["question"] == "How many?"
         opened = run.open(right["id"])
         assert opened.attempt.trajectory.turns[0].thought == "closer"

@@ -45,7 +45,8 @@ def index_row(attempt: Attempt, tokens: TokenCounts) -> IndexRow:
         status=trajectory.status,
         is_right=is_right,
         reward=None if score is None else score.total,
-        terms={} if score is None else {term.name: term.contribution for term in score.terms},
+        # A term of no weight adds nothing, and is kept to be read.
+        terms={} if score is None else {one.name: one.contribution if one.weight else one.value for one in score.terms},
         advantage=math.fsum(advantages) / len(advantages) if advantages else None,
         turns=len(trajectory.turns),
         tokens=tokens.total,
