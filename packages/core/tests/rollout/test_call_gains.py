@@ -68,8 +68,10 @@ def gains(trajectory: Trajectory) -> list[object]:
 
 def test_the_gain_is_the_difference_of_geometric_means(model: VisionLanguageModel) -> None:
     example, trajectory = played(model)
-    with_result = (math.log(0.9), math.log(0.4))
-    without = (math.log(0.1), math.log(0.1))
+    example = replace(example, task=replace(example.task, answer="red red"))
+    assert len(model.chat.tokenizer.encode(example.task.answer, add_special_tokens=False)) == 3
+    with_result = (math.log(0.9), math.log(0.4), math.log(0.6))
+    without = (math.log(0.1),) * 3
     [gain] = gains(probed(model, example, trajectory, Scores([with_result, without])))
     assert gain == pytest.approx(0.6 - 0.1)
 
@@ -106,6 +108,25 @@ def test_a_real_engine_gives_a_gain_that_its_own_scores_explain(model: VisionLan
     assert isinstance(gain, float)
     assert -1 < gain < math.exp(sum(scored) / len(scored))
     assert gain != 0.0
+
+
+def test_texts_share_what_stands_before_them_and_the_answer_alone_counts(model: VisionLanguageModel) -> None:
+    example, trajectory = played(model)
+    turn, (prompt, action, shown, *others) = trajectory.turns[0], trajectory.segments
+    result = ToolResult(text="the square is red", is_ok=True)
+    observation = SPEC.protocol.observe(result, 1)
+    ids = model.chat.observation(observation, ends_with_eos=False).ids
+    turns = (replace(turn, result=result, observation=observation), *trajectory.turns[1:])
+    segments = (prompt, action, replace(shown, ids=ids, images=()), *others)
+    engine = LocalEngine(model)
+    recorder = Scores([(0.0,)] * 2)
+    probed(model, example, replace(trajectory, turns=turns, segments=segments), recorder)
+    assert {one.start for one in recorder.asked} == {len(prompt.ids) + len(action.ids)}
+    [gain, *_] = gains(probed(model, example, replace(trajectory, turns=turns, segments=segments), engine))
+    count = len(model.chat.tokenizer.encode(example.task.answer, add_special_tokens=False))
+    alone = [asyncio.run(engine.score(one.ids, one.images, len(one.ids) - count)) for one in recorder.asked]
+    with_result, without = (math.exp(sum(scored) / count) for scored in alone)
+    assert gain == pytest.approx(with_result - without, abs=1e-6)
 
 
 @pytest.mark.parametrize("change", ["failed call", "boxes", "no answer", "no observation"])

@@ -55,7 +55,7 @@ class CallProbe:
             scores = iter(await engine.score_batch([one for pair in asked.values() for one in pair]) if asked else ())
         turns = list(trajectory.turns)
         for place, result in ((place, turns[place].result) for place in asked):
-            gain = _probability(next(scores)) - _probability(next(scores))
+            gain = _probability(next(scores), answer[1]) - _probability(next(scores), answer[1])
             if result is not None:
                 turns[place] = replace(turns[place], result=replace(result, data={**result.data, GAIN: gain}))
         return replace(trajectory, turns=tuple(turns))
@@ -124,9 +124,13 @@ def _context_of(trajectory: Trajectory, turn: int) -> tuple[Tokens, Segment] | N
 def _request(
     before: Tokens, ids: Sequence[int], images: Sequence[ImageRef], answer: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> ScoreRequest:
-    opened = (*before.ids, *ids, *answer[0])
-    return ScoreRequest(ids=(*opened, *answer[1]), images=(*before.images, *images), start=len(opened))
+    text = (*ids, *answer[0], *answer[1])
+    # What stands before the result is forwarded once for both. A text that is scored has no pictures in it.
+    start = len(before.ids) + (len(text) - len(answer[1]) if images else 0)
+    return ScoreRequest(ids=(*before.ids, *text), images=(*before.images, *images), start=start)
 
 
-def _probability(logprobs: Sequence[float]) -> float:
+def _probability(logprobs: Sequence[float], answer: Sequence[int]) -> float:
+    """Of the answer, with which the scored text ends."""
+    logprobs = logprobs[-len(answer) :]
     return math.exp(math.fsum(logprobs) / len(logprobs))
