@@ -32,7 +32,7 @@ TOOL_GOALS = {
     "calendar": "pick a date",
     "download": "download a file",
 }
-ROW_GOALS = {"pencil": "edit the entry", "bin": "delete the entry", "star": "mark the entry as a favourite"}
+ROW_GOALS = {"pencil": "edit the entry", "bin": "delete the entry", "star": "add a star to the entry"}
 CONTROL_GOALS = {
     "minimise": "minimise the window",
     "maximise": "make the window as large as the screen",
@@ -122,7 +122,7 @@ def _cells(state: SceneState, row: str) -> list[Element]:
 @program(
     "Tick the row whose amount is {amount}.",
     "Select the entry with the amount {amount} by its box.",
-    "Which box do you tick to choose the entry of {amount}?",
+    "Which box do you tick to choose the entry that has the amount {amount}?",
     solve=lambda state, words: written_point(
         _middle(box_of(next(one for one in state.of_kind("row tick") if one.get("amount") == words["amount"])))
     ),
