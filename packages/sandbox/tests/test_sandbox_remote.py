@@ -13,6 +13,7 @@ from run_code_server import run_code_server
 from saccade.errors import MachineError, UserError
 from saccade.sandbox import Limits, RemoteSandbox, remote
 from saccade.sandbox.replay import ANSWER
+from saccade.sandbox.sandbox import sandbox_for
 
 
 def frame(head: object, body: bytes = b"") -> bytes:
@@ -54,6 +55,8 @@ def test_no_server_is_a_users_error_with_the_address() -> None:
         RemoteSandbox("http://127.0.0.1:9").start()
     with pytest.raises(UserError, match="write it as http://HOST:PORT"):
         RemoteSandbox("127.0.0.1:9")
+    with pytest.raises(UserError, match="isolation=restricted has no effect on code that runs at http://h:1"):
+        sandbox_for("restricted", "http://h:1")
 
 
 def test_a_server_that_fails_is_asked_again_and_then_loses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

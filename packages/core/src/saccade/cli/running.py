@@ -97,7 +97,7 @@ def _naming_deterministic(is_asked: bool) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        if is_asked and "there is no setting 'model." in str(error):
+        if is_asked and "there is no setting 'model.deterministic'" in str(error):
             raise UserError(
                 "--deterministic is for checkpoints; this recipe trains a tiny model on the CPU, whose runs repeat to "
                 "the bit without it: leave it out"

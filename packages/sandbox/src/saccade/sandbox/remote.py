@@ -61,7 +61,7 @@ class RemoteSandbox:
         self.limits = limits or Limits()
         self.limits.check()
         self._runs = threading.BoundedSemaphore(concurrent_runs)
-        self._threads = ThreadPoolExecutor(concurrent_runs, thread_name_prefix="sandbox-remote")
+        self.threads = ThreadPoolExecutor(concurrent_runs, thread_name_prefix="sandbox-remote")
 
     def start(self) -> None:
         """Makes one run: UserError when no server answers, or one that cannot run the program."""
@@ -118,12 +118,8 @@ class RemoteSandbox:
             return "its answer is not that of SandboxFusion's /run_code"
         return str(found.get("message"))[:500] if found["status"] == "SandboxError" else found
 
-    @property
-    def threads(self) -> ThreadPoolExecutor:
-        return self._threads
-
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
     def __enter__(self) -> Self:
         self.start()

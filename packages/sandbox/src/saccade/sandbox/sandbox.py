@@ -164,9 +164,14 @@ def _close_late(opening: "asyncio.Future[Session]") -> None:
 
 
 def sandbox_for(isolation: Isolation, server: str = "") -> "Sandbox | RemoteSandbox":
-    """A sandbox of this machine, or of the server at an address (``saccade.sandbox.remote``)."""
+    """A sandbox of this machine, or of the server at an address (``saccade.sandbox.remote``).
+
+    UserError for an isolation that the server would not hear of.
+    """
     if not server:
         return Sandbox(isolation=isolation)
+    if isolation != "full":
+        raise UserError(f"isolation={isolation} has no effect on code that runs at {server}; leave it out")
     from saccade.sandbox.remote import RemoteSandbox
 
     return RemoteSandbox(server)

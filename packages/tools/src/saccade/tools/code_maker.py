@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from saccade.codec.fields import Fields
 from saccade.protocols.code_words import PYTHON_TOOL
 from saccade.sandbox.results import Isolation
-from saccade.sandbox.sandbox import Sandbox
+from saccade.sandbox.sandbox import Sandbox, sandbox_for
 from saccade.tools.code import PythonTool, Shows, python_tool
 from saccade.tools.making import ToolBench, ToolMaker
 from saccade.tools.reaches import Reach
@@ -49,12 +49,9 @@ class PythonMaker(ToolMaker):
 
 
 def _sandbox(bench: ToolBench) -> "Sandbox | RemoteSandbox":
-    if bench.sandbox_server:
-        from saccade.sandbox.remote import RemoteSandbox
-
-        return bench.shared(RemoteSandbox, bench.sandbox_server, lambda: RemoteSandbox(bench.sandbox_server))
     isolation = Fields({"isolation": bench.isolation or "full"}, "the setting").option("isolation", get_args(Isolation))
-    return bench.shared(Sandbox, "", lambda: Sandbox(isolation=isolation))
+    sandbox = sandbox_for(isolation, bench.sandbox_server)
+    return bench.shared(type(sandbox), bench.sandbox_server, lambda: sandbox)
 
 
 def _warn_of_weaker(recorded: Isolation, bench: ToolBench) -> None:
