@@ -264,6 +264,13 @@ def test_a_table_of_wandb_has_a_row_of_each_trajectory() -> None:
     assert [(row[2] is None, *row[3:]) for row in table.data] == [(False, 1.0, None), (True, None, "blue")]
 
 
+def test_traces_that_no_tracker_would_keep_are_refused() -> None:
+    for words in (("tracking.traces=2", "tracking.mlflow=x"), ("tracking.traces=2", "tracking.prometheus=9464")):
+        with pytest.raises(UserError, match="traces=2 reach Trackio and Weights & Biases alone"):
+            split_tracking(words)
+    assert split_tracking(("tracking.traces=2", "tracking.wandb=x"))[0].traces == 2
+
+
 def test_names_that_mlflow_refuses_are_made_legal() -> None:
     from saccade.runs.trackers.mlflow import legal_name
 

@@ -49,6 +49,8 @@ class TrackingSettings:
         check_bounds(self)
         if self.prometheus:
             metrics_place(self.prometheus)
+        if self.traces and not (self.trackio or self.wandb):
+            raise UserError(f"traces={self.traces} reach Trackio and Weights & Biases alone; name a project there")
         if not self.has_any and self != TrackingSettings(notify=self.notify):
             raise UserError("nothing is tracked; name a project with wandb=, trackio= or mlflow=, or a save_folder=")
 
