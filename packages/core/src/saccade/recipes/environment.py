@@ -57,7 +57,7 @@ def environment(context: RecipeContext) -> Plan:
         load=settings.model,
         held_out={"": (episodes := Episodes(source, settings, context.seed)).held_out},
         questions=episodes.sampler,
-        examples=episodes.random_play,
+        examples=episodes.shown_play,
         resources=(source,) if isinstance(source, AbstractContextManager) else (),
     )
     plan = material.plan(settings, method(settings, material, source))

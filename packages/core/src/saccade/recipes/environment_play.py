@@ -7,8 +7,9 @@ from functools import partial
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.errors import UserError
+from saccade.interop.environments.drawn_world import DrawnSource
 from saccade.interop.environments.own_worlds import OwnEnvironment
-from saccade.interop.environments.play import random_example, unlike_itself
+from saccade.interop.environments.play import expert_example, random_example, unlike_itself
 from saccade.interop.environments.world import NumberedEpisode, Split, WorldSource, episode_task
 from saccade.interop.environments.world_env import WorldEnv
 from saccade.models import base_checkpoint, load_model
@@ -59,10 +60,13 @@ class Episodes:
             return InOrder(self._task)
         return Shuffled([self._task(number) for number in range(min(counts))], seed=seed_for(self.seed, "rl"))
 
-    def random_play(self, index: int, _: float) -> StreamExample:
-        """Random play in a training episode."""
+    def shown_play(self, index: int, _: float) -> StreamExample:
+        """A training episode to imitate: by the environment's expert, or at random where it has none."""
         count = self.source.count("train") or 1 << 30
         episode = NumberedEpisode(number=seed_for(self.seed, "random play", index) % count)
+        if isinstance(self.source, DrawnSource):
+            shown = expert_example(self.source, episode, max_turns=self.settings.max_turns)
+            return StreamExample(example=shown, stream="main")
         seed = seed_for(self.seed, "random actions", index)
         return StreamExample(
             example=random_example(self.source, episode, max_turns=self.settings.max_turns, seed=seed), stream="main"
@@ -86,8 +90,8 @@ def open_source(context: RecipeContext, settings: EnvironmentSettings) -> WorldS
 def _source(context: RecipeContext, settings: EnvironmentSettings) -> WorldSource:
     if context.env is None:
         raise UserError(
-            "this recipe trains in an environment; name one: --env gymnasium:MiniGrid-Empty-5x5-v0, verifiers:NAME, "
-            "openenv:URL, reasoning_gym:NAME, textarena:ID or FILE.py:NAME"
+            "this recipe trains in an environment; name one: --env gymnasium:MiniGrid-Empty-5x5-v0, gym:fill_form, "
+            "verifiers:NAME, openenv:URL, reasoning_gym:NAME, textarena:ID or FILE.py:NAME"
         )
     source = settings.environment.open(context.env)
     if isinstance(source, OwnEnvironment):
@@ -98,7 +102,7 @@ def _source(context: RecipeContext, settings: EnvironmentSettings) -> WorldSourc
                 "Set sft.steps=0, and leave out show.* and environment.*, but for environment.arguments"
             )
         source.look(NumberedEpisode(number=0))
-    elif settings.sft.steps and not source.actions():
+    elif settings.sft.steps and not source.actions() and not isinstance(source, DrawnSource):
         raise UserError(
             f"{source.name} takes any text as an action, so that there is no random play to imitate; name some "
             "actions by environment.action_names=…, or set sft.steps=0"

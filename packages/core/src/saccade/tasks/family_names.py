@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in, own_file
+from saccade.tasks.interaction import InteractionFunction
 from saccade.tasks.scene import FamilyFunction, HasParts
 
 GROUP = "saccade.families"
@@ -24,17 +26,20 @@ _PARTS = re.compile("[/@?]")
 """What parts a family's name from that of a program, a look or an option of it."""
 
 
-class NamedFamilies(Mapping[str, FamilyFunction]):
+Drawer = TypeVar("Drawer", FamilyFunction, InteractionFunction)
+
+
+class NamedFamilies(Mapping[str, Drawer]):
     """The families of mappings that lie at ``module:attribute``, each imported when no earlier one has a name."""
 
     def __init__(self, *targets: str) -> None:
         self._targets = targets
 
-    def _mappings(self) -> Iterator[Mapping[str, FamilyFunction]]:
+    def _mappings(self) -> Iterator[Mapping[str, Drawer]]:
         for module, _, attribute in (target.partition(":") for target in self._targets):
             yield getattr(import_module(module), attribute)
 
-    def __getitem__(self, name: str) -> FamilyFunction:
+    def __getitem__(self, name: str) -> Drawer:
         for mapping in self._mappings():
             if (draw := mapping.get(name)) is not None:
                 return draw
@@ -48,10 +53,15 @@ class NamedFamilies(Mapping[str, FamilyFunction]):
         return sum(map(len, self._mappings()))
 
 
-DRAWN = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES")
+DRAWN: Mapping[str, FamilyFunction] = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES")
 """Those that ship and are one function each: no function of a user's own has such a name."""
 
-SHIPPED = NamedFamilies("saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:GYM_FAMILIES")
+SHIPPED: Mapping[str, FamilyFunction] = NamedFamilies(
+    "saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:GYM_FAMILIES"
+)
+
+INTERACTIVE: Mapping[str, InteractionFunction] = NamedFamilies("saccade.gym.interactive.registry:INTERACTIVE")
+"""Families whose draws are acted on."""
 
 
 def offered_families() -> Mapping[str, Offer]:

@@ -66,7 +66,7 @@ def generate(
     rng = generator_for(seed, "task", name, split, index)
     drawer: object = draw
     if isinstance(drawer, DrawsInSplit):
-        draw = drawer.within(lambda key: _split_of_content(zlib.crc32(key)) == split)
+        draw = drawer.within(lambda key: split_of_content(zlib.crc32(key)) == split)
     for _ in range(MAX_DRAWS):
         scene = checked_scene(draw(rng, difficulty), name)
         if split_of(scene) == split:
@@ -79,10 +79,11 @@ def generate(
 
 def split_of(scene: Scene) -> str:
     """The one split that may show this scene."""
-    return _split_of_content(_content(scene))
+    return split_of_content(_content(scene))
 
 
-def _split_of_content(content: int) -> str:
+def split_of_content(content: int) -> str:
+    """The one split that may show what has this checksum."""
     bucket = seed_for(content, "split of a picture") % 8
     return next(name for name, buckets in SPLITS.items() if bucket in buckets)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from saccade.entry_points import Offer
     from saccade.gym.family import GymFamily
+    from saccade.gym.interactive.interactive_family import InteractiveFamily
 
 
 def _shown_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -54,20 +55,32 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page:
         about = _about(offer)
         of_package = {"name": offer.name, "about": about, "package": offer.package}
         click.echo(json.dumps(of_package) if is_json else f"{offer.name}: {about}\n    package {offer.package}")
-    if not is_json and (shown or not offered):
+    for played in _interactive_families(names) if domain is None else ():
+        axes = ", ".join(played.axes)
+        as_one = {"name": played.name, "about": played.about, "axes": list(played.axes), "env": f"gym:{played.name}"}
+        line = f"{played.name}: {played.about}\n    interactive, played by --env gym:{played.name}; axes: {axes}"
+        click.echo(json.dumps(as_one) if is_json else line)
+    if not is_json and (shown or not names):
         click.echo(summary(shown))
 
 
 def _chosen_families(names: tuple[str, ...]) -> "tuple[Sequence[GymFamily], Sequence[Offer]]":
     """The families of the gym and those of packages that are named, or all of them."""
+    from saccade.gym.interactive.registry import INTERACTIVE
     from saccade.gym.registry import gym_families
     from saccade.tasks.family_names import offered_families
 
     known, offered = gym_families(), offered_families()
-    if unknown := [name for name in names if name not in known and name not in offered]:
+    if unknown := [name for name in names if name not in {*known, *offered, *INTERACTIVE}]:
         raise UserError(f"no family {unknown[0]!r} in the gym; the families are {', '.join((*known, *offered))}")
     wanted = names or (*known, *offered)
     return [known[name] for name in wanted if name in known], [offered[name] for name in wanted if name in offered]
+
+
+def _interactive_families(names: tuple[str, ...]) -> "Sequence[InteractiveFamily]":
+    from saccade.gym.interactive.registry import INTERACTIVE
+
+    return [family for name, family in INTERACTIVE.items() if not names or name in names]
 
 
 def _about(offer: "Offer") -> str:

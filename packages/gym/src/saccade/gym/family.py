@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from saccade.errors import UserError
 from saccade.gym.extras import check_extra
-from saccade.gym.levels import Levels
+from saccade.gym.levels import Levels, share_of
 from saccade.gym.program import UNANSWERABLE, Asking, ExpertKind, Program, ProgramQuestion
 from saccade.gym.rendering import Renderer
 from saccade.gym.sample import GymSample, compose, find_question, shown_pictures, state_key
@@ -247,9 +247,9 @@ def _with_options(draw: NamedDraw, options: str) -> NamedDraw:
         if key == "expert":
             expert = _expert(draw, value)
         elif key == "unanswerable":
-            unanswerable = _share(draw.name, option, value)
+            unanswerable = share_of(draw.name, option, value)
         elif key in draw.family.axes:
-            levels[key] = _share(draw.name, option, value)
+            levels[key] = share_of(draw.name, option, value)
         else:
             raise UserError(
                 f"{draw.name!r}: {option!r} is no option; use expert=KIND, unanswerable=SHARE or a level of "
@@ -264,13 +264,3 @@ def _expert(draw: NamedDraw, value: str) -> ExpertKind:
         if kind == value:
             return kind
     raise UserError(f"{draw.name!r}: no expert {value!r}; use one of {', '.join(kinds)}")
-
-
-def _share(name: str, option: str, value: str) -> float:
-    try:
-        share = float(value)
-    except ValueError:
-        share = -1.0
-    if not 0.0 <= share <= 1.0:
-        raise UserError(f"{name!r}: {option!r} is not a number from 0 to 1")
-    return share

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from saccade.errors import UserError
 from saccade.tasks.scene import knob
 
 
@@ -23,3 +24,14 @@ class Levels:
     def whole(self, axis: str, easy: int, normal: int, hard: int) -> int:
         """``knob`` rounded to a whole number."""
         return round(self.knob(axis, easy, normal, hard))
+
+
+def share_of(name: str, option: str, value: str) -> float:
+    """A share or a level that an option of a name gives; ``UserError`` unless it is a number from 0 to 1."""
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise UserError(f"{name!r}: {option!r} is not a number from 0 to 1")
+    return share

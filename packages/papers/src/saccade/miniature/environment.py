@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, closing
 
 from saccade.config import RecipeContext, apply_overrides
 from saccade.interop.environments.actions import asked_form, write_action
+from saccade.interop.environments.drawn_world import DrawnSource
 from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.world import NumberedEpisode, WorldSource
 from saccade.miniature.tiny_model import tiny_or_given
@@ -21,7 +22,7 @@ READ_EPISODES = 16
 
 
 def tiny(context: RecipeContext) -> Plan:
-    """SFT on random play teaches the form, then RL follows the environment's rewards."""
+    """SFT on random or expert play, then RL by the environment's rewards."""
     settings = apply_overrides(TINY, context.overrides)
     source = open_source(context, settings)
     episodes = Episodes(source, settings, context.seed)
@@ -32,7 +33,7 @@ def tiny(context: RecipeContext) -> Plan:
         ),
         held_out={"": episodes.held_out},
         questions=episodes.sampler,
-        examples=episodes.random_play,
+        examples=episodes.shown_play,
         resources=(source,) if isinstance(source, AbstractContextManager) else (),
     )
     return material.plan(settings, method(settings, material, source))
@@ -46,7 +47,16 @@ def _texts(source: WorldSource, settings: EnvironmentSettings) -> Iterator[str]:
             yield from (one for one in source.look(NumberedEpisode(number=number)) if isinstance(one, str))
         return
     yield asked_form(settings.show.form)
-    for action in source.actions():
+    actions = source.actions()
+    if isinstance(source, DrawnSource):
+        moves = [
+            move
+            for number in range(READ_EPISODES)
+            for move in source.demonstration(NumberedEpisode(number=number), settings.max_turns)
+        ]
+        actions = tuple(move.action for move in moves)
+        yield from (move.thought for move in moves)
+    for action in actions:
         yield write_action("", action, settings.show.form)
     with closing(source.make()) as world:
         for number in range(READ_EPISODES):

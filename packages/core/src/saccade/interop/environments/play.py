@@ -1,9 +1,10 @@
-"""Play without a model: random episodes to imitate, and a look at whether an environment repeats itself."""
+"""Play without a model: episodes to imitate, and a look at whether an environment repeats itself."""
 
 import logging
 from collections.abc import Sequence
 from contextlib import closing
 
+from saccade.interop.environments.drawn_world import DrawnSource
 from saccade.interop.environments.own_worlds import OwnEnvironment
 from saccade.interop.environments.world import NumberedEpisode, StepResult, WorldObservation, WorldSource, episode_task
 from saccade.interop.environments.world_env import ACT
@@ -29,6 +30,15 @@ def random_example(source: WorldSource, episode: NumberedEpisode, *, max_turns: 
             turns.append(ExpertTurn(thought="", action=ToolCall(name=ACT, arguments={"action": action})))
             result = world.step(action)
     return Example(task=episode_task(source.name, episode), turns=tuple(turns))
+
+
+def expert_example(source: DrawnSource, episode: NumberedEpisode, *, max_turns: int) -> Example:
+    """An episode as the family's expert plays it."""
+    turns = tuple(
+        ExpertTurn(thought=move.thought, action=ToolCall(name=ACT, arguments={"action": move.action}))
+        for move in source.demonstration(episode, max_turns)
+    )
+    return Example(task=episode_task(source.name, episode), turns=turns)
 
 
 def unlike_itself(source: WorldSource) -> str | None:

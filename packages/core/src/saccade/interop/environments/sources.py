@@ -1,4 +1,4 @@
-"""Environments by their names on the command line: ``gymnasium:ID``, ``verifiers:NAME``, ``openenv:URL``, a file."""
+"""Environments by their names on the command line: ``gym:NAME``, ``gymnasium:ID``, ``openenv:URL``, a file."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from saccade.errors import UserError, nearest
 from saccade.interop.environments.world import WorldSource
 from saccade.types import Json
 
-KINDS = ("gymnasium", "verifiers", "openenv", "reasoning_gym", "textarena")
+KINDS = ("gym", "gymnasium", "verifiers", "openenv", "reasoning_gym", "textarena")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +61,11 @@ def source_of(names: WorldNames) -> WorldSource:
         near = nearest(kind, KINDS)
         guess = f" Did you mean {near}:{name or 'NAME'}?" if near and kind not in KINDS else ""
         raise UserError(
-            f"--env {names.env!r} names no environment.{guess} It is gymnasium:ID, verifiers:NAME, openenv:URL, "
-            "reasoning_gym:NAME, textarena:ID or FILE.py:NAME"
+            f"--env {names.env!r} names no environment.{guess} It is gym:NAME, gymnasium:ID, verifiers:NAME, "
+            "openenv:URL, reasoning_gym:NAME, textarena:ID or FILE.py:NAME"
         )
+    if kind == "gym":
+        return _drawn_source(names, name)
     if kind == "gymnasium":
         from saccade.interop.environments.gymnasium_world import GymnasiumSource, PictureSource
 
@@ -87,6 +89,18 @@ def source_of(names: WorldNames) -> WorldSource:
 
     text_source = ReasoningGymSource if kind == "reasoning_gym" else TextArenaSource
     return text_source(name=name, arguments=names.arguments, action_names=names.action_names)
+
+
+def _drawn_source(names: WorldNames, name: str) -> WorldSource:
+    from saccade.interop.environments.drawn_world import DrawnSource
+
+    given = dict(names.arguments)
+    difficulty = given.pop("difficulty", 0.5)
+    if given or isinstance(difficulty, bool) or not isinstance(difficulty, int | float):
+        raise UserError(
+            f'environment.arguments of gym:{name} are {{"difficulty": 0.5}}, and not {dict(names.arguments)}'
+        )
+    return DrawnSource(name=name, difficulty=float(difficulty), action_names=names.action_names)
 
 
 def _verifiers_source(names: WorldNames, name: str) -> WorldSource:

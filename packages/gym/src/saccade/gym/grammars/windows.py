@@ -5,7 +5,7 @@ The grammar lays them out, looks only draw. Nothing has its usual place: orders 
 Axes: ``size`` (how large the screen is), ``clutter`` (how many rows, tools, fields), ``print`` (how small letters are).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from numpy.random import Generator
@@ -44,6 +44,10 @@ TOOLS = (
     "calendar", "download",
 )  # fmt: skip
 ROW_TOOLS = ("pencil", "bin", "star")
+ROW_HIGH = 2.1
+"""How high a row of a list is, in letters."""
+SHARES = {"Name": 0.3, "Town": 0.25, "Amount": 0.2, "Date": 0.25}
+"""How wide columns are, as a share of their list."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,11 +67,10 @@ def box_of(one: Element) -> Box:
     return Box(left, top, right, bottom)
 
 
-@dataclass(slots=True)
-class _Layout:
+@dataclass(kw_only=True, slots=True)
+class WidgetLayout:
     """Widgets as they are laid out; lengths follow the letters."""
 
-    rng: Generator
     letters: int
     widgets: list[Element] = field(default_factory=list)
 
@@ -103,11 +106,18 @@ class _Layout:
             left += wide
 
 
+@dataclass(kw_only=True, slots=True)
+class _DrawnWidgets(WidgetLayout):
+    """A layout by chance."""
+
+    rng: Generator
+
+
 def draw_window(rng: Generator, levels: Levels) -> WindowState:
     """A window somewhere on the screen: a list or a form in it, in a third of all with a dialog."""
     width, height = levels.whole("size", 1000, 1280, 1680), levels.whole("size", 700, 860, 1050)
     letters = levels.whole("print", 16, 14, 12)
-    layout = _Layout(rng=rng, letters=letters)
+    layout = _DrawnWidgets(rng=rng, letters=letters)
     wide, high = (round(side * float(rng.uniform(0.72, 0.94))) for side in (width, height))
     left, top = int(rng.integers(width - wide)), int(rng.integers(height - high))
     box = Box(left, top, left + wide, top + high)
@@ -122,7 +132,7 @@ def draw_window(rng: Generator, levels: Levels) -> WindowState:
     return WindowState(elements=tuple(layout.widgets), width=width, height=height, letters_px=letters)
 
 
-def _frame(layout: _Layout, box: Box, levels: Levels) -> Box:
+def _frame(layout: _DrawnWidgets, box: Box, levels: Levels) -> Box:
     """Title, menus, tools and side bar; what is left for the body."""
     unit, rng = layout.letters, layout.rng
     title = f"{chosen(rng, TOWNS)} {chosen(rng, ('Office', 'Manager', 'Studio', 'Desk', 'Planner'))}"
@@ -147,45 +157,70 @@ def _frame(layout: _Layout, box: Box, levels: Levels) -> Box:
     return Box(box.x1 + side + unit, y, box.x2 - unit, box.y2) if is_left else Box(box.x1 + unit, y, x - unit, box.y2)
 
 
-def _list(layout: _Layout, body: Box, levels: Levels) -> None:
+def _list(layout: _DrawnWidgets, body: Box, levels: Levels) -> None:
     """A table of entries, each with a box to tick and tools of its own; pages below."""
     unit, rng = layout.letters, layout.rng
-    row_high = 2.1 * unit
-    rows = min(levels.whole("clutter", 8, 13, 20), int((body.height - 5.5 * unit) / row_high))
-    shares = {"Name": 0.3, "Town": 0.25, "Amount": 0.2, "Date": 0.25}
+    rows = min(levels.whole("clutter", 8, 13, 20), int((body.height - 5.5 * unit) / (ROW_HIGH * unit)))
     columns = shuffled(rng, COLUMNS)
+    entries, tools = drawn_entries(rng, rows)
+    wide = body.width - (2.2 + 2.1 * len(ROW_TOOLS)) * unit
+    lay_entries(layout, body, entries, columns, tools)
+    left = body.x1 + float(rng.uniform(0, 0.5)) * wide
+    top = body.y1 + ROW_HIGH * unit * (rows + 1) + 0.6 * unit
+    lay_pages(layout, left, top, 6, int(rng.integers(1, 7)))
+
+
+def drawn_entries(rng: Generator, count: int, towns: Sequence[str] = TOWNS) -> tuple[list[dict[str, str]], list[str]]:
+    """Entries with a value for each of ``COLUMNS``, no name or amount twice, and the order of the rows' tools."""
+    names = shuffled(rng, [f"{first} {last}" for first in PEOPLE for last in SURNAMES])
+    amounts, tools = rng.permutation(range(101, 1000)), shuffled(rng, ROW_TOOLS)
+    entries = []
+    for index in range(count):
+        town, date = chosen(rng, towns), f"{int(rng.integers(1, 29))} {chosen(rng, MONTHS)}"
+        entries.append({"Name": names[index], "Town": town, "Amount": str(int(amounts[index])), "Date": date})
+    return entries, tools
+
+
+def lay_entries(
+    layout: WidgetLayout,
+    body: Box,
+    entries: Sequence[Mapping[str, str]],
+    columns: Sequence[str],
+    tools: Sequence[str],
+    ticked: Collection[str] = (),
+) -> None:
+    """Headings of columns, and a row for each entry; ``ticked`` are names of those whose box is ticked."""
+    unit = layout.letters
+    row_high = ROW_HIGH * unit
     start, wide = body.x1 + 2.2 * unit, body.width - (2.2 + 2.1 * len(ROW_TOOLS)) * unit
     edges, x = {}, start
     for column in columns:
-        edges[column] = (x, x + shares[column] * wide)
-        layout.put("column", column, x, body.y1, x + shares[column] * wide, body.y1 + row_high)
-        x += shares[column] * wide
-    names = shuffled(rng, [f"{first} {last}" for first in PEOPLE for last in SURNAMES])
-    amounts, tools = rng.permutation(range(101, 1000)), shuffled(rng, ROW_TOOLS)
-    for index in range(rows):
+        edges[column] = (x, x + SHARES[column] * wide)
+        layout.put("column", column, x, body.y1, x + SHARES[column] * wide, body.y1 + row_high)
+        x += SHARES[column] * wide
+    for index, said in enumerate(entries):
         y = body.y1 + row_high * (index + 1)
-        said = {
-            "Name": names[index],
-            "Town": chosen(rng, TOWNS),
-            "Amount": str(int(amounts[index])),
-            "Date": f"{int(rng.integers(1, 29))} {chosen(rng, MONTHS)}",
-        }
-        of = {"row": names[index], "amount": said["Amount"]}
-        layout.put("row tick", "", body.x1 + 0.5 * unit, y + 0.5 * unit, body.x1 + 1.6 * unit, y + 1.6 * unit, **of)
+        of = {"row": said["Name"], "amount": said["Amount"]}
+        on = {"is_on": "yes"} if said["Name"] in ticked else {}
+        left, top = body.x1 + 0.5 * unit, y + 0.5 * unit
+        layout.put("row tick", "", left, top, left + 1.1 * unit, top + 1.1 * unit, **of, **on)
         for column in columns:
             layout.put("cell", said[column], edges[column][0], y, edges[column][1], y + row_high, column=column, **of)
         for place, tool in enumerate(tools):
             left = x + (0.2 + 2.1 * place) * unit
             layout.put("row tool", tool, left, y + 0.2 * unit, left + 1.8 * unit, y + 2.0 * unit, **of)
-    y = body.y1 + row_high * (rows + 1) + 0.6 * unit
-    x = body.x1 + float(rng.uniform(0, 0.5)) * wide
-    here = int(rng.integers(1, 7))
-    for page in range(1, 7):
-        layout.put("page", str(page), x, y, x + 2 * unit, y + 2 * unit, is_here="yes" if page == here else "")
-        x += 2.3 * unit
 
 
-def _form(layout: _Layout, body: Box, levels: Levels) -> None:
+def lay_pages(layout: WidgetLayout, left: float, top: float, count: int, here: int) -> None:
+    """Numbers of pages, the present one marked."""
+    unit = layout.letters
+    for page in range(1, count + 1):
+        is_here = "yes" if page == here else ""
+        layout.put("page", str(page), left, top, left + 2 * unit, top + 2 * unit, is_here=is_here)
+        left += 2.3 * unit
+
+
+def _form(layout: _DrawnWidgets, body: Box, levels: Levels) -> None:
     """Tabs, input fields in two columns, boxes to tick, and buttons below."""
     unit, rng = layout.letters, layout.rng
     layout.bar("tab", shuffled(rng, TABS)[: levels.whole("clutter", 3, 5, 7)], body.x1, body.y1, body.x2, 2.2 * unit)
@@ -212,7 +247,7 @@ def _form(layout: _Layout, body: Box, levels: Levels) -> None:
         layout.put("button", label, x, top, x + layout.wide(label, 1.2), top + 2.3 * unit)
 
 
-def _dialog(layout: _Layout, body: Box) -> None:
+def _dialog(layout: _DrawnWidgets, body: Box) -> None:
     """A dialog over the body; what lies under it, in part too, is of the kind "covered": no click on it is asked."""
     unit, rng = layout.letters, layout.rng
     title, message, answers = DIALOGS[int(rng.integers(len(DIALOGS)))]

@@ -106,10 +106,15 @@ def _paint_widget(screen: _Screen, one: Element) -> None:
         case "field" | "cell":
             screen.fill(one, theme.window)
             screen.words(one, theme.faint if kind == "field" else theme.ink, left=PAD * (kind == "cell"))
-        case "input":
+        case "input" | "card":
             screen.fill(one, theme.sheet, is_framed=True)
+            screen.words(one, theme.ink, left=PAD, words=one.get("typed") or " ")
+            if one.get("is_active"):
+                screen.painter.rectangle(one.id, box_of(one), theme.accent, border=2)
         case "row tick":
             screen.fill(one, theme.sheet, is_framed=True)
+            if one.get("is_on"):
+                paint_icon(screen.painter, one.id, "tick", box_of(one), theme.ink)
         case "tick":
             _paint_tick(screen, one)
         case "dialog":
