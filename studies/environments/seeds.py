@@ -1,6 +1,7 @@
-"""Training in environments that nobody here wrote: success on held-out episodes, before and after, with several seeds.
+"""Training in environments: success on held-out episodes, before and after, with several seeds.
 
 python -m studies.environments.seeds --cases minigrid guess --seeds 0 1 2 --json studies/environments/seeds.json
+python -m studies.environments.seeds --cases tiles tiles-caption … --json studies/environments/captions.json
 python -m studies.environments.seeds --cases verifiers --python envs/verifiers/bin/python    # docs/environments.md
 """
 
@@ -17,7 +18,7 @@ from saccade.codec.codecs import plain_json
 from saccade.evaluation.sample_files import read_samples, sample_files
 from saccade.evaluation.statistics import clustered_mean
 
-STAGES = {"before": "random weights", "after_sft": "after random play", "after_rl": "after RL"}
+STAGES = {"before": "random weights", "after_sft": "after imitation", "after_rl": "after RL"}
 
 SUMS = {"gym": "aiw", "num_train_examples": 2000, "num_eval_examples": 64, "system_prompt": "Answer."}
 """The generator of verifiers' integration of reasoning-gym: how many sisters somebody has."""
@@ -28,6 +29,33 @@ FORM = (
     *("--set", "rl.optimizer.learning_rate=1e-3"),
 )
 """Random play is imitated until nearly every turn is an action; with fewer steps reinforcement learns the form only."""
+
+DRAWN = {
+    "tiles": ("gym:slide_tiles?clutter=0&moves=0.25", "rollout.max_turn_tokens=12"),
+    "colours": ("gym:colour_graph?clutter=0", "rollout.max_turn_tokens=12"),
+}
+"""Interactive families: 3 x 3 tiles six moves from order, and graphs of four or five discs."""
+
+SHOWN: dict[str, tuple[str, ...]] = {
+    "": (),
+    "-caption": ("--set", 'environment.arguments={"caption": true}'),
+    "-words": ("--set", 'environment.arguments={"caption": true}', "--set", "environment.pictures=none"),
+    "-nothing": ("--set", "environment.pictures=none"),
+}
+"""What a policy is shown: the picture, a caption beside it, the caption alone, or the goal alone."""
+
+
+def drawn_cases() -> dict[str, tuple[str, ...]]:
+    """An interactive family in each way of showing it: an expert's play is imitated, then rewards are followed."""
+    return {
+        f"{family}{name}": (
+            *("--env", env, "--set", tokens, *shown, "--set", "max_turns=14", "--set", "held_out=256"),
+            *("--set", "sft.steps=150", "--set", "rl.steps=30", "--set", "rollout.max_tokens=2048"),
+        )
+        for family, (env, tokens) in DRAWN.items()
+        for name, shown in SHOWN.items()
+    }
+
 
 CASES: dict[str, tuple[str, ...]] = {
     "minigrid": (
@@ -46,6 +74,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--set", "environment.action_names=" + ",".join(f"<answer>{number}</answer>" for number in range(1, 10))),
         *("--set", "rl.steps=60", "--set", "rollout.max_turn_tokens=6"),
     ),
+    **drawn_cases(),
 }
 
 

@@ -50,6 +50,10 @@ class Interaction(Protocol):
         """What is seen now, RGB."""
         ...
 
+    def caption(self) -> str:
+        """What the picture shows now, in words, as far as actions need it."""
+        ...
+
     def act(self, action: str) -> Outcome: ...
 
     def progress(self) -> float | None:

@@ -189,3 +189,32 @@ def test_names_that_mean_nothing_are_refused(name: str, arguments: dict[str, int
 def test_answers_that_are_places_cannot_be_given_through_a_window() -> None:
     with pytest.raises(UserError, match="answer in words"):
         look_interaction("screen_clicks", "train", 0, 0.5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_caption_follows_what_is_done_and_stands_beside_or_instead_of_the_picture(name: str) -> None:
+    both = source_of(WorldNames(env=f"gym:{name}", arguments={"caption": True}))
+    words = source_of(WorldNames(env=f"gym:{name}", arguments={"caption": True}, pictures="none"))
+    assert isinstance(both, DrawnSource)
+    episode = NumberedEpisode(number=2)
+    worlds = [both.make(), words.make()]
+    first, alone = (world.reset(episode) for world in worlds)
+    assert first.text == alone.text
+    assert (len(first.pictures), len(alone.pictures)) == (1, 0)
+    changed = False
+    for move in both.demonstration(episode, 60):
+        results = [world.step(move.action) for world in worlds]
+        assert results[0].shown.text == results[1].shown.text
+        changed = changed or results[0].shown.text not in first.text
+    assert changed
+    assert results[1].success
+
+
+def test_the_caption_of_a_form_tells_what_is_in_sight_alone() -> None:
+    source = DrawnSource(name="fill_form", difficulty=1.0)
+    interaction = source.interaction(NumberedEpisode(number=5))
+    seen = interaction.caption()
+    for _ in range(20):
+        interaction.act("scroll down")
+    assert interaction.caption() != seen
+    assert any(line not in seen for line in interaction.caption().splitlines())

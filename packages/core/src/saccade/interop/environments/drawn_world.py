@@ -29,6 +29,9 @@ class DrawnSource(EndlessSource):
 
     name: str
     difficulty: float = 0.5
+    has_captions: bool = False
+    """Whether what a picture shows is said in words as well."""
+    has_pictures: bool = True
     action_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -96,7 +99,7 @@ class DrawnWorld:
     def reset(self, episode: NumberedEpisode) -> WorldObservation:
         self._interaction = self._source.interaction(episode)
         self._start = self._interaction.progress()
-        return WorldObservation(text=self._interaction.goal, pictures=(self._interaction.picture(),))
+        return self._shown(self._interaction.goal)
 
     def step(self, action: str) -> StepResult:
         interaction = self._now()
@@ -108,7 +111,7 @@ class DrawnWorld:
         if self._start is not None and self._start < 1 and before is not None and after is not None:
             share, gained = PROGRESS_SHARE, (after - before) / (1 - self._start)
         return StepResult(
-            shown=WorldObservation(text=outcome.said, pictures=(interaction.picture(),)),
+            shown=self._shown(outcome.said),
             reward=share * gained + (1 - share) * outcome.is_success,
             terminated=outcome.is_over,
             success=outcome.is_success,
@@ -116,6 +119,12 @@ class DrawnWorld:
 
     def close(self) -> None:
         self._interaction = None
+
+    def _shown(self, said: str) -> WorldObservation:
+        """What is said, the caption where one is wanted, and the picture."""
+        now = self._now()
+        text = "\n".join(filter(None, (said, now.caption() if self._source.has_captions else "")))
+        return WorldObservation(text=text, pictures=(now.picture(),) if self._source.has_pictures else ())
 
     def _now(self) -> Interaction:
         assert self._interaction is not None, "reset comes first"

@@ -63,6 +63,12 @@ class LookInteraction:
         size = max(1, round(seen.width * share)), max(1, round(seen.height * share))
         return seen.resize(size, Image.Resampling.BOX if share < 1 else Image.Resampling.BICUBIC)
 
+    def caption(self) -> str:
+        """Where the window is: what is in it would be the answer."""
+        left, top, right, bottom = (round(side) for side in self.window.as_tuple())
+        wide, high = self.pictures[self.which].size
+        return f"picture {self.which + 1}, x {left} to {right} of {wide} pixels, y {top} to {bottom} of {high}"
+
     def act(self, action: str) -> Outcome:
         said = _ACTION.fullmatch(action.strip())
         if said is None:

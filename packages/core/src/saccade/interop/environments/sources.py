@@ -95,12 +95,26 @@ def _drawn_source(names: WorldNames, name: str) -> WorldSource:
     from saccade.interop.environments.drawn_world import DrawnSource
 
     given = dict(names.arguments)
-    difficulty = given.pop("difficulty", 0.5)
-    if given or isinstance(difficulty, bool) or not isinstance(difficulty, int | float):
+    difficulty, caption = given.pop("difficulty", 0.5), given.pop("caption", False)
+    if (
+        given
+        or isinstance(difficulty, bool)
+        or not isinstance(difficulty, int | float)
+        or not isinstance(caption, bool)
+    ):
         raise UserError(
-            f'environment.arguments of gym:{name} are {{"difficulty": 0.5}}, and not {dict(names.arguments)}'
+            f'environment.arguments of gym:{name} are as {{"difficulty": 0.5, "caption": false}}, and not '
+            f"{dict(names.arguments)}"
         )
-    return DrawnSource(name=name, difficulty=float(difficulty), action_names=names.action_names)
+    if names.pictures == "observation":
+        raise UserError(f"environment.pictures=observation: gym:{name} has one kind of picture; use auto or none")
+    return DrawnSource(
+        name=name,
+        difficulty=float(cast(float, difficulty)),
+        has_captions=caption,
+        has_pictures=names.pictures != "none",
+        action_names=names.action_names,
+    )
 
 
 def _verifiers_source(names: WorldNames, name: str) -> WorldSource:

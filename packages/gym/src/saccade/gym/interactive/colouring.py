@@ -63,6 +63,13 @@ class ColourInteraction:
             painter.text(letter, letter, center, 16, PAPER if colour else INK)
         return painter.image
 
+    def caption(self) -> str:
+        colours = self._colours()
+        return "\n".join(
+            f"{one.id} is {colours.get(one.id, 'white')}, joined with {' '.join(_neighbours(self.network, one.id))}"
+            for one in self.network.of_kind("node")
+        )
+
     def act(self, action: str) -> Outcome:
         command = read_command(action, ("paint",))
         letter, _, colour = (command.rest if command else "").partition(" ")

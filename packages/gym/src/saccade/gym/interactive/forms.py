@@ -93,6 +93,9 @@ class FormInteraction:
     def picture(self) -> Image.Image:
         return self.page.picture([self._now(one) for one in self.widgets])
 
+    def caption(self) -> str:
+        return self.page.caption([self._now(one) for one in self.widgets])
+
     def act(self, action: str) -> Outcome:
         command = read_command(action, ("click", "type", "scroll"))
         if command is None:

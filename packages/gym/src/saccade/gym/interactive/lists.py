@@ -72,6 +72,9 @@ class ListInteraction:
     def picture(self) -> Image.Image:
         return self.page.picture(self._widgets())
 
+    def caption(self) -> str:
+        return self.page.caption(self._widgets())
+
     def act(self, action: str) -> Outcome:
         command = read_command(action, ("click",))
         if command is None:

@@ -21,6 +21,8 @@ SCROLLED = 0.6
 """How far one action scrolls, as a share of what is seen."""
 CLICKED = ("input", "tick", "button", "row tick", "row tool", "tool", "page", "column")
 """Kinds of widgets that do something when they are clicked."""
+SAID = (*CLICKED, "message", "cell", "title")
+"""Kinds of widgets that a caption names."""
 SCROLL = "'scroll down' and 'scroll up'"
 CLICK = "'click X Y' clicks on a place of the picture, in thousandths of its width and height"
 
@@ -50,6 +52,21 @@ class ScrolledPage:
             if one.kind in CLICKED and box.x1 <= x < box.x2 and box.y1 <= y < box.y2:
                 return one
         return None
+
+    def caption(self, widgets: Sequence[Element]) -> str:
+        """The widgets whose middle is seen, a line each: what they are, what they say, where one clicks."""
+        lines = []
+        for one in widgets:
+            if one.kind in SAID and self.way_to(one) is None:
+                said = [
+                    one.kind,
+                    one.get("label") or one.get("row"),
+                    one.get("typed"),
+                    "on" if one.get("is_on") else "",
+                ]
+                place = f"({self.click_on(one).removeprefix('click ')})" if one.kind in CLICKED else ""
+                lines.append(" ".join(filter(None, (*said, place))))
+        return "\n".join(lines)
 
     def scroll(self, command: Command) -> Outcome:
         """Up or down by ``SCROLLED`` of what is seen."""

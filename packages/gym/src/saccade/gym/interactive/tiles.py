@@ -60,6 +60,13 @@ class TilesInteraction:
         [image] = self.look.render(state, default_rng(self.seed), Levels()).images
         return image
 
+    def caption(self) -> str:
+        rows = range(0, len(self.order), self.columns)
+        return "\n".join(
+            " ".join(str(number) if number != GAP else "gap" for number in self.order[start : start + self.columns])
+            for start in rows
+        )
+
     def act(self, action: str) -> Outcome:
         command = read_command(action, ("slide",))
         if command is None or not command.rest.isdecimal():
