@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import av
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -262,9 +263,47 @@ def write_json_release(name: str, root: Path, count: int = 1) -> None:
             picture(root / Path(file).parts[0] / one)
 
 
+def mp4(frames: int = 40) -> bytes:
+    """Ten frames a second of 16 x 16 pixels, each brighter than the one before."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 16, 16, "yuv420p"
+        for place in range(frames):
+            picture = Image.new("RGB", (16, 16), (place * 250 // frames,) * 3)
+            container.mux(stream.encode(av.VideoFrame.from_image(picture)))
+        container.mux(stream.encode(None))
+    return file.getvalue()
+
+
+VIDEO_OPTIONS = "A. red.\nB. blue.\nC. green.\nD. grey.\nE. black.\nF. white.\nG. brown.\nH. none of them."
+
+
+def write_video_mme(root: Path, videos: int = 2) -> None:
+    """Video-MME-v2 as it is once its archives are unpacked: a group of each kind, in turn."""
+    folder = root / "Video-MME-v2"
+    for name in ("videos", "subtitle"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    rows = []
+    for video in range(1, videos + 1):
+        (folder / f"videos/{video:03d}.mp4").write_bytes(mp4())
+        words = [{"text": word, "start_time": 0.5, "end_time": 0.8} for word in ("Hello", "world")]
+        (folder / f"subtitle/{video:03d}.jsonl").write_text("\n".join(map(json.dumps, words)))
+        kind = {"group_type": "logic", "group_structure": "[1, [2, 3], 4]"}
+        kind = {"group_type": "relevance", "group_structure": "None"} if video % 2 else kind
+        rows += [
+            {"video_id": f"{video:03d}", "url": "https://youtu.be/x", "question_id": f"{video:03d}-{place}", **kind}
+            | {"question": "What is it?", "options": VIDEO_OPTIONS, "answer": "ABCD"[place - 1], "level": "2"}
+            | {"second_head": "Order", "third_head": "Steps"}
+            for place in range(1, 5)
+        ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "test.parquet")
+
+
 OWN_FILES: Mapping[str, Callable[[Path], None]] = {
     **{name: partial(write_json_release, name) for name in JSON_RELEASES},
     "sugarcrepe": write_sugar_crepe,
+    **dict.fromkeys(("video-mme-v2", "video-mme-v2-subtitles"), write_video_mme),
     "countercurate": write_counter_curate,
 }
 

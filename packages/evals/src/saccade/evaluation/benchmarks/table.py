@@ -41,6 +41,7 @@ from saccade.evaluation.benchmarks.sets.thinking_with_images import (
     VISUAL_PROBE_HARD,
     VISUAL_PROBE_MEDIUM,
 )
+from saccade.evaluation.benchmarks.sets.videos import VIDEO_MME_V2, VIDEO_MME_V2_SUBTITLES
 from saccade.evaluation.benchmarks.sets.yes_or_no import HALLUSIONBENCH, POPE
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
@@ -92,6 +93,8 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
             ERQA,
             SCREENSPOT_V2,
             SCREENSPOT_PRO,
+            VIDEO_MME_V2,
+            VIDEO_MME_V2_SUBTITLES,
             *DATA_SET_BENCHMARKS,
         )
     }

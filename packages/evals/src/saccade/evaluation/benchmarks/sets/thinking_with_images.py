@@ -8,7 +8,7 @@ from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayo
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import lettered_row
 from saccade.evaluation.benchmarks.prompts import lettered_prompt, question_prompt
-from saccade.evaluation.benchmarks.release_files import json_release
+from saccade.evaluation.benchmarks.release_files import release_rows
 from saccade.evaluation.benchmarks.rules.free_text import AGENTIC_MME as AGENTIC_RULE
 from saccade.evaluation.benchmarks.rules.judged_answers import O3_BENCH as O3_RULE
 from saccade.evaluation.benchmarks.rules.judged_answers import VISUAL_PROBE
@@ -91,7 +91,7 @@ def _visual_probe(level: str, size: int) -> Benchmark:
         title=f"VisualProbe {level.lower()}",
         layout=FileLayout(
             folder=name,
-            release_rows=json_release("val.json", partial(_visual_probe_row, source=f"visual_probe_{level.lower()}")),
+            release_rows=release_rows("val.json", partial(_visual_probe_row, source=f"visual_probe_{level.lower()}")),
             origin=f"huggingface.co/datasets/Mini-o3/{name} (its page names no licence)",
         ),
         size=size,
@@ -114,7 +114,7 @@ TIR_BENCH = Benchmark(
     title="TIR-Bench",
     layout=FileLayout(
         folder="TIR-Bench",
-        release_rows=json_release("TIR-Bench.json", _tir_row),
+        release_rows=release_rows("TIR-Bench.json", _tir_row),
         origin="huggingface.co/datasets/Agents-X/TIR-Bench (Apache-2.0)",
     ),
     size=1215,
@@ -132,7 +132,7 @@ O3_BENCH = Benchmark(
     title="O3-Bench",
     layout=FileLayout(
         folder="O3-Bench",
-        release_rows=json_release("test/metadata.jsonl", _o3_row),
+        release_rows=release_rows("test/metadata.jsonl", _o3_row),
         origin="huggingface.co/datasets/m-Just/O3-Bench (see its card for the licence)",
     ),
     size=0,
@@ -150,7 +150,7 @@ AGENTIC_MME = Benchmark(
     title="Agentic-MME",
     layout=FileLayout(
         folder="Agentic-MME",
-        release_rows=json_release("json/*.json", _agentic_row),
+        release_rows=release_rows("json/*.json", _agentic_row),
         origin="huggingface.co/datasets/Crystal1047/Agentic-MME (see its card for the licence)",
     ),
     size=418,
