@@ -16,9 +16,9 @@ from PIL import Image
 from saccade.evaluation.benchmarks import BENCHMARKS
 
 
-def png(shade: int = 9) -> bytes:
+def png(shade: int = 9, size: tuple[int, int] = (12, 12)) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", (12, 12), (shade, shade, shade)).save(buffer, "PNG")
+    Image.new("RGB", size, (shade, shade, shade)).save(buffer, "PNG")
     return buffer.getvalue()
 
 
@@ -139,6 +139,27 @@ HUB_ROWS: dict[str, dict[str, object]] = {
     "hallusionbench": {"category": "VD", "subcategory": "chart", "visual_input": "1", "set_id": "0", "figure_id": "1"}
     | {"question_id": "0", "question": "Is it?", "gt_answer": "0", "gt_answer_details": "No."}
     | {"image": {"bytes": png()}},
+    **{
+        name: {"sample_id": "s_1", "query": "When is it?", "query_image": {"bytes": png()}, "area": "news"}
+        | {"image_search_result": {"bytes": png(7)}, "subfield": "sports", "gt_requery": "when is the final"}
+        | {"gt_answer": "2024-08-11", "alternative_gt_answers": ["August 11"]}
+        for name in ("mmsearch", "mmsearch-requery")
+    },
+    "mmsearch-rerank": {"sample_id": "s_1", "query": "When is it?", "query_image": {"bytes": png()}, "area": "news"}
+    | {"image_search_result": {"bytes": png(7)}, "subfield": "sports", "valid": [2], "not_sure": [0], "invalid": [1]}
+    | {
+        f"website{place}_{name}": value
+        for place in range(8)
+        for name, value in {
+            "info": {"title": f"T{place}", "snippet": f"S{place}", "url": f"https://{place}.org"},
+            "head_screenshot": {"bytes": png(place)},
+        }.items()
+    },
+    "mmsearch-summarization": {"sample_id": "s_1", "query": "When is it?", "query_image": {"bytes": png()}}
+    | {"image_search_result": {"bytes": png(7)}, "area": "news", "subfield": "sports", "gt_answer": "2024-08-11"}
+    | {"alternative_gt_answers": ["August 11"], "website_title": "T", "website_snippet": "S"}
+    | {"website_retrieved_content": "It is on August 11."}
+    | {"website_fullpage_screenshot": {"bytes": png(size=(12, 1100))}},
     "slidevqa-test": {"qa_id": 1, "question": "How many?", "answer": "14", "deck_name": "d"}
     | {f"page_{number}": {"bytes": png(number)} for number in range(1, 21)},
 }  # fmt: skip

@@ -207,6 +207,8 @@ class FileLayout:
     data_set: str = ""
     """A name of ``DATA_SETS`` instead of files of its own."""
     split: str = "test"
+    is_named_by_split: bool = False
+    """Whether no file but one that the split names is this benchmark's: those of others lie beside it."""
     origin: str = ""
     """Where the release is to be had, and under which licence as far as its own pages say."""
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, OpenedBenchmark
+from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, FileLayout, OpenedBenchmark
 from saccade.evaluation.benchmarks.release_files import NamedRow
 from saccade.evaluation.benchmarks.row_pictures import Shown, frames_of, holds_pictures, pictures_in, pictures_inside
 from saccade.evaluation.benchmarks.rows import row_of
@@ -64,7 +64,7 @@ def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     wanted = " or ".join([*map(str, files[:1]), *hub * bool(layout.hub), *own * bool(layout.folder)])
     wanted += f", from {layout.origin}" * bool(layout.origin)
     names = dict.fromkeys((layout.hub.rpartition("/")[2], layout.hub, benchmark.name))
-    folders = [where / name for name in names if name and _parquet_files(where / name, "")]
+    folders = [where / name for name in names if name and _split_files(layout, where / name)]
     own_folders = [where / layout.folder, *[where] * (where.name == layout.folder)] if layout.folder else []
     releases = [place for place in own_folders if _has_release(benchmark, place)]
     there = [where] if where.is_file() else [*filter(Path.is_file, files), *folders, *releases]
@@ -106,9 +106,9 @@ def open_benchmark(
         if known_files_only and opened.release is None:
             raise UserError(f"{file}: {opened.describe()}")
         return opened
-    if benchmark.layout.release_rows and not (benchmark.layout.hub and _parquet_files(file, "")):
+    if benchmark.layout.release_rows and not (benchmark.layout.hub and _split_files(benchmark.layout, file)):
         return _open_rows(benchmark, file, _release_rows(benchmark, file, media, frames), take)
-    files = _parquet_files(file, benchmark.layout.split) if file.is_dir() else [file]
+    files = _split_files(benchmark.layout, file) if file.is_dir() else [file]
     rows = _parquet_rows(benchmark, files, _images(file, media))
     return _open_rows(benchmark, file, rows, take, lambda: _md5(files[0]) if len(files) == 1 else "")
 
@@ -244,11 +244,12 @@ def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) ->
         )
 
 
-def _parquet_files(folder: Path, split: str) -> list[Path]:
-    """The split's files; all of them where none is named by a split."""
+def _split_files(layout: FileLayout, folder: Path) -> list[Path]:
+    """The split's parquet files; all of them where none is named by a split, unless they must be."""
     files = sorted(folder.rglob("*.parquet")) if folder.is_dir() else []
     # The split ``test`` lies beside ``testmini``.
-    for start in ((f"{split}-", f"{split}."), split, ""):
+    starts = ((f"{layout.split}-", f"{layout.split}."), (layout.split,), *[("",)] * (not layout.is_named_by_split))
+    for start in starts:
         if named := [file for file in files if file.name.startswith(start)]:
             return named
     return []

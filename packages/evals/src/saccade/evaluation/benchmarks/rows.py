@@ -53,6 +53,7 @@ def row_of(
         metric=benchmark.source or benchmark.name,
         targets=_targets(fields, images),
         frame_times_s=tuple(times_s),
+        document=f"{benchmark.name}/{fields['recording']}" if "recording" in fields else None,
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )
     return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))

@@ -32,6 +32,7 @@ from saccade.evaluation.benchmarks.sets.perception import (
     ZERO_BENCH_SUB,
 )
 from saccade.evaluation.benchmarks.sets.screens import SCREENSPOT_PRO, SCREENSPOT_V2
+from saccade.evaluation.benchmarks.sets.searching import MMSEARCH, MMSEARCH_STEPS
 from saccade.evaluation.benchmarks.sets.several_pictures import BLINK, COUNTBENCH, MINDCUBE_TINY, PIXMO_COUNT
 from saccade.evaluation.benchmarks.sets.thinking_with_images import (
     AGENTIC_MME,
@@ -93,6 +94,8 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
             ERQA,
             SCREENSPOT_V2,
             SCREENSPOT_PRO,
+            MMSEARCH,
+            *MMSEARCH_STEPS,
             VIDEO_MME_V2,
             VIDEO_MME_V2_SUBTITLES,
             *DATA_SET_BENCHMARKS,

@@ -75,6 +75,7 @@ def _agentic_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         "l2-category": meta.get("domain"),
         "match_type": gold.get("match_type"),
         "tolerance": gold.get("tolerance"),
+        "recording": row["task_id"],
     }
 
 
