@@ -172,7 +172,7 @@ def picture(path: Path) -> None:
 
 def numbered(row: Mapping[str, object], count: int) -> list[dict[str, object]]:
     """So many rows with an index of their own."""
-    keys = [key for key in ("index", "id", "question_id", "pid", "idx") if key in row]
+    keys = [key for key in ("index", "id", "question_id", "pid", "idx", "sample_id") if key in row]
 
     def named(value: object, place: int) -> object:
         if isinstance(value, int):
