@@ -94,7 +94,10 @@ def test_what_releases_have_otherwise_in_single_rows_is_read(tmp_path: Path) -> 
     assert [reading.read(odd, "B").credit for reading in BENCHMARKS["o3-bench"].readings] == [1.0, 1.0]
     picture = tmp_path / "Agentic-MME/images/image_0009.png"
     picture.rename(picture.with_suffix(".jpg"))
-    assert open_benchmark("agentic-mme", tmp_path, media=MediaStore()).rows[0].pictures
+    [row] = open_benchmark("agentic-mme", tmp_path, media=MediaStore()).rows
+    assert row.pictures
+    # What a recorded search goes by.
+    assert row.task.document == f"agentic-mme/{JSON_RELEASES['agentic-mme'][1]['task_id']}"
 
 
 def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
