@@ -111,7 +111,7 @@ MMSEARCH = Benchmark(
         from_hub=_whole_row,
         split="end2end",
         is_named_by_split=True,
-        origin="huggingface.co/datasets/CaraJ/MMSearch (its pages name no licence)",
+        origin="huggingface.co/datasets/CaraJ/MMSearch (its code is MIT, its card names no licence of the data)",
     ),
     size=300,
     prompt=question_prompt,
