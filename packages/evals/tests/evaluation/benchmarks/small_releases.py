@@ -245,6 +245,15 @@ JSON_RELEASES: dict[str, tuple[str, dict[str, object]]] = {
         | {"golden_answer": {"value": "14"}, "meta": {"level": "L1", "domain": "Life"}}
         | {"process_evaluation": {"checkpoints": []}},
     ),
+    "vstar": (
+        "vstar_bench/direct_attributes/sa_1.json",
+        {
+            "target_object": ["hat"],
+            "bbox": [[4, 5, 3, 2]],
+            "question": "Which?",
+            "options": ["It is red.", "It is blue."],
+        },
+    ),
     "visulogic": (
         "VisuLogic/data.jsonl",
         {"image_path": "images/00000.png", "question": "Which of A to D?", "label": "B", "id": "00000"}
@@ -277,7 +286,8 @@ def write_json_release(name: str, root: Path, count: int = 1) -> None:
     keys = ("doc_id", "id", "taskId")
     rows = [{**row, **{key: f"{row[key]}{place}" for key in keys if key in row}} for place in range(count)]
     lines = path.suffix == ".jsonl"
-    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows if count > 1 or "task_id" not in row else row)
+    whole = count > 1 or not {"task_id", "target_object"} & row.keys()
+    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows if whole else row)
     path.write_text(text)
     for row in BENCHMARKS[name].layout.release_rows(root / Path(file).parts[0]):
         for one in row["image_path"].strip("[]").replace("'", "").split(", "):
@@ -322,7 +332,7 @@ def write_video_mme(root: Path, videos: int = 2) -> None:
 
 
 OWN_FILES: Mapping[str, Callable[[Path], None]] = {
-    **{name: partial(write_json_release, name) for name in JSON_RELEASES},
+    **{name: partial(write_json_release, name) for name in JSON_RELEASES if name != "vstar"},
     "sugarcrepe": write_sugar_crepe,
     **dict.fromkeys(("video-mme-v2", "video-mme-v2-subtitles"), write_video_mme),
     "countercurate": write_counter_curate,

@@ -42,3 +42,9 @@ def _rows(folder: Path, *, pattern: str, row: ReleaseRow) -> Iterator[Mapping[st
                 raise UserError(f"{path}, row {one.number}, column {error.key!r}: {error.why}") from error
             if columns is not None:
                 yield {name: str(value) for name, value in columns.items() if value is not None and value != ""}
+
+
+def shipped_picture(folder: Path, name: str) -> str:
+    """The picture's path below the folder; some are named with another ending than they have."""
+    others = (str(Path(name).with_suffix(ending)) for ending in (".png", ".jpg", ".jpeg", ".webp"))
+    return next((one for one in (name, *others) if (folder / one).is_file()), name)

@@ -19,7 +19,6 @@ from saccade.evaluation.benchmarks.sets.fine_details import (
     MMSTAR,
     REALWORLDQA,
     TREEBENCH,
-    V_STAR,
 )
 from saccade.evaluation.benchmarks.sets.mathematics import MATHVERSE, MATHVISION, MATHVISTA, MMK12, MMMU, WEMATH
 from saccade.evaluation.benchmarks.sets.pairs import COUNTERCURATE, SUGARCREPE
@@ -42,6 +41,7 @@ from saccade.evaluation.benchmarks.sets.thinking_with_images import (
     VISUAL_PROBE_HARD,
     VISUAL_PROBE_MEDIUM,
 )
+from saccade.evaluation.benchmarks.sets.v_star import V_STAR
 from saccade.evaluation.benchmarks.sets.videos import VIDEO_MME_V2, VIDEO_MME_V2_SUBTITLES
 from saccade.evaluation.benchmarks.sets.yes_or_no import HALLUSIONBENCH, POPE
 

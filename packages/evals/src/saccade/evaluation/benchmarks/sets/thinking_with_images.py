@@ -8,7 +8,7 @@ from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayo
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import lettered_row
 from saccade.evaluation.benchmarks.prompts import lettered_prompt, question_prompt
-from saccade.evaluation.benchmarks.release_files import release_rows
+from saccade.evaluation.benchmarks.release_files import release_rows, shipped_picture
 from saccade.evaluation.benchmarks.rules.free_text import AGENTIC_MME as AGENTIC_RULE
 from saccade.evaluation.benchmarks.rules.judged_answers import O3_BENCH as O3_RULE
 from saccade.evaluation.benchmarks.rules.judged_answers import VISUAL_PROBE
@@ -70,19 +70,13 @@ def _agentic_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         "index": row["task_id"],
         "question": asked["prompt"],
         "answer": gold["value"],
-        "image_path": [_shipped(path.parents[1], str(one)) for one in listed(asked["image"], "image")],
+        "image_path": [shipped_picture(path.parents[1], str(one)) for one in listed(asked["image"], "image")],
         "category": meta.get("level"),
         "l2-category": meta.get("domain"),
         "match_type": gold.get("match_type"),
         "tolerance": gold.get("tolerance"),
         "recording": row["task_id"],
     }
-
-
-def _shipped(folder: Path, name: str) -> str:
-    """The picture's path; some are named with another ending than they have."""
-    others = (str(Path(name).with_suffix(ending)) for ending in (".png", ".jpg", ".jpeg", ".webp"))
-    return next((one for one in (name, *others) if (folder / one).is_file()), name)
 
 
 def _visual_probe(level: str, size: int) -> Benchmark:
