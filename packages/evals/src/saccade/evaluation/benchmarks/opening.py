@@ -10,18 +10,16 @@ from pathlib import Path
 from saccade.errors import UserError
 from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, FileLayout, OpenedBenchmark
 from saccade.evaluation.benchmarks.release_files import NamedRow
-from saccade.evaluation.benchmarks.row_pictures import Shown, frames_of, holds_pictures, pictures_in, pictures_inside
+from saccade.evaluation.benchmarks.row_pictures import FrameReader, Shown, holds_pictures, pictures_in, pictures_inside
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.evaluation.benchmarks.tsv import FileSpan, TsvFile, TsvRow
 from saccade.media.store import MediaStore
-from saccade.media.video import FrameSampling
 from saccade.plain_files import open_plain
 from saccade.tasks.datasets.reading import read_data_set
 from saccade.tasks.rows.fields import Row, RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.tables import parquet_rows
-from saccade.tasks.rows.videos import RowVideo, VideoReader
 from saccade.tasks.sources import is_from_hub
 
 NO_IMAGE = "no image"
@@ -213,14 +211,11 @@ def _columns_of(benchmark: Benchmark, row: Row | RowError) -> Row:
 
 def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore, frames: int | None) -> Iterator[_FileRow]:
     images = _images(folder, media)
-    count = frames or benchmark.layout.frames
-    videos = VideoReader(images, media, count)
-    sampling = FrameSampling(max_frames=count, leaves_ends=True)
+    videos = FrameReader(images, media, frames or benchmark.layout.frames)
     for fields in benchmark.layout.release_rows(folder) if benchmark.layout.release_rows else ():
         place = f"{folder}, question {fields['index']}"
         if "video_path" in fields:
-            video = RowVideo(key="video_path", sampling=sampling, file=fields["video_path"])
-            yield _FileRow(place, fields, partial(frames_of, video, videos, place))
+            yield _FileRow(place, fields, partial(videos.read, fields["video_path"]))
         else:
             yield _FileRow(place, fields, partial(pictures_in, {"image_path": fields["image_path"]}, images, place))
 
