@@ -100,6 +100,17 @@ def test_what_releases_have_otherwise_in_single_rows_is_read(tmp_path: Path) -> 
     assert row.task.document == f"agentic-mme/{JSON_RELEASES['agentic-mme'][1]['task_id']}"
 
 
+def test_the_hubs_file_itself_is_read_beside_a_releases_layout_and_a_video_benchmarks_is_refused(
+    tmp_path: Path,
+) -> None:
+    write_parquet("vstar", tmp_path)
+    [file] = tmp_path.rglob("*.parquet")
+    [row] = open_benchmark("vstar", file, media=MediaStore()).rows
+    assert (row.answer, row.task.targets) == ("B", ())
+    with pytest.raises(UserError, match="holds no question of Video-MME-v2"):
+        open_benchmark("video-mme-v2", file, media=MediaStore())
+
+
 def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
     write_json_release("visualprobe-easy", tmp_path)
     (tmp_path / "VisualProbe_Easy").rename(tmp_path / "VisualProbe_Hard")

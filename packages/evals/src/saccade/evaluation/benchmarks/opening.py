@@ -104,7 +104,8 @@ def open_benchmark(
         if known_files_only and opened.release is None:
             raise UserError(f"{file}: {opened.describe()}")
         return opened
-    if benchmark.layout.release_rows and not (benchmark.layout.hub and _split_files(benchmark.layout, file)):
+    is_hubs = bool(benchmark.layout.hub) and (file.is_file() or bool(_split_files(benchmark.layout, file)))
+    if benchmark.layout.release_rows and not is_hubs:
         return _open_rows(benchmark, file, _release_rows(benchmark, file, media, frames), take)
     files = _split_files(benchmark.layout, file) if file.is_dir() else [file]
     rows = _parquet_rows(benchmark, files, _images(file, media))
