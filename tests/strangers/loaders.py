@@ -284,6 +284,22 @@ def _benchmark(path: Path, _: Path) -> None:
             continue
 
 
+def _recorded_web(path: Path, out: Path) -> None:
+    """The file as a response and as a page of a recording."""
+    from saccade.errors import UserError
+    from saccade.plain_files import plain_bytes
+    from saccade.retrieval.recorded_web import recording_in
+
+    folder = out / "searches/0009"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("serper_search_1.json", "webpage_1.json"):
+        (folder / name).write_bytes(plain_bytes(path))
+    with contextlib.suppress(UserError):
+        web = recording_in(folder.parent)()
+        web.search(None, "query")
+        web.page(None, "address")
+
+
 def _index(path: Path, out: Path) -> None:
     from saccade.media.encode import png_bytes
     from saccade.retrieval.store import open_index
@@ -460,6 +476,7 @@ LOADERS: dict[str, Loader] = {
     "published data set": Loader(load=_release, takes=("release",)),
     "benchmark": Loader(load=_benchmark, takes=("benchmark",)),
     "index": Loader(load=_index, takes=("index",)),
+    "recorded searches": Loader(load=_recorded_web, takes=("file",), endings=(".json",)),
     "search": Loader(load=_index_search, takes=("index",)),
     "index that grows": Loader(load=_index_growing, takes=("index",), may_write=True),
     "pages of a folder": Loader(load=_pages, takes=("folder",)),

@@ -40,7 +40,8 @@ class FrameSampling:
 
     ``frames`` of them evenly spaced from the first to the last; else one each ``1 / fps`` seconds, and evenly spaced
     where these would be more than ``max_frames``; else ``max_frames`` evenly spaced. Never more than ``max_frames``;
-    all of them where there are no more.
+    all of them where there are no more. With ``leaves_ends`` frame ``i N / (n + 1)`` of all N for i from 1 to n, each
+    once.
     """
 
     max_frames: int = MAX_FRAMES
@@ -48,6 +49,7 @@ class FrameSampling:
     fps: float | None = None
     start_s: float = 0.0
     end_s: float | None = None
+    leaves_ends: bool = False
 
     def choose(self, times_s: Sequence[float]) -> tuple[int, ...]:
         """Indices, rising, of the frames nearest to the wanted times; none where no frame lies in the span."""
@@ -59,6 +61,10 @@ class FrameSampling:
         ]
         if not inside:
             return ()
+        if self.leaves_ends:
+            count = min(self.frames or self.max_frames, self.max_frames)
+            step = len(inside) / (count + 1)
+            return tuple(dict.fromkeys(inside[int(place * step)] for place in range(1, count + 1)))
         first, last = times_s[inside[0]], times_s[inside[-1]]
         steps = 0 if self.fps is None else int((last - first) * self.fps + _TIME_SLACK_S)
         if self.frames is not None or self.fps is None or steps >= self.max_frames:

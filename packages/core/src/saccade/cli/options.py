@@ -128,7 +128,9 @@ held_out = click.option(
 )
 image_root = click.option("--image-root", type=PATH, help="Folder that relative image paths of --data start from.")
 max_frames = click.option(
-    "--max-frames", type=click.IntRange(min=1), help="Maximum frames of a video in --data, by default 32."
+    "--max-frames",
+    type=click.IntRange(min=1),
+    help="Maximum frames of a video in --data, by default 32; of a benchmark's videos, by default its release's.",
 )
 answer_kind = click.option(
     "--answer-kind",

@@ -44,7 +44,7 @@ READING = frozenset(
 )
 """Tools that read a whole picture."""
 _SOLVERS = ("solve_geometry", "solve_cdl", "check_logic_forms", "translate_geometry", "algebra")
-BLIND = frozenset({"measure", "text_cdl", "goal_cdl", *_SOLVERS})
+BLIND = frozenset({"measure", "text_cdl", "goal_cdl", "search_web", "read_web_page", *_SOLVERS})
 """Tools that work on numbers and words of the call alone."""
 SEARCHING = "search_pages"
 

@@ -142,6 +142,7 @@ def _measured_benchmarks(given: EvaluateOptions, context: "RecipeContext") -> "l
         prompt=given["prompt"],
         probes=given["probes"],
         pixels=given["pixels"],
+        frames=given["max_frames"],
     )
     for one in found:
         if not all(row.has_answer for row in one.rows.values()):

@@ -67,8 +67,11 @@ def measured_benchmarks(
     prompt: Prompts = "saccade",
     probes: Sequence[ProbeName] = (),
     pixels: Pixels = "benchmark",
+    frames: int | None = None,
 ) -> list[MeasuredBenchmark]:
     """The benchmarks that the user names (``NAME``, ``NAME=shuffled``, ``NAME=cycles``), and those of a suite.
+
+    Of a video so many ``frames`` are shown, by default as many as its release takes.
 
     ``UserError`` for an unknown name or policy, a missing file, and a probe that would fight with the option policy.
     """
@@ -78,18 +81,28 @@ def measured_benchmarks(
     if fighting := [probe for probe in probes if probe in REORDERING]:
         policy = "shuffled" if fighting[0] == "shuffled" else "cycles"
         raise UserError(f"--probe {fighting[0]} is an option policy of a benchmark: write --benchmark NAME={policy}")
-    return [_measure(one, folder, context, count=count, prompt=prompt, pixels=pixels) for one in dict.fromkeys(wanted)]
+    return [
+        _measure(one, folder, context, count=count, prompt=prompt, pixels=pixels, frames=frames)
+        for one in dict.fromkeys(wanted)
+    ]
 
 
 def _measure(
-    wanted: str, folder: Path, context: RecipeContext, *, count: int | None, prompt: Prompts, pixels: Pixels
+    wanted: str,
+    folder: Path,
+    context: RecipeContext,
+    *,
+    count: int | None,
+    prompt: Prompts,
+    pixels: Pixels,
+    frames: int | None,
 ) -> MeasuredBenchmark:
     name, _, said = wanted.partition("=")
     benchmark = benchmark_named(name)
     policy = next((one for one in get_args(Options) if one == (said or benchmark.options)), None)
     if policy is None:
         raise UserError(f"--benchmark {wanted}: {said!r} is no order of options; use {', '.join(get_args(Options))}")
-    opened = open_benchmark(benchmark, folder, media=context.media, take=count)
+    opened = open_benchmark(benchmark, folder, media=context.media, take=count, frames=frames)
     rows = list(with_options(opened.rows, policy, seed=context.seed))
     # A rule that always asks a judge gives no verdict here: the strict one decides what the report calls right.
     reading = "strict" if benchmark.reading(benchmark.headline).needs_judge else benchmark.headline
@@ -105,6 +118,7 @@ def _measure(
         "reading": reading,
         "prompt": prompt,
         "rows": count,
+        **({"frames": frames or benchmark.layout.frames} if benchmark.layout.frames else {}),
         **({} if rule == PixelRule() else {"pixels": {"rule": pixels, **asdict(rule)}}),
     }
     return MeasuredBenchmark(

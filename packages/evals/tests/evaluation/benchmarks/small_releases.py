@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import av
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,9 +16,9 @@ from PIL import Image
 from saccade.evaluation.benchmarks import BENCHMARKS
 
 
-def png(shade: int = 9) -> bytes:
+def png(shade: int = 9, size: tuple[int, int] = (12, 12)) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", (12, 12), (shade, shade, shade)).save(buffer, "PNG")
+    Image.new("RGB", size, (shade, shade, shade)).save(buffer, "PNG")
     return buffer.getvalue()
 
 
@@ -138,6 +139,27 @@ HUB_ROWS: dict[str, dict[str, object]] = {
     "hallusionbench": {"category": "VD", "subcategory": "chart", "visual_input": "1", "set_id": "0", "figure_id": "1"}
     | {"question_id": "0", "question": "Is it?", "gt_answer": "0", "gt_answer_details": "No."}
     | {"image": {"bytes": png()}},
+    **{
+        name: {"sample_id": "s_1", "query": "When is it?", "query_image": {"bytes": png()}, "area": "news"}
+        | {"image_search_result": {"bytes": png(7)}, "subfield": "sports", "gt_requery": "when is the final"}
+        | {"gt_answer": "2024-08-11", "alternative_gt_answers": ["August 11"]}
+        for name in ("mmsearch", "mmsearch-requery")
+    },
+    "mmsearch-rerank": {"sample_id": "s_1", "query": "When is it?", "query_image": {"bytes": png()}, "area": "news"}
+    | {"image_search_result": {"bytes": png(7)}, "subfield": "sports", "valid": [2], "not_sure": [0], "invalid": [1]}
+    | {
+        f"website{place}_{name}": value
+        for place in range(8)
+        for name, value in {
+            "info": {"title": f"T{place}", "snippet": f"S{place}", "url": f"https://{place}.org"},
+            "head_screenshot": {"bytes": png(place)},
+        }.items()
+    },
+    "mmsearch-summarization": {"sample_id": "s_1", "query": "When is it?", "query_image": {"bytes": png()}}
+    | {"image_search_result": {"bytes": png(7)}, "area": "news", "subfield": "sports", "gt_answer": "2024-08-11"}
+    | {"alternative_gt_answers": ["August 11"], "website_title": "T", "website_snippet": "S"}
+    | {"website_retrieved_content": "It is on August 11."}
+    | {"website_fullpage_screenshot": {"bytes": png(size=(12, 1100))}},
     "slidevqa-test": {"qa_id": 1, "question": "How many?", "answer": "14", "deck_name": "d"}
     | {f"page_{number}": {"bytes": png(number)} for number in range(1, 21)},
 }  # fmt: skip
@@ -150,7 +172,7 @@ def picture(path: Path) -> None:
 
 def numbered(row: Mapping[str, object], count: int) -> list[dict[str, object]]:
     """So many rows with an index of their own."""
-    keys = [key for key in ("index", "id", "question_id", "pid", "idx") if key in row]
+    keys = [key for key in ("index", "id", "question_id", "pid", "idx", "sample_id") if key in row]
 
     def named(value: object, place: int) -> object:
         if isinstance(value, int):
@@ -223,6 +245,15 @@ JSON_RELEASES: dict[str, tuple[str, dict[str, object]]] = {
         | {"golden_answer": {"value": "14"}, "meta": {"level": "L1", "domain": "Life"}}
         | {"process_evaluation": {"checkpoints": []}},
     ),
+    "vstar": (
+        "vstar_bench/direct_attributes/sa_1.json",
+        {
+            "target_object": ["hat"],
+            "bbox": [[4, 5, 3, 2]],
+            "question": "Which?",
+            "options": ["It is red.", "It is blue."],
+        },
+    ),
     "visulogic": (
         "VisuLogic/data.jsonl",
         {"image_path": "images/00000.png", "question": "Which of A to D?", "label": "B", "id": "00000"}
@@ -255,16 +286,55 @@ def write_json_release(name: str, root: Path, count: int = 1) -> None:
     keys = ("doc_id", "id", "taskId")
     rows = [{**row, **{key: f"{row[key]}{place}" for key in keys if key in row}} for place in range(count)]
     lines = path.suffix == ".jsonl"
-    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows if count > 1 or "task_id" not in row else row)
+    whole = count > 1 or not {"task_id", "target_object"} & row.keys()
+    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows if whole else row)
     path.write_text(text)
     for row in BENCHMARKS[name].layout.release_rows(root / Path(file).parts[0]):
         for one in row["image_path"].strip("[]").replace("'", "").split(", "):
             picture(root / Path(file).parts[0] / one)
 
 
+def mp4(frames: int = 40) -> bytes:
+    """Ten frames a second of 16 x 16 pixels, each brighter than the one before."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 16, 16, "yuv420p"
+        for place in range(frames):
+            picture = Image.new("RGB", (16, 16), (place * 250 // frames,) * 3)
+            container.mux(stream.encode(av.VideoFrame.from_image(picture)))
+        container.mux(stream.encode(None))
+    return file.getvalue()
+
+
+VIDEO_OPTIONS = "A. red.\nB. blue.\nC. green.\nD. grey.\nE. black.\nF. white.\nG. brown.\nH. none of them."
+
+
+def write_video_mme(root: Path, videos: int = 2) -> None:
+    """Video-MME-v2 as it is once its archives are unpacked: a group of each kind, in turn."""
+    folder = root / "Video-MME-v2"
+    for name in ("videos", "subtitle"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    rows = []
+    for video in range(1, videos + 1):
+        (folder / f"videos/{video:03d}.mp4").write_bytes(mp4())
+        words = [{"text": word, "start_time": 0.5, "end_time": 0.8} for word in ("Hello", "world")]
+        (folder / f"subtitle/{video:03d}.jsonl").write_text("\n".join(map(json.dumps, words)))
+        kind = {"group_type": "logic", "group_structure": "[1, [2, 3], 4]"}
+        kind = {"group_type": "relevance", "group_structure": "None"} if video % 2 else kind
+        rows += [
+            {"video_id": f"{video:03d}", "url": "https://youtu.be/x", "question_id": f"{video:03d}-{place}", **kind}
+            | {"question": "What is it?", "options": VIDEO_OPTIONS, "answer": "ABCD"[place - 1], "level": "2"}
+            | {"second_head": "Order", "third_head": "Steps"}
+            for place in range(1, 5)
+        ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "test.parquet")
+
+
 OWN_FILES: Mapping[str, Callable[[Path], None]] = {
-    **{name: partial(write_json_release, name) for name in JSON_RELEASES},
+    **{name: partial(write_json_release, name) for name in JSON_RELEASES if name != "vstar"},
     "sugarcrepe": write_sugar_crepe,
+    **dict.fromkeys(("video-mme-v2", "video-mme-v2-subtitles"), write_video_mme),
     "countercurate": write_counter_curate,
 }
 

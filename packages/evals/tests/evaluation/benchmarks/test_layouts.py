@@ -71,7 +71,7 @@ def test_the_json_of_a_release_beside_its_pictures(name: str, tmp_path: Path) ->
     found = find_benchmark(BENCHMARKS[name], tmp_path)
     assert not found.is_ready
     assert BENCHMARKS[name].layout.origin in found.wanted
-    count = 1 if name == "agentic-mme" else 3
+    count = 1 if name in ("agentic-mme", "vstar") else 3
     write_json_release(name, tmp_path, count)
     opened = open_benchmark(name, tmp_path, media=MediaStore())
     assert len(opened.rows) == count
@@ -94,7 +94,21 @@ def test_what_releases_have_otherwise_in_single_rows_is_read(tmp_path: Path) -> 
     assert [reading.read(odd, "B").credit for reading in BENCHMARKS["o3-bench"].readings] == [1.0, 1.0]
     picture = tmp_path / "Agentic-MME/images/image_0009.png"
     picture.rename(picture.with_suffix(".jpg"))
-    assert open_benchmark("agentic-mme", tmp_path, media=MediaStore()).rows[0].pictures
+    [row] = open_benchmark("agentic-mme", tmp_path, media=MediaStore()).rows
+    assert row.pictures
+    # What a recorded search goes by.
+    assert row.task.document == f"agentic-mme/{JSON_RELEASES['agentic-mme'][1]['task_id']}"
+
+
+def test_the_hubs_file_itself_is_read_beside_a_releases_layout_and_a_video_benchmarks_is_refused(
+    tmp_path: Path,
+) -> None:
+    write_parquet("vstar", tmp_path)
+    [file] = tmp_path.rglob("*.parquet")
+    [row] = open_benchmark("vstar", file, media=MediaStore()).rows
+    assert (row.answer, row.task.targets) == ("B", ())
+    with pytest.raises(UserError, match="holds no question of Video-MME-v2"):
+        open_benchmark("video-mme-v2", file, media=MediaStore())
 
 
 def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
@@ -105,7 +119,12 @@ def test_a_release_of_another_level_is_none_of_this(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "box"),
-    [("o3-bench", (1, 2, 6, 5.5)), ("screenspot-v2", (4, 5, 7, 7)), ("screenspot-pro", (4, 5, 7, 9))],
+    [
+        ("vstar", (4, 5, 7, 7)),
+        ("o3-bench", (1, 2, 6, 5.5)),
+        ("screenspot-v2", (4, 5, 7, 7)),
+        ("screenspot-pro", (4, 5, 7, 9)),
+    ],
 )
 def test_the_regions_of_a_release_are_the_targets_of_its_questions(
     name: str, box: tuple[float, ...], tmp_path: Path

@@ -98,6 +98,10 @@ _OF_RELEASES = (
     ("zerobench", {"answer": "12"}, "12", "13"),
     ("visulogic", {"question": "Which? A. this B. that", "answer": "B"}, "B", "A"),
     ("babyvision", {"answer": "(2,3)"}, "(2,3)", "(3,2)"),
+    ("video-mme-v2", COLOURS, "B", "A"),
+    ("mmsearch", {"answer": "['Snoop Dogg', 'Snoop']"}, "Snoop Dogg", "Dr. Dre"),
+    ("mmsearch-requery", {"answer": "iPhone 16 release date"}, "iPhone 16 release date", "Apple event"),
+    ("mmsearch-rerank", {"answer": "['<Website 3>', '<Website 5>']"}, "<Website 3>", "<Website 1>"),
     ("screenspot-v2", {"answer": "x=5, y=6", "bbox": "[4, 5, 7, 7]", "img_size": "[12, 12]"}, "[5, 6]", "[1, 2]"),
 )
 

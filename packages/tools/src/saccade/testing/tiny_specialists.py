@@ -210,6 +210,7 @@ def write_tools_file(folder: Path, url: str) -> Path:
         "multimath": {**local, "max_pixels": 64 * 64},
         "execute_python_code": {"timeout_s": 5.0},
         "search_pages": {"index": _tiny_index(folder).name},
+        **{name: {"recording": tiny_recording(folder / "searches").name} for name in ("search_web", "read_web_page")},
     }
     sections = [
         "\n".join([f"[tools.{entry.name}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())])
@@ -219,6 +220,19 @@ def write_tools_file(folder: Path, url: str) -> Path:
     path = folder / "tools.toml"
     path.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
     return path
+
+
+def tiny_recording(folder: Path) -> Path:
+    """A search that was recorded for the question 0009, and a page that it found."""
+    found = {"title": "The final", "link": "https://example.org/final", "snippet": "It is on 11 August."}
+    recorded: Mapping[str, Json] = {
+        "serper_search_1": {"request": {"q": "When is the final"}, "response": {"organic": [found]}},
+        "webpage_1": {"request": {"url": found["link"]}, "response": {"text": "The final is on 11 August 2024."}},
+    }
+    (folder / "0009").mkdir(parents=True, exist_ok=True)
+    for name, told in recorded.items():
+        (folder / "0009" / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+    return folder
 
 
 def _tiny_index(folder: Path) -> Path:

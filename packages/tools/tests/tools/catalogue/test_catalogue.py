@@ -133,10 +133,14 @@ def test_the_example_configuration_names_known_tools_and_right_options(monkeypat
     example = read_tools_file(EXAMPLES / "tools_with_models.toml")
     assert {one.name for one in example.tools} == set(NAMES)
     whys = [why for one in example.tools if (why := why_not(one, example.folder))]
-    # Only the checkpoints and the index are missing, which everybody has elsewhere.
-    missing = ["is no directory; give a checkpoint directory", "is no index of pages; make one with"]
-    assert [sum(what in why for why in whys) for what in missing] == [4, 1], whys
-    assert len(whys) == 5
+    # Only checkpoints, the index and recordings are missing, which everybody has elsewhere.
+    missing = [
+        "is no directory; give a checkpoint directory",
+        "is no index of pages; make one with",
+        "holds no recorded search",
+    ]
+    assert [sum(what in why for why in whys) for what in missing] == [4, 1, 2], whys
+    assert len(whys) == 7
 
 
 def test_all_tools_of_the_configuration_without_models_are_built() -> None:

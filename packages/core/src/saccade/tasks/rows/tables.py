@@ -1,7 +1,7 @@
 """Rows of Arrow tables: parquet files and Hugging Face ``datasets``."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -32,12 +32,12 @@ class _Dataset(Protocol):
     def iter(self, *, batch_size: int) -> Iterator[_Table]: ...
 
 
-def parquet_rows(path: Path) -> Iterator[NumberedRow]:
-    """Rows of a parquet file, a batch at a time; ``UserError`` when the file is damaged."""
+def parquet_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[NumberedRow]:
+    """Rows of a parquet file, a batch at a time, all ``columns`` or those named; ``UserError`` for a damaged file."""
     number = 0
     try:
         with pq.ParquetFile(check_plain(path)) as table:
-            for batch in table.iter_batches(batch_size=ROWS_AT_ONCE):
+            for batch in table.iter_batches(batch_size=ROWS_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
                     number += 1
                     yield NumberedRow(number, row)

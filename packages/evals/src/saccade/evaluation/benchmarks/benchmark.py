@@ -200,10 +200,15 @@ class FileLayout:
     folder: str = ""
     """The folder of a release that ``release_rows`` reads, instead of or beside files of these layouts."""
     release_rows: Callable[[Path], Iterator[Mapping[str, str]]] | None = None
-    """Rows with ``image_path`` in the folder; ``UserError`` names the file that is missing or damaged."""
+    """Rows with ``image_path``, or ``video_path``, in the folder; ``UserError`` names the file that is missing or
+    damaged."""
+    frames: int = 0
+    """Frames that the release takes of each video; 0 where it has none."""
     data_set: str = ""
     """A name of ``DATA_SETS`` instead of files of its own."""
     split: str = "test"
+    is_named_by_split: bool = False
+    """Whether no file but one that the split names is this benchmark's: those of others lie beside it."""
     origin: str = ""
     """Where the release is to be had, and under which licence as far as its own pages say."""
 

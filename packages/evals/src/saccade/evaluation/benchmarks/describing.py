@@ -35,7 +35,8 @@ def benchmark_details(found: Readiness) -> str:
     one = found.benchmark
     lines = [f"{one.name}: {one.title}, {_size(found).strip()} questions", f"  file      {_state(found)}"]
     lines += [f"  known     {release.file}, md5 {release.md5}" for release in one.layout.releases if release.md5]
-    lines.append(f"  options   {one.options}; {_pictures(one.pixels)}")
+    frames = f"; {one.layout.frames} frames of a video (--max-frames)" if one.layout.frames else ""
+    lines.append(f"  options   {one.options}; {_pictures(one.pixels)}{frames}")
     for reading in one.readings:
         star = "*" if reading.name == one.headline else " "
         judge = ", asks a judge where its rule does not decide" if reading.judging else ""

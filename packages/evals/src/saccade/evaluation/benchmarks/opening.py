@@ -8,20 +8,19 @@ from functools import partial
 from pathlib import Path
 
 from saccade.errors import UserError
-from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, OpenedBenchmark
+from saccade.evaluation.benchmarks.benchmark import Benchmark, BenchmarkRow, FileLayout, OpenedBenchmark
 from saccade.evaluation.benchmarks.release_files import NamedRow
+from saccade.evaluation.benchmarks.row_pictures import FrameReader, Shown, holds_pictures, pictures_in, pictures_inside
 from saccade.evaluation.benchmarks.rows import row_of
 from saccade.evaluation.benchmarks.table import benchmark_named
 from saccade.evaluation.benchmarks.tsv import FileSpan, TsvFile, TsvRow
-from saccade.media.decode import MediaError
 from saccade.media.store import MediaStore
 from saccade.plain_files import open_plain
 from saccade.tasks.datasets.reading import read_data_set
-from saccade.tasks.rows.fields import Row, RowError, listed, literal, texts
+from saccade.tasks.rows.fields import Row, RowError
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.tables import parquet_rows
 from saccade.tasks.sources import is_from_hub
-from saccade.types import ImageRef
 
 NO_IMAGE = "no image"
 NOT_ASKED = "of another split"
@@ -46,8 +45,8 @@ class _FileRow:
 
     place: str
     fields: Mapping[str, str]
-    pictures: Callable[[], tuple[ImageRef, ...]] | None
-    """Reads them, with ``RowError``; None where the row has none."""
+    pictures: Callable[[], Shown] | None
+    """Reads them, with ``RowError``, and the times of a video's frames; None where the row has none."""
 
 
 def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
@@ -63,7 +62,7 @@ def find_benchmark(benchmark: Benchmark, where: Path) -> Readiness:
     wanted = " or ".join([*map(str, files[:1]), *hub * bool(layout.hub), *own * bool(layout.folder)])
     wanted += f", from {layout.origin}" * bool(layout.origin)
     names = dict.fromkeys((layout.hub.rpartition("/")[2], layout.hub, benchmark.name))
-    folders = [where / name for name in names if name and _parquet_files(where / name, "")]
+    folders = [where / name for name in names if name and _split_files(layout, where / name)]
     own_folders = [where / layout.folder, *[where] * (where.name == layout.folder)] if layout.folder else []
     releases = [place for place in own_folders if _has_release(benchmark, place)]
     there = [where] if where.is_file() else [*filter(Path.is_file, files), *folders, *releases]
@@ -79,9 +78,17 @@ def benchmark_file(benchmark: Benchmark, where: Path) -> Path:
 
 
 def open_benchmark(
-    name: str | Benchmark, where: Path, *, media: MediaStore, take: int | None = None, known_files_only: bool = False
+    name: str | Benchmark,
+    where: Path,
+    *,
+    media: MediaStore,
+    take: int | None = None,
+    frames: int | None = None,
+    known_files_only: bool = False,
 ) -> OpenedBenchmark:
     """The rows of a benchmark in their order, from its file, or from a folder that holds it; ``take`` the first ones.
+
+    Of a video so many ``frames`` are taken, as many as the release takes where nothing is said.
 
     Pictures are decoded once, for their size and hash, and read again from the file when they are shown.
     ``UserError`` says which file is missing, or names line and column of what is wrong in it; with
@@ -97,9 +104,10 @@ def open_benchmark(
         if known_files_only and opened.release is None:
             raise UserError(f"{file}: {opened.describe()}")
         return opened
-    if benchmark.layout.release_rows and not (benchmark.layout.hub and _parquet_files(file, "")):
-        return _open_rows(benchmark, file, _release_rows(benchmark, file, media), take)
-    files = _parquet_files(file, benchmark.layout.split) if file.is_dir() else [file]
+    is_hubs = bool(benchmark.layout.hub) and (file.is_file() or bool(_split_files(benchmark.layout, file)))
+    if benchmark.layout.release_rows and not is_hubs:
+        return _open_rows(benchmark, file, _release_rows(benchmark, file, media, frames), take)
+    files = _split_files(benchmark.layout, file) if file.is_dir() else [file]
     rows = _parquet_rows(benchmark, files, _images(file, media))
     return _open_rows(benchmark, file, rows, take, lambda: _md5(files[0]) if len(files) == 1 else "")
 
@@ -122,7 +130,7 @@ def _open_rows(
             left_out[NO_IMAGE] += 1
         else:
             try:
-                rows.append(row_of(benchmark, one.fields, one.pictures()))
+                rows.append(row_of(benchmark, one.fields, *one.pictures()))
             except RowError as error:
                 raise UserError(f"{one.place}, column {error.key!r}: {error.why}") from error
             if len(rows) == take:
@@ -169,37 +177,14 @@ def _tsv_rows(benchmark: Benchmark, file: TsvFile, media: MediaStore) -> Iterato
         fields = benchmark.layout.prepare(one.fields) if benchmark.layout.prepare else one.fields
         pictures = None
         if one.spans or one.same_as:
-            pictures = partial(_pictures_inside, file.path, one, spans, media)
+            pictures = partial(pictures_inside, file.path, one, spans, media)
         elif "image_path" in one.fields:
-            pictures = partial(_pictures, {"image_path": one.fields["image_path"]}, images, place)
+            pictures = partial(pictures_in, {"image_path": one.fields["image_path"]}, images, place)
         yield _FileRow(place, fields, pictures)
-
-
-def _pictures_inside(
-    path: Path, row: TsvRow, spans: Mapping[str, tuple[FileSpan, ...]], media: MediaStore
-) -> tuple[ImageRef, ...]:
-    shown = spans.get(row.same_as, ()) if row.same_as else row.spans
-    if not shown:
-        raise RowError("image", f"{row.same_as!r} is neither a picture nor the index of a row that has one")
-    try:
-        return tuple(media.add_base64_in(path, span.start, span.length) for span in shown)
-    except MediaError as error:
-        raise RowError("image", str(error)) from error
 
 
 def _images(where: Path, media: MediaStore) -> ImageReader:
     return ImageReader(where if where.is_dir() else where.parent, media, from_hub=is_from_hub(where))
-
-
-def _pictures(columns: Row, images: ImageReader, place: str) -> tuple[ImageRef, ...]:
-    """Under ``image``, ``images``, ``image_1``, ...: bytes, objects with them, base64, paths, or a list as text."""
-    found: list[ImageRef] = []
-    for name in filter(_holds_pictures, columns):
-        value = columns[name]
-        is_text_of_list = isinstance(value, str) and value.startswith("[")
-        held = texts(literal(value, name), name) if is_text_of_list else listed(value, name)
-        found += [images.read(one, name, place) for one in held if isinstance(one, bytes | str | dict)]
-    return tuple(found)
 
 
 def _parquet_rows(benchmark: Benchmark, files: Sequence[Path], images: ImageReader) -> Iterator[_FileRow]:
@@ -212,10 +197,10 @@ def _parquet_rows(benchmark: Benchmark, files: Sequence[Path], images: ImageRead
             raise UserError(f"{place}, column {error.key!r}: {error.why}") from error
         if not index:
             _check_columns(benchmark, (*columns, "index"), file)
-        said = {name: value for name, value in columns.items() if value is not None and not _holds_pictures(name)}
+        said = {name: value for name, value in columns.items() if value is not None and not holds_pictures(name)}
         fields = {name: str(value) for name, value in said.items() if value != "" and not isinstance(value, bytes)}
         fields.setdefault("index", str(index))
-        yield _FileRow(place, fields, partial(_pictures, columns, images, place))
+        yield _FileRow(place, fields, partial(pictures_in, columns, images, place))
 
 
 def _columns_of(benchmark: Benchmark, row: Row | RowError) -> Row:
@@ -225,11 +210,15 @@ def _columns_of(benchmark: Benchmark, row: Row | RowError) -> Row:
     return benchmark.layout.from_hub(NamedRow(row)) if benchmark.layout.from_hub else row
 
 
-def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore) -> Iterator[_FileRow]:
+def _release_rows(benchmark: Benchmark, folder: Path, media: MediaStore, frames: int | None) -> Iterator[_FileRow]:
     images = _images(folder, media)
+    videos = FrameReader(images, media, frames or benchmark.layout.frames)
     for fields in benchmark.layout.release_rows(folder) if benchmark.layout.release_rows else ():
         place = f"{folder}, question {fields['index']}"
-        yield _FileRow(place, fields, partial(_pictures, {"image_path": fields["image_path"]}, images, place))
+        if "video_path" in fields:
+            yield _FileRow(place, fields, partial(videos.read, fields["video_path"]))
+        else:
+            yield _FileRow(place, fields, partial(pictures_in, {"image_path": fields["image_path"]}, images, place))
 
 
 def _has_release(benchmark: Benchmark, folder: Path) -> bool:
@@ -251,11 +240,12 @@ def _check_columns(benchmark: Benchmark, header: tuple[str, ...], path: Path) ->
         )
 
 
-def _parquet_files(folder: Path, split: str) -> list[Path]:
-    """The split's files; all of them where none is named by a split."""
+def _split_files(layout: FileLayout, folder: Path) -> list[Path]:
+    """The split's parquet files; all of them where none is named by a split, unless they must be."""
     files = sorted(folder.rglob("*.parquet")) if folder.is_dir() else []
     # The split ``test`` lies beside ``testmini``.
-    for start in ((f"{split}-", f"{split}."), split, ""):
+    starts = ((f"{layout.split}-", f"{layout.split}."), (layout.split,), *[("",)] * (not layout.is_named_by_split))
+    for start in starts:
         if named := [file for file in files if file.name.startswith(start)]:
             return named
     return []
@@ -264,7 +254,3 @@ def _parquet_files(folder: Path, split: str) -> list[Path]:
 def _md5(path: Path) -> str:
     with open_plain(path) as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
-def _holds_pictures(name: str) -> bool:
-    return name in ("image", "images") or name.startswith("image_")

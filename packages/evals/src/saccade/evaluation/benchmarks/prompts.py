@@ -86,6 +86,18 @@ def lettered_prompt(row: BenchmarkRow) -> str:
     return "\n".join([row.question, *(f"{letter}. {text}" for letter, text in row.options.items())])
 
 
+def video_prompt(row: BenchmarkRow) -> str:
+    """Video-MME-v2's, with the subtitles where the row has them."""
+    told = row.fields.get("subtitles")
+    told = f" This video's subtitles are listed below:\n{told}\n" if told is not None else ""
+    options = "\n".join(f"{letter}. {text}" for letter, text in row.options.items())
+    return (
+        f"These are the frames of a video.{told}\nQuestion: {row.column('asked')}\n{options}\nSelect the best answer "
+        "to the following multiple-choice question based on the video. Respond with only the letter (A, B, C, D, E, F, "
+        "G, or H) of the correct option."
+    )
+
+
 def click_prompt(row: BenchmarkRow) -> str:
     """ScreenSpot's, its system text included."""
     return (

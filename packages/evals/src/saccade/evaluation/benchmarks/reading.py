@@ -195,15 +195,16 @@ def figure_interval(
         clusters.setdefault(benchmark.cluster(one.row), []).append(one)
     if len(clusters) < 2:
         return None
-    figure = benchmark.figures(name, scored)[0].value
-    if abs(figure - mean(scored)) < 1e-12:
+    figures = benchmark.figures(name, scored)
+    if not figures:
+        return None
+    if abs(figures[0].value - mean(scored)) < 1e-12:
         values = [one.credit for one in scored]
         return clustered_mean(values, [benchmark.cluster(one.row) for one in scored], seed=seed).ci95
     names = sorted(clusters)
     drawn = random.Random(seed_for(seed, "bootstrap", benchmark.name, name))
-    values = sorted(
-        benchmark.figures(name, [one for key in drawn.choices(names, k=len(names)) for one in clusters[key]])[0].value
-        for _ in range(RESAMPLES)
-    )
-    low, high = values[int(0.025 * RESAMPLES)], values[int(0.975 * RESAMPLES) - 1]
+    draws = ([one for key in drawn.choices(names, k=len(names)) for one in clusters[key]] for _ in range(RESAMPLES))
+    # A draw of groups that all lack a row has no figure.
+    values = sorted(found[0].value for rows in draws if (found := benchmark.figures(name, rows)))
+    low, high = values[int(0.025 * len(values))], values[max(0, int(0.975 * len(values)) - 1)]
     return wilson_interval(round(low) * len(names), len(names)) if low == high and low in (0.0, 1.0) else (low, high)

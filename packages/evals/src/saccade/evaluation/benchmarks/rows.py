@@ -18,8 +18,10 @@ HIDDEN = ("?", "hidden")
 """What stands for the letter in the test splits of MMMU and BLINK."""
 
 
-def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[ImageRef]) -> BenchmarkRow:
-    """The row as its benchmark asks it; ``RowError`` names the column that is wrong."""
+def row_of(
+    benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[ImageRef], times_s: Sequence[float] = ()
+) -> BenchmarkRow:
+    """The row as its benchmark asks it, images with times as a video; ``RowError`` names the column that is wrong."""
     question, index = fields.get("question", ""), fields.get("index", "")
     if not question and not any(letter in fields for letter in LETTERS):
         raise RowError("question", "is empty")
@@ -50,6 +52,8 @@ def row_of(benchmark: Benchmark, fields: Mapping[str, str], images: Sequence[Ima
         source=benchmark.source or benchmark.name,
         metric=benchmark.source or benchmark.name,
         targets=_targets(fields, images),
+        frame_times_s=tuple(times_s),
+        document=f"{benchmark.name}/{fields['recording']}" if "recording" in fields else None,
         buckets=tuple(dict.fromkeys(fields[name] for name in ("split", "category", "l2-category") if name in fields)),
     )
     return BenchmarkRow(task=task, fields=dict(fields), pictures=tuple(images))

@@ -19,7 +19,6 @@ from saccade.evaluation.benchmarks.sets.fine_details import (
     MMSTAR,
     REALWORLDQA,
     TREEBENCH,
-    V_STAR,
 )
 from saccade.evaluation.benchmarks.sets.mathematics import MATHVERSE, MATHVISION, MATHVISTA, MMK12, MMMU, WEMATH
 from saccade.evaluation.benchmarks.sets.pairs import COUNTERCURATE, SUGARCREPE
@@ -32,6 +31,7 @@ from saccade.evaluation.benchmarks.sets.perception import (
     ZERO_BENCH_SUB,
 )
 from saccade.evaluation.benchmarks.sets.screens import SCREENSPOT_PRO, SCREENSPOT_V2
+from saccade.evaluation.benchmarks.sets.searching import MMSEARCH, MMSEARCH_STEPS
 from saccade.evaluation.benchmarks.sets.several_pictures import BLINK, COUNTBENCH, MINDCUBE_TINY, PIXMO_COUNT
 from saccade.evaluation.benchmarks.sets.thinking_with_images import (
     AGENTIC_MME,
@@ -41,6 +41,8 @@ from saccade.evaluation.benchmarks.sets.thinking_with_images import (
     VISUAL_PROBE_HARD,
     VISUAL_PROBE_MEDIUM,
 )
+from saccade.evaluation.benchmarks.sets.v_star import V_STAR
+from saccade.evaluation.benchmarks.sets.videos import VIDEO_MME_V2, VIDEO_MME_V2_SUBTITLES
 from saccade.evaluation.benchmarks.sets.yes_or_no import HALLUSIONBENCH, POPE
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
@@ -92,6 +94,10 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
             ERQA,
             SCREENSPOT_V2,
             SCREENSPOT_PRO,
+            MMSEARCH,
+            *MMSEARCH_STEPS,
+            VIDEO_MME_V2,
+            VIDEO_MME_V2_SUBTITLES,
             *DATA_SET_BENCHMARKS,
         )
     }

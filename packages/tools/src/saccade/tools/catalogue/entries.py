@@ -88,7 +88,10 @@ class Unconfigured:
     def read(self, image: object) -> NoReturn:
         raise _not_configured_error()
 
-    def search(self, query: object, k: object, document: object = None) -> NoReturn:
+    def search(self, *asked: object) -> NoReturn:
+        raise _not_configured_error()
+
+    def page(self, *asked: object) -> NoReturn:
         raise _not_configured_error()
 
 

@@ -30,7 +30,7 @@ from saccade.tools.reaches import Reach, ReachError, is_harmless, option_reach, 
 from saccade.types import Json
 from saccade.vision_models.kinds import check_kind, kind_of
 
-Backend = Literal["in_process", "transformers", "openai"]
+Backend = Literal["in_process", "transformers", "openai", "recorded"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

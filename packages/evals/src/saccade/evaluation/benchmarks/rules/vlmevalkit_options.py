@@ -114,7 +114,7 @@ VERSIONS: tuple[tuple[ReadingName, Infer], ...] = (
 OPTIONS = tuple(_option_reading(name, infer, _own_options) for name, infer in VERSIONS)
 MMMU_OPTIONS = tuple(_option_reading(name, infer, _open_or_options) for name, infer in VERSIONS)
 
-_PREFIXES_2026_08 = (
+PREFIXES_2026_08 = (
     "The best answer is",
     "The correct answer is",
     "The answer is",
@@ -125,7 +125,7 @@ _PREFIXES_2026_08 = (
     "Best option:",
 )
 # Two commas are missing in the harness's list of version 0.0.20.
-_PREFIXES = (*_PREFIXES_2026_08[:4], "".join(_PREFIXES_2026_08[4:6]), "".join(_PREFIXES_2026_08[6:]))
+_PREFIXES = (*PREFIXES_2026_08[:4], "".join(PREFIXES_2026_08[4:6]), "".join(PREFIXES_2026_08[6:]))
 _FIVE = re.compile("[ABCDE]")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
@@ -160,7 +160,7 @@ def _five_reading(name: ReadingName, prefixes: tuple[str, ...]) -> Reading:
     return Reading(name=name, rule=rule)
 
 
-FIRST_OF_FIVE = (_five_reading("vlmevalkit", _PREFIXES), _five_reading("vlmevalkit-2026-08", _PREFIXES_2026_08))
+FIRST_OF_FIVE = (_five_reading("vlmevalkit", _PREFIXES), _five_reading("vlmevalkit-2026-08", PREFIXES_2026_08))
 
 
 def _first_of_five_alone(row: BenchmarkRow, reply: str) -> Extracted:

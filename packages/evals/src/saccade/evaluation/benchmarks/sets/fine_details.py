@@ -20,17 +20,12 @@ from saccade.evaluation.benchmarks.prompts import (
     real_world_cn_prompt,
     real_world_prompt,
 )
-from saccade.evaluation.benchmarks.rules.lmms_options import CV_BENCH, LMMS_HRBENCH, MCQ, REAL_WORLD_QA, VSTAR
+from saccade.evaluation.benchmarks.rules.lmms_options import CV_BENCH, LMMS_HRBENCH, MCQ, REAL_WORLD_QA
 from saccade.evaluation.benchmarks.rules.strict import STRICT
 from saccade.evaluation.benchmarks.rules.vlmevalkit_options import FIRST_OF_FIVE, OPTIONS, REAL_WORLD_OFFICIAL
 from saccade.tasks.rows.fields import Row, listed
 
 TWO_OPTIONS = ("index", "question", "answer", "A", "B")
-
-
-def _vstar_from_hub(row: Row) -> Row:
-    """``text`` holds question and options, ``label`` the letter."""
-    return lettered_row(str(row["text"]), row, index=row.get("question_id"), answer=row["label"])
 
 
 def _question_with_options(row: Row) -> Row:
@@ -46,25 +41,6 @@ def _real_world_options(fields: Mapping[str, str]) -> Mapping[str, str]:
 def _cv_bench_from_hub(row: Row) -> Row:
     answer, groups = column_text(row.get("answer")).strip("()"), {"split": row.get("type"), "category": row["task"]}
     return with_choices(row, row["choices"], index=row.get("idx"), answer=answer, **groups)
-
-
-V_STAR = Benchmark(
-    name="vstar",
-    title="V* Bench",
-    layout=FileLayout(
-        releases=(Release(file="VStarBench.tsv", md5="b18854d7075574be06b631cd5f7d2d6a"),),
-        hub="lmms-lab-encoder/vstar-bench",
-        columns=TWO_OPTIONS,
-        from_hub=_vstar_from_hub,
-    ),
-    size=191,
-    prompt=options_prompt,
-    cluster=same_pictures,
-    readings=(*OPTIONS, VSTAR, STRICT),
-    aggregate=accuracy("category"),
-    published_as=("VStarBench", "V*"),
-    trap="in the original file the right option is always the first: figures of unshuffled options are 5 points higher",
-)
 
 
 def _hrbench(size: str, md5: str) -> Benchmark:

@@ -14,7 +14,7 @@ from saccade.evaluation.benchmarks.prompts import (
     question_prompt,
     reasoning_prompt,
 )
-from saccade.evaluation.benchmarks.release_files import json_release
+from saccade.evaluation.benchmarks.release_files import release_rows
 from saccade.evaluation.benchmarks.rules.blind_test import LMMS_BLIND, LMMS_ZERO, VLMEVALKIT_BLIND, VLMEVALKIT_ZERO
 from saccade.evaluation.benchmarks.rules.free_text import WHOLE_REPLY
 from saccade.evaluation.benchmarks.rules.judged_answers import BABY_VISION as BABY_RULE
@@ -139,7 +139,7 @@ VISULOGIC = Benchmark(
         releases=(Release(file="VisuLogic.tsv", md5="b0820b5ec1e01dfe3951927f0def73b6"),),
         columns=("index", "question", "answer", "category"),
         folder="VisuLogic",
-        release_rows=json_release("data.jsonl", _visulogic_row),
+        release_rows=release_rows("data.jsonl", _visulogic_row),
         origin="huggingface.co/datasets/VisuLogic/VisuLogic (see its card for the licence)",
     ),
     size=1000,
@@ -161,7 +161,7 @@ BABY_VISION = Benchmark(
         from_hub=_baby_columns,
         split="train",
         folder="babyvision_data",
-        release_rows=json_release("meta_data.jsonl", _baby_row),
+        release_rows=release_rows("meta_data.jsonl", _baby_row),
         origin="github.com/UniPat-AI/BabyVision (data/babyvision_data.zip; for research)",
     ),
     size=388,

@@ -7,7 +7,7 @@ from saccade.evaluation.benchmarks.aggregates import accuracy
 from saccade.evaluation.benchmarks.benchmark import Benchmark, FileLayout, Reading
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.prompts import click_prompt
-from saccade.evaluation.benchmarks.release_files import ReleaseRow, json_release
+from saccade.evaluation.benchmarks.release_files import ReleaseRow, release_rows
 from saccade.evaluation.benchmarks.rules.clicks import SCREENSPOT_PRO as PRO_RULES
 from saccade.evaluation.benchmarks.rules.clicks import SCREENSPOT_V2 as V2_RULES
 from saccade.tasks.rows.fields import Row, RowError, RowValue, as_number, listed, required_text
@@ -64,7 +64,7 @@ def _screenspot(
     return Benchmark(
         name=f"screenspot-{version}",
         title=title,
-        layout=FileLayout(folder=title, release_rows=json_release(*rows), origin=origin),
+        layout=FileLayout(folder=title, release_rows=release_rows(*rows), origin=origin),
         size=size,
         prompt=click_prompt,
         cluster=same_pictures,

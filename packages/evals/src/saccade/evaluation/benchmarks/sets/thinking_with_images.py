@@ -8,7 +8,7 @@ from saccade.evaluation.benchmarks.benchmark import LETTERS, Benchmark, FileLayo
 from saccade.evaluation.benchmarks.clusters import same_pictures
 from saccade.evaluation.benchmarks.hub_rows import lettered_row
 from saccade.evaluation.benchmarks.prompts import lettered_prompt, question_prompt
-from saccade.evaluation.benchmarks.release_files import json_release
+from saccade.evaluation.benchmarks.release_files import release_rows, shipped_picture
 from saccade.evaluation.benchmarks.rules.free_text import AGENTIC_MME as AGENTIC_RULE
 from saccade.evaluation.benchmarks.rules.judged_answers import O3_BENCH as O3_RULE
 from saccade.evaluation.benchmarks.rules.judged_answers import VISUAL_PROBE
@@ -70,18 +70,13 @@ def _agentic_row(row: Row, path: Path, number: int) -> dict[str, RowValue]:
         "index": row["task_id"],
         "question": asked["prompt"],
         "answer": gold["value"],
-        "image_path": [_shipped(path.parents[1], str(one)) for one in listed(asked["image"], "image")],
+        "image_path": [shipped_picture(path.parents[1], str(one)) for one in listed(asked["image"], "image")],
         "category": meta.get("level"),
         "l2-category": meta.get("domain"),
         "match_type": gold.get("match_type"),
         "tolerance": gold.get("tolerance"),
+        "recording": row["task_id"],
     }
-
-
-def _shipped(folder: Path, name: str) -> str:
-    """The picture's path; some are named with another ending than they have."""
-    others = (str(Path(name).with_suffix(ending)) for ending in (".png", ".jpg", ".jpeg", ".webp"))
-    return next((one for one in (name, *others) if (folder / one).is_file()), name)
 
 
 def _visual_probe(level: str, size: int) -> Benchmark:
@@ -91,7 +86,7 @@ def _visual_probe(level: str, size: int) -> Benchmark:
         title=f"VisualProbe {level.lower()}",
         layout=FileLayout(
             folder=name,
-            release_rows=json_release("val.json", partial(_visual_probe_row, source=f"visual_probe_{level.lower()}")),
+            release_rows=release_rows("val.json", partial(_visual_probe_row, source=f"visual_probe_{level.lower()}")),
             origin=f"huggingface.co/datasets/Mini-o3/{name} (its page names no licence)",
         ),
         size=size,
@@ -114,7 +109,7 @@ TIR_BENCH = Benchmark(
     title="TIR-Bench",
     layout=FileLayout(
         folder="TIR-Bench",
-        release_rows=json_release("TIR-Bench.json", _tir_row),
+        release_rows=release_rows("TIR-Bench.json", _tir_row),
         origin="huggingface.co/datasets/Agents-X/TIR-Bench (Apache-2.0)",
     ),
     size=1215,
@@ -132,7 +127,7 @@ O3_BENCH = Benchmark(
     title="O3-Bench",
     layout=FileLayout(
         folder="O3-Bench",
-        release_rows=json_release("test/metadata.jsonl", _o3_row),
+        release_rows=release_rows("test/metadata.jsonl", _o3_row),
         origin="huggingface.co/datasets/m-Just/O3-Bench (see its card for the licence)",
     ),
     size=0,
@@ -150,7 +145,7 @@ AGENTIC_MME = Benchmark(
     title="Agentic-MME",
     layout=FileLayout(
         folder="Agentic-MME",
-        release_rows=json_release("json/*.json", _agentic_row),
+        release_rows=release_rows("json/*.json", _agentic_row),
         origin="huggingface.co/datasets/Crystal1047/Agentic-MME (see its card for the licence)",
     ),
     size=418,
