@@ -93,6 +93,9 @@ class Learner:
             check_can_shard(settings)
         with memory_errors(settings):
             choose_trained(model, settings)
+            model.pack_attention = settings.pack_attention
+            # Where it is chosen the log says so, and a wish that cannot be had ends the run, before the first step.
+            model.attends_at_once(model.device, model.dtype)
             self._root = PackForward(
                 model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=_frozen_images(model)
             )

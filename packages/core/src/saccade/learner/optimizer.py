@@ -59,6 +59,10 @@ class OptimizerSettings:
     """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
     """The same for the vision tower alone; ``auto`` for all models but tiny ones."""
+    pack_attention: Literal["auto", "varlen", "plain"] = "auto"
+    """How the language model attends to packs on a GPU: ``varlen`` in one call of torch's kernel for sequences of many
+    lengths, ``plain`` prefix by prefix. ``auto`` is the first where it gives what the second gives, which the log
+    says; on a CPU nothing changes but with ``varlen``, whose plain form it then tries."""
     offload_optimizer: bool = False
     """Keeps fp32 weights and moments in CPU memory and takes the step there. Gradients are accumulated beside the
     model, in fp32, and moved once a step."""

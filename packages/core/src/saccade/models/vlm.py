@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,7 @@ from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTok
 from transformers.utils import logging
 
 from saccade.checksums import CHECKSUMS
-from saccade.errors import SaccadeError
+from saccade.errors import SaccadeError, UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, PackMasks, Watch, enable_packs
@@ -167,6 +167,8 @@ class VisionLanguageModel:
         """Where there is one, only its weights are trained."""
         self.batch_invariant = False
         """Whether engine and learner give a token the same bits (``models.batch_invariant``)."""
+        self.pack_attention: Literal["auto", "varlen", "plain"] = "auto"
+        """Whether packs are attended to in one call, as ``OptimizerSettings`` has it."""
 
     @property
     def is_tiny(self) -> bool:
@@ -273,6 +275,10 @@ class VisionLanguageModel:
             attention_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=positions.device)
             if self.mask_rule is not None:
                 extra["masks"] = PackMasks(self.mask_rule, embedded.is_image[0], packing)
+            if self.attends_at_once(embedded.inputs.device, embedded.inputs.dtype):
+                from saccade.models.varlen_attention import PackSequences
+
+                extra["sequences"] = PackSequences.of(packing, embedded.inputs.device)
         elif self.mask_rule is not None and attention_mask is None and cache is None:
             attention_mask = self.mask_rule.plain(embedded.is_image)
         output = self.language_model(
@@ -285,6 +291,27 @@ class VisionLanguageModel:
         )
         hidden: Tensor = output.last_hidden_state
         return hidden if wanted is None else hidden[:, wanted]
+
+    def attends_at_once(self, device: torch.device, dtype: torch.dtype) -> bool:
+        """Whether the layers attend to a pack of such states in one call; UserError where that is asked and cannot be.
+
+        By itself it is done on a GPU alone, where ``models.varlen_attention`` can.
+        """
+        is_asked = self.pack_attention == "varlen"
+        if self.pack_attention == "plain" or not (is_asked or device.type == "cuda"):
+            return False
+        if self.batch_invariant:
+            missing = "with model.batch_invariant=true attention has one order of its own"
+        elif self.mask_rule is not None and self.mask_rule.both_ways:
+            missing = f"in {self.family.model_type} the tokens of a picture see those after them"
+        else:
+            from saccade.models.varlen_attention import missing_for
+
+            heads = int(self.hf.config.text_config.num_attention_heads)
+            missing = missing_for(device, dtype, (heads, *self.key_heads[0]))
+        if missing and is_asked:
+            raise UserError(f"pack_attention=varlen cannot be had: {missing}; leave pack_attention=auto")
+        return not missing
 
     def logprob_logits(
         self, hidden: Float[Tensor, "*rows hidden"], temperature: float

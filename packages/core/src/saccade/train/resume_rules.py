@@ -21,7 +21,7 @@ RECIPE_KEY = "recipe"
 WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "overlap")
 """Last words of settings that say when something is written, measured or sampled, and what stays of it."""
 ROUNDING_ONLY = (
-    *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
+    *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile", "pack_attention"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib", "prefix_caching"),
     *("learners", "wrap", "rollouts", "deterministic", "batch_invariant"),
 )
