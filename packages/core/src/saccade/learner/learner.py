@@ -34,6 +34,7 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 
 if TYPE_CHECKING:
+    from saccade.learner.host_activations import HostActivations
     from saccade.learner.teaching import Teaching
 
 __all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
@@ -99,6 +100,9 @@ class Learner:
             self._root = PackForward(
                 model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=_frozen_images(model)
             )
+            self.host_activations = _host_activations(self._root) if settings.offload_activations else None
+            if self.host_activations is not None:
+                self._root.keeping = self.host_activations.moving
             has_masters = sharding is not None and sharding.apply(self._root)
             if sharding is not None:
                 _shard_start(model)
@@ -421,6 +425,12 @@ def _frozen_images(model: VisionLanguageModel) -> FeatureCache | None:
         return None
     # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
     return FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True)
+
+
+def _host_activations(root: PackForward) -> "HostActivations":
+    from saccade.learner.host_activations import HostActivations
+
+    return HostActivations([root], root.model.device)
 
 
 def _shard_start(model: VisionLanguageModel) -> None:

@@ -1,7 +1,7 @@
 """Log-probabilities of the action tokens in one forward of a micro-batch, without the logits of all of them at once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -280,6 +280,7 @@ def pack_outputs(
     work: ForwardWork | None = None,
     balance: float = 0.0,
     divergence: StateDivergence | None = None,
+    keeping: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> PackOutputs:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
@@ -289,9 +290,10 @@ def pack_outputs(
     sees the states that predict the action tokens; without ``values_train_trunk`` its gradient stops there.
     ``frozen_images`` encodes in place of the vision tower. ``work`` is counted up. Sequences that bring their experts
     along are forwarded through these, and ``balance`` weighs the load-balancing loss in the gradient
-    (``saccade.models.routing``).
+    (``saccade.models.routing``). ``keeping`` is entered for the layers, and has what they keep for the backward pass.
     """
-    targets, states = action_states(model, sequences, frozen_images=frozen_images, work=work, balance=balance)
+    with keeping():
+        targets, states = action_states(model, sequences, frozen_images=frozen_images, work=work, balance=balance)
     logprobs, entropy = chosen_logprobs(
         model, states, targets, temperature=temperature, entropy_gradient=entropy_gradient
     )

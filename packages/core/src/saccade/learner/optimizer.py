@@ -59,6 +59,9 @@ class OptimizerSettings:
     """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
     """The same for the vision tower alone; ``auto`` for all models but tiny ones."""
+    offload_activations: bool = False
+    """Keeps what the forward leaves for the backward pass in the host's memory, sent beside the device's work: with
+    ``activation_checkpointing`` the inputs of layers, without it all of it. The gradient is the same to the bit."""
     pack_attention: Literal["auto", "varlen", "plain"] = "auto"
     """How the language model attends to packs on a GPU: ``varlen`` in one call of torch's kernel for sequences of many
     lengths, ``plain`` prefix by prefix. ``auto`` is the first where it gives what the second gives, which the log
@@ -90,6 +93,8 @@ class OptimizerSettings:
                 f"trained_learning_rate={self.trained_learning_rate} is of weights that are trained beside an adapter, "
                 "by AdamW; leave it out, or set trained and lora, and muon=false"
             )
+        if self.offload_activations and self.compile:
+            raise UserError("offload_activations=true does not know what compiled parts keep; set compile=false")
         if self.trained is None:
             return
         if self.frozen_vision:
