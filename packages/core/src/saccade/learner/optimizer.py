@@ -74,6 +74,9 @@ class OptimizerSettings:
     muon: bool = False
     """Updates the matrices inside the layers with Muon, at the same learning rate and weight decay, and all else with
     AdamW: small models that start from random weights learned faster with it (studies/base_model)."""
+    fp8: bool = False
+    """Multiplies in the language model's layers by 8-bit floats where a GPU has them (Ada, Hopper and later), while the
+    policy learns; engines sample without, so that ``mismatch_kl`` grows. The log says how far off products are."""
     compile: bool = False
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later.
 
@@ -93,8 +96,9 @@ class OptimizerSettings:
                 f"trained_learning_rate={self.trained_learning_rate} is of weights that are trained beside an adapter, "
                 "by AdamW; leave it out, or set trained and lora, and muon=false"
             )
-        if self.offload_activations and self.compile:
-            raise UserError("offload_activations=true does not know what compiled parts keep; set compile=false")
+        for name in ("offload_activations", "fp8"):
+            if self.compile and getattr(self, name):
+                raise UserError(f"{name}=true does not reach into compiled parts; set compile=false, or leave it out")
         if self.trained is None:
             return
         if self.frozen_vision:

@@ -82,6 +82,7 @@ def check_can_shard(settings: OptimizerSettings, prefix: str = "") -> None:
         "not fit (its blocks would depend on the number of ranks)",
         "offload_optimizer": "use activation_checkpointing=true or lora.rank=16, or more ranks",
         "offload_activations": "use activation_checkpointing=true, or shorter packs",
+        "fp8": "leave it off",
         "compile": "leave it off",
     }
     for name, advice in instead.items():

@@ -128,7 +128,7 @@ def on_device(
 def sent(made: Shaped[Tensor, "..."], device: torch.device) -> Shaped[Tensor, "..."]:
     """A tensor of the host on a device, without waiting for what a GPU is at: a copy of memory that may be swapped
     would."""
-    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made.to(device)
+    return (made.pin_memory() if device.type == "cuda" else made).to(device, non_blocking=True)
 
 
 _ASKED_FOR = re.compile(r"[Tt]ried to allocate (?P<size>[\d.]+ \w+)")

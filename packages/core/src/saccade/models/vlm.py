@@ -29,7 +29,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, adapted_weights, base_state, each_once, merged_state, save_adapter
 from saccade.models.low_rank import AdaptedWeights
 from saccade.models.masks import AttentionMask
-from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
+from saccade.models.pixels import ImageProcessor, PatchCache, add_at_places, project_by_product
 from saccade.models.recurrent import carry_states, recurrent_layers
 from saccade.models.routing import ROUTING, Routing, enable_routing
 from saccade.models.shared_prefix import SharedPrefix
@@ -49,6 +49,8 @@ class Embedded:
     """Features of the image tokens in the chunk, in row-major order, for the first layers."""
     layer_inputs: Float[Tensor, "rows tokens layers width"] | None = None
     """What each layer is given of the tokens themselves, where a family has that."""
+    image_places: Int[Tensor, "image_tokens"] | None = None
+    """Where ``is_image`` is true, in row-major order, if that is known."""
 
 
 def plain_heads(text: Any) -> tuple[int, int]:
@@ -119,6 +121,7 @@ class VisionLanguageModel:
         self.family: Family = family_of(config.model_type)
         enable_packs(self.family.language_model(hf))
         carry_states(self.family.language_model(hf))
+        add_at_places(self.family.language_model(hf))
         self.experts = enable_routing(self.family.language_model(hf))
         """Of a mixture of experts whose routers are known; None of any other model."""
         project_by_product(hf)
@@ -226,17 +229,30 @@ class VisionLanguageModel:
         positions, end = self.family.positions(ids, grids, image_token_id=self.image_token_id, start=start)
         return torch.from_numpy(positions), end
 
-    def embed(self, ids: Int[Tensor, "rows tokens"], features: Sequence[ImageFeatures]) -> Embedded:
-        """Embeds ids; ``features`` are those of the images in the chunk, in row-major order."""
+    def embed(
+        self,
+        ids: Int[Tensor, "rows tokens"],
+        features: Sequence[ImageFeatures],
+        image_places: Int[Tensor, "image_tokens"] | None = None,
+    ) -> Embedded:
+        """Embeds ids; ``features`` are those of the images in the chunk, in row-major order.
+
+        With ``image_places``, where their tokens stand in that order, the host need not wait for a GPU to find them.
+        """
         inputs = self.hf.get_input_embeddings()(ids)
         is_image = ids == self.image_token_id
         if features:
             tokens = torch.cat([feature.tokens for feature in features]).to(inputs.dtype)
-            inputs = inputs.masked_scatter(is_image[..., None], tokens)
+            if image_places is None:
+                inputs = inputs.masked_scatter(is_image[..., None], tokens)
+            else:
+                inputs = inputs.flatten(0, 1).index_copy(0, image_places, tokens).view_as(inputs)
         depth = len(features[0].deepstack) if features else 0
         deepstack = tuple(torch.cat([feature.deepstack[layer] for feature in features]) for layer in range(depth))
         of_layers = self.family.layer_inputs(self.hf, ids, is_image)
-        return Embedded(inputs=inputs, is_image=is_image, deepstack=deepstack, layer_inputs=of_layers)
+        return Embedded(
+            inputs=inputs, is_image=is_image, deepstack=deepstack, layer_inputs=of_layers, image_places=image_places
+        )
 
     def hidden(
         self,
@@ -260,7 +276,8 @@ class VisionLanguageModel:
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
-            extra = {"visual_pos_masks": embedded.is_image, "deepstack_visual_embeds": list(embedded.deepstack)}
+            where = embedded.is_image if embedded.image_places is None else embedded.image_places
+            extra = {"visual_pos_masks": where, "deepstack_visual_embeds": list(embedded.deepstack)}
         if embedded.layer_inputs is not None:
             extra["per_layer_inputs"] = embedded.layer_inputs
         if prefix is not None:
