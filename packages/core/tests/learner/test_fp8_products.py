@@ -76,7 +76,7 @@ def test_a_model_learns_nearly_the_same_and_is_itself_again_afterwards() -> None
         found.append((torch.cat(gradients), torch.tensor(learner.logprobs(batch(model)[:1], temperature=1.0))))
     (slope, logprobs), (coded_slope, coded_logprobs) = found
     assert 0 < float((coded_slope - slope).norm() / slope.norm()) < 0.3
-    assert 0 < float((coded_logprobs - logprobs).abs().max()) < 0.1
+    assert 0 < float((coded_logprobs - logprobs).abs().mean()) < 0.1
     assert not any("forward" in layer.__dict__ for layer in layers)
     assert 0.01 < off_by(layers[0]) < 0.05
 

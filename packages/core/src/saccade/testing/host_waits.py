@@ -4,11 +4,12 @@ Without a GPU the weights of a model stand for what is on the device, and all th
 is there too; to read such a tensor, or to send one in memory that may be swapped, would wait.
 """
 
-import traceback
+import inspect
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -75,21 +76,28 @@ class _Device:
                 self._others[one] = True
 
     def wait(self, name: str) -> None:
-        _, line = _asked()
-        self.waits[f"{name} {line}"] += 1
+        self.waits[f"{name} {_line(_asked()[0])}"] += 1
 
 
-def _asked() -> tuple[frozenset[str], str]:
-    """Files that led to what is done now, and the line that asks for it, outside of torch."""
-    frames = [one for one in traceback.extract_stack() if "/torch/" not in one.filename and one.filename != __file__]
-    last = frames[-1]
-    return frozenset(Path(one.filename).name for one in frames), f"{Path(last.filename).name}:{last.lineno}"
+def _asked() -> list[FrameType]:
+    """What led to what is done now, the line that asks for it first, outside of torch."""
+    frames, frame = [], inspect.currentframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "/torch/" not in name and name != __file__:
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def _line(frame: FrameType) -> str:
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 def _is_of_host() -> bool:
     """Whether sizes of pictures are worked with, which are on the host: on a CPU its name is the device's."""
-    files, line = _asked()
-    return "vision_grids.py" in files and line.startswith("vision_utils.py")
+    first, *others = [frame.f_code.co_filename for frame in _asked()]
+    return first.endswith("vision_utils.py") and any(name.endswith("vision_grids.py") for name in others)
 
 
 class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
