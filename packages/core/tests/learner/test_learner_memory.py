@@ -59,8 +59,8 @@ def test_activations_in_the_host_s_memory_give_the_same_gradient_to_the_bit(
 
 def test_layers_find_what_they_kept_in_the_host_s_memory_and_nowhere_else() -> None:
     """The values on the device are overwritten meanwhile; weights stay, and one input of several products goes once."""
-    layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))
-    given = torch.randn(200, 64, generator=torch.Generator().manual_seed(1))
+    layers = nn.ModuleList(nn.Linear(72, 72) for _ in range(4))
+    given = torch.randn(200, 72, generator=torch.Generator().manual_seed(1))
 
     def loss(inputs: Tensor) -> Tensor:
         inside = layers[0](inputs) * layers[1](inputs)
