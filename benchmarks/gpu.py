@@ -1,7 +1,7 @@
 """Everything that a machine with CUDA can say of Saccade, in scripts of at most four minutes each.
 
     make gpu                                                  # the scripts, most valuable first
-    python benchmarks/gpu.py --script race                    # one of them: learner, race, determinism
+    python benchmarks/gpu.py --script race                    # one of them: learner, utilisation, race, determinism
     python benchmarks/gpu.py --part memory --part engine      # some parts, beside what is there
     python benchmarks/gpu.py --device cpu --size tiny         # a rehearsal without a GPU: times say nothing
 
@@ -26,10 +26,14 @@ from pathlib import Path
 
 LIMIT_S, SHORTEST_S = 240, 5
 HERE = Path(__file__).parent
-INSIDE = ("learner", "profile", "repeats", "engine", "memory", "offload", "compiled", "lora")
+INSIDE = (
+    *("learner", "profile", "attention", "waits", "activations", "fp8"),
+    *("repeats", "engine", "memory", "offload", "compiled", "lora"),
+)
 """Parts of ``gpu_parts.py``."""
 SCRIPTS = {
     "learner": ("learner", "profile"),
+    "utilisation": ("attention", "waits", "activations", "fp8"),
     "race": ("bench-rl-both", "bench-rl-saccade"),
     "determinism": ("run-once", "run-again", "repeats"),
 }
@@ -222,7 +226,7 @@ def _short(value: object) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"))
-    parser.add_argument("--script", action="append", choices=SCRIPTS, help="Repeatable. By default all three.")
+    parser.add_argument("--script", action="append", choices=SCRIPTS, help="Repeatable. By default all.")
     parser.add_argument("--part", action="append", help="Run this one and no script; repeatable.")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--size", choices=["tiny", "0.5b", "3b"], default="3b")

@@ -19,17 +19,21 @@ from torch.profiler import ProfilerActivity
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.bench.checkpoint import SIZES
 from saccade.engines.local import LocalEngine
+from saccade.errors import MachineError
 from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.metric_names import FORWARDED_TOKENS
 from saccade.models.batch_invariant import make_batch_invariant
 from saccade.models.checkpoint import LoadSettings
+from saccade.models.fp8_products import Fp8Products, coded_layers, missing_for, off_by
 from saccade.models.identity import model_hash
 from saccade.models.lora import LoraSettings
 from saccade.models.memory import use_deterministic_kernels
 from saccade.models.shape import read_shape
+from saccade.models.vision_windows import join_windows
 from saccade.models.vlm import VisionLanguageModel
+from saccade.testing.host_waits import waits_of
 from saccade.train.drift import mismatch
 from saccade.train.memory_plan import Load, memory_plan
 
@@ -187,6 +191,86 @@ def offload(bench: Bench) -> dict[str, object]:
     return found
 
 
+def attention(bench: Bench) -> dict[str, object]:
+    """Packs attended to part by part and in one call: a step, its peak, and the gradient's norm, which must agree."""
+    model = bench.model()
+    tokens = 256 if bench.is_small else 4096
+    trained, sequences = Learner(model, replace(LEARNING, micro_batch_tokens=tokens)), batch(model, tokens, 8)
+    for way in ("plain", "varlen"):
+        # On a CPU in its plain form.
+        model.pack_attention = way  # type: ignore[assignment]
+        bench.keep(**{way: _step(bench, trained, sequences)})
+    return {}
+
+
+def waits(bench: Bench) -> dict[str, object]:
+    """Where the host waits for the device in a step of four packs, as CUDA tells it; followed on a CPU."""
+    model = bench.model()
+    if bench.device == "cpu":
+        join_windows(model.hf)
+    tokens = 256 if bench.is_small else 2048
+    trained, sequences = Learner(model, replace(LEARNING, micro_batch_tokens=tokens)), batch(model, tokens, 4)
+    trained.reads_late = True
+
+    def step() -> None:
+        trained.update(sequences * 4, negative_log_likelihood, temperature=1.0, learning_rate=0.0)
+
+    step()
+    found = waits_of(step, model.hf)
+    return {"waits of a step of four packs": found.total(), "where": dict(found.most_common(20))}
+
+
+def activations(bench: Bench) -> dict[str, object]:
+    """What a layer keeps for its backward: on the device, its input alone, and either of them on the host."""
+    model = bench.model()
+    # Longer packs: it is these that activations hinder.
+    tokens = 256 if bench.is_small else 8192
+    for keeps in ("recompute", "recompute, offload", "keep", "offload"):
+        settings = replace(
+            LEARNING,
+            activation_checkpointing="recompute" in keeps,
+            offload_activations="offload" in keeps,
+            micro_batch_tokens=tokens,
+        )
+        trained, sequences = Learner(model, settings), batch(model, tokens, 4)
+        found: dict[str, object] = {"predicted_gib": _predicted(bench, settings, sequences[0], model, tokens)}
+        try:
+            found |= _step(bench, trained, sequences)
+        except MachineError as error:
+            found["ended"] = str(error)
+        bench.keep(**{keeps: found})
+        del trained
+    return {}
+
+
+def fp8(bench: Bench) -> dict[str, object]:
+    """A step with products of 8-bit floats beside one without, and how far off log-probabilities are."""
+    model = bench.model()
+    tokens = 256 if bench.is_small else 4096
+    trained, sequences = Learner(model, replace(LEARNING, micro_batch_tokens=tokens)), batch(model, tokens, 4)
+    layers = coded_layers(model)
+    bench.keep(missing=missing_for(model.device, model.dtype), layers=len(layers), off_by=off_by(layers[0]))
+    bench.keep(bfloat16=_step(bench, trained, sequences))
+    exact = trained.logprobs(sequences, temperature=1.0)
+    with Fp8Products(layers).in_place():
+        bench.keep(fp8=_step(bench, trained, sequences))
+        coded = trained.logprobs(sequences, temperature=1.0)
+    return {"apart": mismatch(coded, exact)}
+
+
+def _step(bench: Bench, trained: Learner, sequences: list[TrainingSequence]) -> dict[str, float]:
+    """Of a learning rate of 0, so that the next way has the same weights."""
+
+    def step() -> float:
+        done = trained.update(sequences, negative_log_likelihood, temperature=1.0, learning_rate=0.0)
+        return done["gradient_norm"]
+
+    bench.forget_peak()
+    norm = step()
+    seconds = min(bench.timed(step) for _ in range(1 if bench.is_small else 3))
+    return {"step_s": seconds, "gradient_norm": norm, "peak_gib": bench.peak_gib()}
+
+
 def compiled(bench: Bench) -> dict[str, object]:
     """Steps with compiled norms and MLPs beside plain ones."""
     found: dict[str, object] = {}
@@ -290,7 +374,8 @@ def _peak_tflops() -> float | None:
 
 
 PARTS: dict[str, Callable[[Bench], dict[str, object]]] = {
-    part.__name__: part for part in (learner, profile, repeats, engine, memory, offload, compiled, lora)
+    part.__name__: part
+    for part in (learner, profile, attention, waits, activations, fp8, repeats, engine, memory, offload, compiled, lora)
 }
 
 

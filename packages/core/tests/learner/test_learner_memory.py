@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 from learner_samples import batch, same_bytes, small_model, weights
+from torch import Tensor, nn
 
 from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import MachineError, UserError
+from saccade.learner.host_activations import HostActivations
 from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.miniature.tiny_model import TinyFamily, TinySize
@@ -38,6 +40,43 @@ def test_checkpointed_activations_give_the_same_gradient_to_the_bit(family: Tiny
     plain = gradients(small_model(family), OptimizerSettings())
     recomputed = gradients(small_model(family), OptimizerSettings(activation_checkpointing=True))
     assert same_bytes(plain, recomputed)
+
+
+@pytest.mark.parametrize("recomputes", [False, True], ids=["all", "inputs"])
+@pytest.mark.parametrize("family", ["qwen3_vl", "qwen2_5_vl", "qwen3_5", "internvl", "gemma3"])
+def test_activations_in_the_host_s_memory_give_the_same_gradient_to_the_bit(
+    family: TinyFamily, recomputes: bool
+) -> None:
+    plain = gradients(small_model(family), OptimizerSettings(activation_checkpointing=recomputes))
+    settings = OptimizerSettings(activation_checkpointing=recomputes, offload_activations=True)
+    model = small_model(family)
+    assert same_bytes(plain, gradients(model, settings))
+    learner = Learner(model, settings)
+    learner.accumulate(batch(model), negative_log_likelihood, temperature=1.0)
+    assert learner.host_activations is not None
+    assert learner.host_activations.moved_bytes > 0
+
+
+def test_layers_find_what_they_kept_in_the_host_s_memory_and_nowhere_else() -> None:
+    """The values on the device are overwritten meanwhile; weights stay, and one input of several products goes once."""
+    layers = nn.ModuleList(nn.Linear(72, 72) for _ in range(4))
+    given = torch.randn(200, 72, generator=torch.Generator().manual_seed(1))
+
+    def loss(inputs: Tensor) -> Tensor:
+        inside = layers[0](inputs) * layers[1](inputs)
+        return (layers[2](inside.sin()) * layers[3](inside)).sum()
+
+    weights = [*layers.parameters()]
+    expected = dict(enumerate(torch.autograd.grad(loss(given), weights)))
+    for ahead_bytes in (0, 1 << 20):
+        moved = HostActivations([layers], torch.device("cpu"), ahead_bytes=ahead_bytes)
+        inputs = given.clone()
+        with moved.moving():
+            value = loss(inputs)
+        inputs.data.fill_(torch.nan)
+        assert same_bytes(expected, dict(enumerate(torch.autograd.grad(value, weights))))
+        # Two products keep the inputs, another and the sine what is inside; then the sine's result, and four factors.
+        assert moved.moved_bytes == (7 if ahead_bytes else 9) * given.nbytes
 
 
 def test_dropout_of_a_configuration_never_acts_in_training() -> None:

@@ -18,6 +18,7 @@ from saccade.config.fleet import FleetSettings
 from saccade.config.presets import preset_called, presets
 from saccade.errors import UserError
 from saccade.learner.forwards import has_native_forward
+from saccade.learner.memory import AHEAD_BYTES
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinyFamily, TinySize, tiny_model
@@ -100,6 +101,26 @@ def test_states_of_the_optimiser_by_precision_and_place(shape: ModelShape) -> No
     assert part(plain, "weights with the adapter in them") == 0
     frozen = planned(shape, frozen_vision=True)
     assert part(frozen, "moments") == 8 * (count - shape.vision_weights)
+
+
+def test_activations_in_the_host_s_memory_leave_a_layer_and_what_is_on_its_way(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config_of("Qwen/Qwen2.5-VL-7B-Instruct")))
+    seven = read_shape(tmp_path)
+    name, hosts = "activations of a pack: language model", "activations in the host's memory: language model"
+    for recomputes in (False, True):
+        kept = planned(seven, gpus=1, activation_checkpointing=recomputes)
+        moved = planned(seven, gpus=1, activation_checkpointing=recomputes, offload_activations=True)
+        sent, stays = part(moved, hosts), part(moved, name)
+        assert part(kept, hosts) == 0
+        assert next(one.place for one in moved.parts if one.name == hosts) == "host"
+        if recomputes:
+            # The inputs of 28 layers in bf16.
+            assert sent == 4096 * 28 * 2 * 3584
+            assert part(kept, name) - stays == sent - 2 * AHEAD_BYTES
+        else:
+            assert sent == part(kept, name)
+            assert stays == sent // 28 + 2 * AHEAD_BYTES
+        assert moved.in_phase("learning") < kept.in_phase("learning")
 
 
 def with_layers_of_their_own(checkpoint: Path, folder: Path) -> ModelShape:

@@ -99,6 +99,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "rl.staleness": ("0", "1", "2"),
     "rl.optimizer.frozen_vision": ("false", "true"),
     "rl.optimizer.activation_checkpointing": ("false", "true"),
+    "rl.optimizer.offload_activations": ("false", "true"),
     "rl.optimizer.offload_optimizer": ("false", "true"),
     "rl.optimizer.eight_bit_optimizer": ("false", "true"),
     "rl.optimizer.muon": ("false", "true"),

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -34,7 +34,9 @@ from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 
 if TYPE_CHECKING:
+    from saccade.learner.host_activations import HostActivations
     from saccade.learner.teaching import Teaching
+    from saccade.models.fp8_products import Fp8Products
 
 __all__ = ["Learner", "NonFiniteStep", "OptimizerSettings"]
 
@@ -93,9 +95,15 @@ class Learner:
             check_can_shard(settings)
         with memory_errors(settings):
             choose_trained(model, settings)
+            model.pack_attention = settings.pack_attention
+            # Where it is chosen the log says so, and a wish that cannot be had ends the run, before the first step.
+            model.attends_at_once(model.device, model.dtype)
             self._root = PackForward(
                 model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=_frozen_images(model)
             )
+            self.host_activations = _host_activations(self._root) if settings.offload_activations else None
+            if self.host_activations is not None:
+                self._root.keeping = self.host_activations.moving
             has_masters = sharding is not None and sharding.apply(self._root)
             if sharding is not None:
                 _shard_start(model)
@@ -123,6 +131,7 @@ class Learner:
         self._teacher: PackForward | None = None
         """One with weights of its own."""
         self._compiled = CompiledParts(model) if settings.compile else None
+        self._coded = _fp8_products(model) if settings.fp8 else None
 
     def update(
         self,
@@ -196,7 +205,8 @@ class Learner:
     @torch.no_grad()
     def logprobs(self, sequences: Sequence[TrainingSequence], *, temperature: float) -> list[tuple[float, ...]]:
         """log p of every action token of each sequence, under the learner's policy."""
-        return self._read(sequences, lambda batch: self._root(batch, temperature, critic=False)[0])
+        with self._coding():
+            return self._read(sequences, lambda batch: self._root(batch, temperature, critic=False)[0])
 
     def take_reference(self, load: Callable[[], VisionLanguageModel]) -> None:
         """Keeps a policy to compare with: the adapter that the learner began with, or else the model that is loaded."""
@@ -271,13 +281,15 @@ class Learner:
         root: PackForward | None = None,
     ) -> list[tuple[float, ...]]:
         """What a forward without gradients says of each action token, of each sequence."""
-        own: dict[int, tuple[float, ...]] = {}
+        read: list[tuple[MicroBatch, Float[Tensor, actions]]] = []
         with counted("scoring", self._share(sequences), "micro-batches") as batches:
             for batch in batches:
                 with memory_errors(self.settings):
-                    numbers = _by_sequence(batch, forward(batch.sequences))
-                if not batch.is_blank:
-                    own |= numbers
+                    read.append((batch, forward(batch.sequences)))
+        own: dict[int, tuple[float, ...]] = {}
+        for batch, numbers in read:
+            if not batch.is_blank:
+                own |= _by_sequence(batch, numbers)
         settle(root or self._root)
         found = {index: numbers for one in self.ranks.gather(own) for index, numbers in one.items()}
         return [found[index] for index in range(len(sequences))]
@@ -315,7 +327,7 @@ class Learner:
         ``actions`` are the action tokens of the whole batch, on all ranks.
         """
         suspects: set[int] = set()
-        figures: list[dict[str, Tensor]] = []
+        figures: list[dict[str, Tensor | float]] = []
         entropies: list[Tensor] = []
         with self._training(), counted("learning", share, "micro-batches") as batches:
             for batch in batches:
@@ -338,7 +350,7 @@ class Learner:
                 entropies.append(tokens.entropy.detach())
                 sums: dict[str, Tensor | float] = {**result.sums, metric.ENTROPY: entropies[-1].sum()}
                 sums |= self._router_sums(batch)
-                figures.append(_on_device({_LOSS: value, **sums}, value.device))
+                figures.append(_detached({_LOSS: value, **sums}))
                 # Gradients now lie between what was freed, and the next pack's activations would hardly fit there.
                 self._give_back()
         totals: dict[str, float] = {}
@@ -393,23 +405,30 @@ class Learner:
                 stack.enter_context(activation_checkpointing(self.model.family.vision_modules(self.model.hf)))
             if self._compiled is not None:
                 stack.enter_context(self._compiled.in_place())
+            stack.enter_context(self._coding())
             yield
+
+    def _coding(self) -> AbstractContextManager[None]:
+        """Inside, the policy's layers multiply as its settings say."""
+        return nullcontext() if self._coded is None else self._coded.in_place()
 
 
 _LOSS = "loss of a micro-batch"
 
 
-def _on_device(figures: Mapping[str, Tensor | float], device: torch.device) -> dict[str, Float[Tensor, ""]]:
-    """In float64, as reading them one by one would give them."""
-    found = {name: torch.as_tensor(one, dtype=torch.float64, device=device) for name, one in figures.items()}
-    return {name: one.detach() for name, one in found.items()}
+def _detached(figures: Mapping[str, Tensor | float]) -> dict[str, Tensor | float]:
+    """In float64, as reading them one by one would give them; what the host knows need not go to the device."""
+    return {name: one.detach().double() if isinstance(one, Tensor) else one for name, one in figures.items()}
 
 
-def _numbers(figures: Sequence[Mapping[str, Float[Tensor, ""]]]) -> list[dict[str, float]]:
+def _numbers(figures: Sequence[Mapping[str, Tensor | float]]) -> list[dict[str, float]]:
     """Read in one piece: each reading waits until the device has done all before it."""
-    values = [value for one in figures for value in one.values()]
+    values = [value for one in figures for value in one.values() if isinstance(value, Tensor)]
     numbers = iter(torch.stack(values).tolist() if values else ())
-    return [{name: next(numbers) for name in one} for one in figures]
+    return [
+        {name: next(numbers) if isinstance(value, Tensor) else float(value) for name, value in one.items()}
+        for one in figures
+    ]
 
 
 def _frozen_images(model: VisionLanguageModel) -> FeatureCache | None:
@@ -418,6 +437,18 @@ def _frozen_images(model: VisionLanguageModel) -> FeatureCache | None:
         return None
     # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
     return FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True)
+
+
+def _host_activations(root: PackForward) -> "HostActivations":
+    from saccade.learner.host_activations import HostActivations
+
+    return HostActivations([root], root.model.device)
+
+
+def _fp8_products(model: VisionLanguageModel) -> "Fp8Products":
+    from saccade.models.fp8_products import fp8_products
+
+    return fp8_products(model)
 
 
 def _shard_start(model: VisionLanguageModel) -> None:

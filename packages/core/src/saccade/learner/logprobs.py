@@ -1,7 +1,7 @@
 """Log-probabilities of the action tokens in one forward of a micro-batch, without the logits of all of them at once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from saccade.algorithms.algorithm import PolicyTokens
 from saccade.learner.forwards import packed_states
 from saccade.learner.sequences import Pack, TrainingSequence, pack
+from saccade.models.memory import on_device, sent
 from saccade.models.routing import LearnerRouting, RouterFigures
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache, encode_images, matrix_product
@@ -280,6 +281,7 @@ def pack_outputs(
     work: ForwardWork | None = None,
     balance: float = 0.0,
     divergence: StateDivergence | None = None,
+    keeping: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> PackOutputs:
     """Runs the model over all sequences as one pack: each shared prompt once, each image encoded once, no padding.
 
@@ -289,9 +291,10 @@ def pack_outputs(
     sees the states that predict the action tokens; without ``values_train_trunk`` its gradient stops there.
     ``frozen_images`` encodes in place of the vision tower. ``work`` is counted up. Sequences that bring their experts
     along are forwarded through these, and ``balance`` weighs the load-balancing loss in the gradient
-    (``saccade.models.routing``).
+    (``saccade.models.routing``). ``keeping`` is entered for the layers, and has what they keep for the backward pass.
     """
-    targets, states = action_states(model, sequences, frozen_images=frozen_images, work=work, balance=balance)
+    with keeping():
+        targets, states = action_states(model, sequences, frozen_images=frozen_images, work=work, balance=balance)
     logprobs, entropy = chosen_logprobs(
         model, states, targets, temperature=temperature, entropy_gradient=entropy_gradient
     )
@@ -314,18 +317,21 @@ def action_states(
     known = 0 if frozen_images is None else frozen_images.encoded
     features = encode_images(model, unique) if frozen_images is None else frozen_images.get(unique)
     encoded = dict(zip([image.hash for image in unique], features))
-    embedded = model.embed(packed.ids[None].to(device), [encoded[image.hash] for image in packed.images])
+    images, places = [encoded[image.hash] for image in packed.images], None
+    if images:
+        places = sent((packed.ids == model.image_token_id).nonzero()[:, 0], device)
+    embedded = model.embed(sent(packed.ids[None], device), images, places)
     if torch.is_grad_enabled() and not embedded.inputs.requires_grad and _trains_vision(model):
         # Below a frozen language model a pack without a picture goes backward like the others: other ranks wait for it.
         embedded.inputs.requires_grad_(True)
-    positions, predicting = packed.positions[:, None].to(device), packed.predicting.to(device)
+    positions, predicting = sent(packed.positions[:, None], device), sent(packed.predicting, device)
     routing = _routing(model, packed, balance)
     states = packed_states(model, routing)(embedded, positions, packed.layout, predicting)
     if work is not None:
         work.router = routing.figures() if routing is not None and torch.is_grad_enabled() else None
         work.tokens += len(packed.ids)
         work.images += len(unique) if frozen_images is None else frozen_images.encoded - known
-    return packed.targets.to(device), states
+    return sent(packed.targets, device), states
 
 
 def _routing(model: VisionLanguageModel, packed: Pack, balance: float) -> LearnerRouting | None:
@@ -333,7 +339,7 @@ def _routing(model: VisionLanguageModel, packed: Pack, balance: float) -> Learne
     replayed = packed.routed_experts
     if model.experts is None or (replayed is None and not torch.is_grad_enabled()):
         return None
-    replayed = None if replayed is None else replayed.to(model.device)
+    replayed = None if replayed is None else sent(replayed, model.device)
     return LearnerRouting(model.experts, replayed=replayed, coefficient=balance)
 
 
@@ -359,15 +365,15 @@ def _given_numbers(sequences: Sequence[TrainingSequence], device: torch.device) 
     """Numbers that the sequences bring along, one entry per action token."""
 
     def joined(values: Sequence[Sequence[float] | None]) -> Float[Tensor, "actions"]:
-        return torch.tensor([value for one in values for value in one or ()], dtype=torch.float32, device=device)
+        return on_device([value for one in values for value in one or ()], device, torch.float32)
 
     counts = torch.tensor([sequence.action_count for sequence in sequences])
     given = {
         "sampled_logprobs": joined([one.sampled_logprobs for one in sequences]),
         "old_logprobs": joined([one.old_logprobs or one.sampled_logprobs for one in sequences]),
         "advantages": joined([one.advantages for one in sequences]),
-        "weights": torch.tensor([one.token_weight for one in sequences]).repeat_interleave(counts).to(device),
-        "sequence": torch.arange(len(sequences)).repeat_interleave(counts).to(device),
+        "weights": sent(torch.tensor([one.token_weight for one in sequences]).repeat_interleave(counts), device),
+        "sequence": sent(torch.arange(len(sequences)).repeat_interleave(counts), device),
     }
     for name in ("reference_logprobs", "masked_logprobs", "teacher_logprobs", "old_values", "returns"):
         if all(getattr(one, name) is not None for one in sequences):

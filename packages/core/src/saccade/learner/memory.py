@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -13,6 +14,9 @@ from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
 from saccade.models.memory import asked_for, is_out_of_memory
 from saccade.models.vlm import VisionLanguageModel
+
+AHEAD_BYTES = 256 << 20
+"""Activations that may be on their way to the host, and as many back from it, beside what the device works on."""
 
 
 @contextmanager
@@ -65,6 +69,8 @@ def _advice(settings: OptimizerSettings) -> str:
     steps = [f"lower micro_batch_tokens (now {settings.micro_batch_tokens})"]
     if not settings.activation_checkpointing:
         steps.append("set activation_checkpointing=true")
+    elif not settings.offload_activations and torch.cuda.is_available():
+        steps.append("set offload_activations=true")
     if settings.lora is None:
         steps.append("train an adapter with lora.rank=16")
     if not settings.offload_optimizer:

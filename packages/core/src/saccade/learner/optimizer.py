@@ -59,6 +59,13 @@ class OptimizerSettings:
     """Keeps only the inputs of layers for the backward pass and recomputes the rest: less memory, more time."""
     vision_checkpointing: Literal["auto", "on", "off"] = "auto"
     """The same for the vision tower alone; ``auto`` for all models but tiny ones."""
+    offload_activations: bool = False
+    """Keeps what the forward leaves for the backward pass in the host's memory, sent beside the device's work: with
+    ``activation_checkpointing`` the inputs of layers, without it all of it. The gradient is the same to the bit."""
+    pack_attention: Literal["auto", "varlen", "plain"] = "auto"
+    """How the language model attends to packs on a GPU: ``varlen`` in one call of torch's kernel for sequences of many
+    lengths, ``plain`` prefix by prefix. ``auto`` is the first where it gives what the second gives, which the log
+    says; on a CPU nothing changes but with ``varlen``, whose plain form it then tries."""
     offload_optimizer: bool = False
     """Keeps fp32 weights and moments in CPU memory and takes the step there. Gradients are accumulated beside the
     model, in fp32, and moved once a step."""
@@ -67,6 +74,9 @@ class OptimizerSettings:
     muon: bool = False
     """Updates the matrices inside the layers with Muon, at the same learning rate and weight decay, and all else with
     AdamW: small models that start from random weights learned faster with it (studies/base_model)."""
+    fp8: bool = False
+    """Multiplies in the language model's layers by 8-bit floats where a GPU has them (Ada, Hopper and later), while the
+    policy learns; engines sample without, so that ``mismatch_kl`` grows. The log says how far off products are."""
     compile: bool = False
     """Compiles norms and MLPs of the language model for training: a minute or so at first, a few per cent later.
 
@@ -86,6 +96,9 @@ class OptimizerSettings:
                 f"trained_learning_rate={self.trained_learning_rate} is of weights that are trained beside an adapter, "
                 "by AdamW; leave it out, or set trained and lora, and muon=false"
             )
+        for name in ("offload_activations", "fp8"):
+            if self.compile and getattr(self, name):
+                raise UserError(f"{name}=true does not reach into compiled parts; set compile=false, or leave it out")
         if self.trained is None:
             return
         if self.frozen_vision:

@@ -1,7 +1,9 @@
 """The root module of learning: all that reads a weight for it happens inside one forward."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
+import torch
 from torch import nn
 
 from saccade.learner.logprobs import ForwardWork, PackOutputs, StateDivergence, pack_outputs
@@ -33,6 +35,8 @@ class PackForward(nn.Module):
         """Tokens and images that went through so far."""
         self.has_adapter = model.adapter is not None
         self.model = model
+        self.keeping: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Has what the layers of a forward with gradients keep for their backward."""
         self._values_train_trunk = values_train_trunk
         self._frozen_images = frozen_images
 
@@ -70,4 +74,5 @@ class PackForward(nn.Module):
             work=self.work,
             balance=balance,
             divergence=divergence,
+            keeping=self.keeping if torch.is_grad_enabled() else nullcontext,
         )

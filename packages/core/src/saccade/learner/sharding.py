@@ -81,6 +81,8 @@ def check_can_shard(settings: OptimizerSettings, prefix: str = "") -> None:
         "eight_bit_optimizer": "each rank holds its share of the moments: use fp32 ones, and more ranks where they do "
         "not fit (its blocks would depend on the number of ranks)",
         "offload_optimizer": "use activation_checkpointing=true or lora.rank=16, or more ranks",
+        "offload_activations": "use activation_checkpointing=true, or shorter packs",
+        "fp8": "leave it off",
         "compile": "leave it off",
     }
     for name, advice in instead.items():

@@ -9,6 +9,7 @@ see otherwise than causally, each prefix and suffix has a mask of its own, and s
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float, Shaped
@@ -22,6 +23,9 @@ from transformers.masking_utils import sdpa_mask
 from saccade.errors import UserError
 from saccade.models.masks import MaskRule
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
+
+if TYPE_CHECKING:
+    from saccade.models.varlen_attention import PackSequences
 
 IMPLEMENTATION = "saccade_packed"
 """Name under which transformers finds ``attend``."""
@@ -110,6 +114,7 @@ def attend(
     scaling: float | None = None,
     packing: Layout | None = None,
     masks: "PackMasks | None" = None,
+    sequences: "PackSequences | None" = None,
     prefix: SharedPrefix | None = None,
     sliding_window: int | None = None,
     watch: Watch | None = None,
@@ -134,6 +139,9 @@ def attend(
             f"attention with dropout={dropout} and sliding_window={sliding_window} cannot be trained on packs; set "
             "attention_dropout to 0 and use_sliding_window to false in the checkpoint's config.json"
         )
+    if sequences is not None and (masks is None or not masks.rule.both_ways):
+        window = masks.rule.window if sliding_window and masks is not None else 0
+        return sequences.attend(query, key, value, scale, window=window), None
     repeats = query.shape[1] // key.shape[1]
     if repeats > 1:
         key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))

@@ -16,8 +16,9 @@ import re
 import sys
 from collections.abc import Sequence
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from saccade.errors import UserError
@@ -117,10 +118,17 @@ def give_range_back(rows: Float[Tensor, "*runs tokens dim"], start: int, stop: i
             advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
 
 
-def on_device(numbers: Sequence[object], device: torch.device, dtype: torch.dtype = torch.long) -> Tensor:
+def on_device(
+    numbers: Sequence[object] | Shaped[np.ndarray, "..."], device: torch.device, dtype: torch.dtype = torch.long
+) -> Tensor:
     """A tensor of numbers of the host, sent without waiting for what the device is at."""
-    made = torch.tensor(numbers, dtype=dtype)
-    return made if device.type == "cpu" else made.pin_memory().to(device, non_blocking=True)
+    return sent(torch.tensor(numbers, dtype=dtype), device)
+
+
+def sent(made: Shaped[Tensor, "..."], device: torch.device) -> Shaped[Tensor, "..."]:
+    """A tensor of the host on a device, without waiting for what a GPU is at: a copy of memory that may be swapped
+    would."""
+    return (made.pin_memory() if device.type == "cuda" else made).to(device, non_blocking=True)
 
 
 _ASKED_FOR = re.compile(r"[Tt]ried to allocate (?P<size>[\d.]+ \w+)")

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from cachetools import LRUCache
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import linear
@@ -121,3 +122,22 @@ def project_by_product(hf: PreTrainedModel) -> None:
     for name, module in [*hf.named_modules()]:
         if name.endswith("patch_embed.proj") and type(module) is nn.Conv3d:
             hf.set_submodule(name, PatchProjection(module))
+
+
+def add_at_places(language_model: Any) -> None:
+    """Lets one that adds features of pictures to the states after its first layers take places in a mask's stead."""
+    own = getattr(language_model, "_deepstack_process", None)
+    if own is not None:
+        language_model._deepstack_process = partial(_added, own)
+
+
+def _added(
+    own: Callable[[Tensor, Tensor, Tensor], Tensor],
+    states: Float[Tensor, "rows tokens hidden"],
+    where: Shaped[Tensor, "..."],
+    features: Float[Tensor, "image_tokens hidden"],
+) -> Float[Tensor, "rows tokens hidden"]:
+    """``where`` is a mask (rows, tokens), or the places where it would be true, as ``Embedded`` has them."""
+    if where.dtype == torch.bool:
+        return own(states, where, features)
+    return states.flatten(0, 1).index_add(0, where, features.to(states.dtype)).view_as(states)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv1d, pad, silu, softplus
 
 from saccade.models.attention import Layout
+from saccade.models.memory import sent
 
 _CHUNK = 64
 """Tokens that the delta rule works out together; a row is filled up to whole chunks whatever its length is."""
@@ -166,7 +167,7 @@ def _read(
     taps = seen.shape[2] - width
     last = seen[:, :, width:]
     if bool((counts != width).any()):
-        counts = counts.to(seen.device)
+        counts = sent(counts, seen.device)
         read = read.without(torch.arange(width, device=seen.device) >= counts[:, None])
         ends = counts[:, None, None] + torch.arange(taps, device=seen.device)
         last = seen.gather(2, ends.expand(-1, seen.shape[1], -1))
@@ -198,10 +199,12 @@ def _packed(net: Any, read: _Inputs, layout: Layout) -> Float[Tensor, "1 tokens 
     places: list[Tensor] = []
     ends = _beginning(net, read.mixed, len(layout))
     for rows, kept in ((prefixes, True), (suffixes, False)):
-        given = [(piece, *_read(net, read.at(piece.places.to(device)), ends.of(piece.trees.to(device)), piece.counts))
-                 for piece in rows]  # fmt: skip
+        given = []
+        for piece in rows:
+            own, before = read.at(sent(piece.places, device)), ends.of(sent(piece.trees, device))
+            given.append((piece, *_read(net, own, before, piece.counts)))
         for piece, out, _ in given:
-            parts.append(out.flatten(0, 1)[piece.own.to(device)])
+            parts.append(out.flatten(0, 1)[sent(piece.own, device)])
             places.append(piece.places.flatten()[piece.own])
         if kept and given and suffixes:
             reached = LayerState.joined([after for _, _, after in given])
@@ -211,8 +214,8 @@ def _packed(net: Any, read: _Inputs, layout: Layout) -> Float[Tensor, "1 tokens 
             # A suffix without a prefix goes on from the row of zeros behind the others.
             ends = LayerState(
                 pad(reached.inputs, (0, 0, 0, 0, 0, 1)), pad(reached.memory, (0, 0, 0, 0, 0, 0, 0, 1))
-            ).of(order.to(device))
-    return torch.cat(parts)[torch.cat(places).argsort().to(device)][None]
+            ).of(sent(order, device))
+    return torch.cat(parts)[sent(torch.cat(places).argsort(), device)][None]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

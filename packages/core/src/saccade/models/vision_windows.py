@@ -18,6 +18,8 @@ from transformers import PreTrainedModel
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VLVisionAttention, apply_rotary_pos_emb_vision
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLVisionAttention
 
+from saccade.models.memory import sent
+
 _KINDS = (Qwen2_5_VLVisionAttention, Qwen3VLVisionAttention)
 
 States = Float[Tensor, "patches heads dim"]
@@ -43,7 +45,7 @@ class Windows:
         starts = [0, *accumulate(lengths)]
         placed = sorted(range(len(lengths)), key=lambda window: -lengths[window])
         order = torch.cat([torch.arange(starts[window], starts[window + 1]) for window in placed])
-        return cls(runs=runs, order=order.to(device), places=order.argsort().to(device))
+        return cls(runs=runs, order=sent(order, device), places=sent(order.argsort(), device))
 
     def attend(self, query: States, key: States, value: States, scale: float) -> States:
         """Softmax attention of each patch to its own window."""
@@ -69,13 +71,13 @@ class _Seen:
     def __init__(self) -> None:
         self._held: list[tuple[Tensor, Windows]] = []
 
-    def windows(self, bounds: Int[Tensor, "windows_and_one"]) -> Windows:
+    def windows(self, bounds: Int[Tensor, "windows_and_one"], device: torch.device) -> Windows:
         # A copy of the list, since another thread may encode pictures too.
         for held, windows in [*self._held]:
             if held is bounds:
                 return windows
         places = bounds.tolist()
-        made = Windows.of([stop - start for start, stop in pairwise(places) if stop > start], bounds.device)
+        made = Windows.of([stop - start for start, stop in pairwise(places) if stop > start], device)
         # Bounds of windows and of whole pictures.
         self._held = [*self._held[-3:], (bounds, made)]
         return made
@@ -101,6 +103,6 @@ def _attention(
     patches = len(hidden_states)
     query, key, value = module.qkv(hidden_states).reshape(patches, 3, module.num_heads, -1).unbind(1)
     query, key = apply_rotary_pos_emb_vision(query, key, *position_embeddings)
-    attended = seen.windows(cu_seqlens).attend(query, key, value, float(module.scaling))
+    attended = seen.windows(cu_seqlens, query.device).attend(query, key, value, float(module.scaling))
     out: Tensor = module.proj(attended.reshape(patches, -1))
     return out

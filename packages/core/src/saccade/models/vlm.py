@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,7 @@ from transformers import Cache, PreTrainedConfig, PreTrainedModel, PreTrainedTok
 from transformers.utils import logging
 
 from saccade.checksums import CHECKSUMS
-from saccade.errors import SaccadeError
+from saccade.errors import SaccadeError, UserError
 from saccade.media.resize import ViewRule
 from saccade.media.store import MediaStore
 from saccade.models.attention import Layout, PackMasks, Watch, enable_packs
@@ -29,7 +29,7 @@ from saccade.models.families.family import Family, ImageFeatures
 from saccade.models.lora import Adapter, adapted_weights, base_state, each_once, merged_state, save_adapter
 from saccade.models.low_rank import AdaptedWeights
 from saccade.models.masks import AttentionMask
-from saccade.models.pixels import ImageProcessor, PatchCache, project_by_product
+from saccade.models.pixels import ImageProcessor, PatchCache, add_at_places, project_by_product
 from saccade.models.recurrent import carry_states, recurrent_layers
 from saccade.models.routing import ROUTING, Routing, enable_routing
 from saccade.models.shared_prefix import SharedPrefix
@@ -49,6 +49,8 @@ class Embedded:
     """Features of the image tokens in the chunk, in row-major order, for the first layers."""
     layer_inputs: Float[Tensor, "rows tokens layers width"] | None = None
     """What each layer is given of the tokens themselves, where a family has that."""
+    image_places: Int[Tensor, "image_tokens"] | None = None
+    """Where ``is_image`` is true, in row-major order, if that is known."""
 
 
 def plain_heads(text: Any) -> tuple[int, int]:
@@ -119,6 +121,7 @@ class VisionLanguageModel:
         self.family: Family = family_of(config.model_type)
         enable_packs(self.family.language_model(hf))
         carry_states(self.family.language_model(hf))
+        add_at_places(self.family.language_model(hf))
         self.experts = enable_routing(self.family.language_model(hf))
         """Of a mixture of experts whose routers are known; None of any other model."""
         project_by_product(hf)
@@ -167,6 +170,8 @@ class VisionLanguageModel:
         """Where there is one, only its weights are trained."""
         self.batch_invariant = False
         """Whether engine and learner give a token the same bits (``models.batch_invariant``)."""
+        self.pack_attention: Literal["auto", "varlen", "plain"] = "auto"
+        """Whether packs are attended to in one call, as ``OptimizerSettings`` has it."""
 
     @property
     def is_tiny(self) -> bool:
@@ -224,17 +229,30 @@ class VisionLanguageModel:
         positions, end = self.family.positions(ids, grids, image_token_id=self.image_token_id, start=start)
         return torch.from_numpy(positions), end
 
-    def embed(self, ids: Int[Tensor, "rows tokens"], features: Sequence[ImageFeatures]) -> Embedded:
-        """Embeds ids; ``features`` are those of the images in the chunk, in row-major order."""
+    def embed(
+        self,
+        ids: Int[Tensor, "rows tokens"],
+        features: Sequence[ImageFeatures],
+        image_places: Int[Tensor, "image_tokens"] | None = None,
+    ) -> Embedded:
+        """Embeds ids; ``features`` are those of the images in the chunk, in row-major order.
+
+        With ``image_places``, where their tokens stand in that order, the host need not wait for a GPU to find them.
+        """
         inputs = self.hf.get_input_embeddings()(ids)
         is_image = ids == self.image_token_id
         if features:
             tokens = torch.cat([feature.tokens for feature in features]).to(inputs.dtype)
-            inputs = inputs.masked_scatter(is_image[..., None], tokens)
+            if image_places is None:
+                inputs = inputs.masked_scatter(is_image[..., None], tokens)
+            else:
+                inputs = inputs.flatten(0, 1).index_copy(0, image_places, tokens).view_as(inputs)
         depth = len(features[0].deepstack) if features else 0
         deepstack = tuple(torch.cat([feature.deepstack[layer] for feature in features]) for layer in range(depth))
         of_layers = self.family.layer_inputs(self.hf, ids, is_image)
-        return Embedded(inputs=inputs, is_image=is_image, deepstack=deepstack, layer_inputs=of_layers)
+        return Embedded(
+            inputs=inputs, is_image=is_image, deepstack=deepstack, layer_inputs=of_layers, image_places=image_places
+        )
 
     def hidden(
         self,
@@ -258,7 +276,8 @@ class VisionLanguageModel:
         """
         extra: dict[str, object] = {}
         if embedded.deepstack:
-            extra = {"visual_pos_masks": embedded.is_image, "deepstack_visual_embeds": list(embedded.deepstack)}
+            where = embedded.is_image if embedded.image_places is None else embedded.image_places
+            extra = {"visual_pos_masks": where, "deepstack_visual_embeds": list(embedded.deepstack)}
         if embedded.layer_inputs is not None:
             extra["per_layer_inputs"] = embedded.layer_inputs
         if prefix is not None:
@@ -273,6 +292,10 @@ class VisionLanguageModel:
             attention_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=positions.device)
             if self.mask_rule is not None:
                 extra["masks"] = PackMasks(self.mask_rule, embedded.is_image[0], packing)
+            if self.attends_at_once(embedded.inputs.device, embedded.inputs.dtype):
+                from saccade.models.varlen_attention import PackSequences
+
+                extra["sequences"] = PackSequences.of(packing, embedded.inputs.device)
         elif self.mask_rule is not None and attention_mask is None and cache is None:
             attention_mask = self.mask_rule.plain(embedded.is_image)
         output = self.language_model(
@@ -285,6 +308,27 @@ class VisionLanguageModel:
         )
         hidden: Tensor = output.last_hidden_state
         return hidden if wanted is None else hidden[:, wanted]
+
+    def attends_at_once(self, device: torch.device, dtype: torch.dtype) -> bool:
+        """Whether the layers attend to a pack of such states in one call; UserError where that is asked and cannot be.
+
+        By itself it is done on a GPU alone, where ``models.varlen_attention`` can.
+        """
+        is_asked = self.pack_attention == "varlen"
+        if self.pack_attention == "plain" or not (is_asked or device.type == "cuda"):
+            return False
+        if self.batch_invariant:
+            missing = "with model.batch_invariant=true attention has one order of its own"
+        elif self.mask_rule is not None and self.mask_rule.both_ways:
+            missing = f"in {self.family.model_type} the tokens of a picture see those after them"
+        else:
+            from saccade.models.varlen_attention import missing_for
+
+            heads = int(self.hf.config.text_config.num_attention_heads)
+            missing = missing_for(device, dtype, (heads, *self.key_heads[0]))
+        if missing and is_asked:
+            raise UserError(f"pack_attention=varlen cannot be had: {missing}; leave pack_attention=auto")
+        return not missing
 
     def logprob_logits(
         self, hidden: Float[Tensor, "*rows hidden"], temperature: float

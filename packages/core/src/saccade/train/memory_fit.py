@@ -1,6 +1,6 @@
 """Whether each process of a run fits its machine, and settings with which it would: a small search over the plan."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -122,7 +122,7 @@ def fitting_settings(setup: Setup, bounds: MemoryBounds) -> list[tuple[str, ...]
     found: list[Mapping[str, _Change]] = []
     for changes in sorted(chosen, key=lambda way: sum(change.cost for change in way)):
         way = {change.key: change for change in changes}
-        if _clash(way) or any(_asks_more(way, than=known) for known in found):
+        if _clash([change.text for change in changes]) or any(_asks_more(way, than=known) for known in found):
             continue
         changed = setup
         for change in changes:
@@ -138,10 +138,11 @@ def _asks_more(way: Mapping[str, _Change], *, than: Mapping[str, _Change]) -> bo
     return all(key in way and way[key].cost >= change.cost for key, change in than.items())
 
 
-def _clash(texts: Collection[str]) -> bool:
-    """Several learners step fp32 moments on their own devices, from weights in full; an adapter's moments are few."""
-    saves = any("eight_bit" in text or "offload" in text for text in texts)
-    codes = any("frozen_weights" in text for text in texts)
+def _clash(texts: Sequence[str]) -> bool:
+    """Several learners step fp32 moments on their own devices, from weights in full, and keep activations there; an
+    adapter's moments are few."""
+    saves = any("eight_bit" in text or "offload_optimizer" in text for text in texts)
+    codes = any("frozen_weights" in text or "offload_activations" in text for text in texts)
     has_learners = any("learners" in text for text in texts)
     return (saves and any("lora" in text for text in texts)) or ((saves or codes) and has_learners)
 
@@ -149,8 +150,7 @@ def _clash(texts: Collection[str]) -> bool:
 def _changes(setup: Setup) -> Iterator[list[_Change]]:
     """Of each setting the changes that save memory, from the one that intrudes least."""
     optimizer, load = setup.rl.optimizer, setup.load
-    if not optimizer.activation_checkpointing:
-        yield [_optimizer("activation_checkpointing", 1.0, True)]
+    yield [*_activations(setup)]
     if setup.model.dtype == "float32":
         yield [_Change(text="model.dtype=bfloat16", cost=2.0, apply=lambda one: _with_model(one, dtype="bfloat16"))]
     yield [_rows(count, 1.0 + 0.5 * place) for place, count in enumerate(_ROWS) if count < load.rows]
@@ -180,6 +180,25 @@ def _changes(setup: Setup) -> Iterator[list[_Change]]:
     if setup.on_gpu and not (optimizer.eight_bit_optimizer or optimizer.offload_optimizer or optimizer.compile):
         more = (2, 4, 8) if setup.fleet.learners == 1 else (2 * setup.fleet.learners,)
         yield [_learners(count, 5.0 + place) for place, count in enumerate(more)]
+
+
+def _activations(setup: Setup) -> Iterator[_Change]:
+    """The inputs of layers alone, and these in the host's memory."""
+    optimizer = setup.rl.optimizer
+    recomputes = _optimizer("activation_checkpointing", 1.0, True)
+    if not optimizer.activation_checkpointing:
+        yield recomputes
+    if setup.on_gpu and setup.fleet.learners == 1 and not (optimizer.offload_activations or optimizer.compile):
+        moves = _optimizer("offload_activations", 1.5, True)
+        yield (
+            moves
+            if optimizer.activation_checkpointing
+            else _Change(
+                text=f"{recomputes.text} --set {moves.text}",
+                cost=2.5,
+                apply=lambda one: moves.apply(recomputes.apply(one)),
+            )
+        )
 
 
 def _optimizer(name: str, cost: float, value: bool | int) -> _Change:

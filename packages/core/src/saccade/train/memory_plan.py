@@ -10,6 +10,7 @@ from typing import Literal
 from saccade.engines.forward import samples_rounded
 from saccade.learner.forwards import has_native_forward
 from saccade.learner.logprobs import logits_at_once
+from saccade.learner.memory import AHEAD_BYTES
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
 from saccade.models.eight_bit_linear import BYTES as EIGHT_BIT_BYTES
@@ -238,15 +239,15 @@ class _Process:
         shape, settings, load = self.shape, self.optimizer, self.load
         recomputes = settings.activation_checkpointing
         by_kind = [
-            _kept_layers(
-                part, load.pack_tokens, self.width, is_native=self.is_native, lora=settings.lora is not None,
-                recomputes=recomputes,
+            self._kept(
+                part, load.pack_tokens, is_native=self.is_native, lora=settings.lora is not None, recomputes=recomputes
             )
             for part in _by_kind(shape.language, recomputes=recomputes)
-        ]  # fmt: skip
+        ]
         # One layer is worked out again at a time.
-        kept = max(by_kind) if recomputes else sum(by_kind)
+        kept, sent = (max(parts) if recomputes else sum(parts) for parts in zip(*by_kind))
         yield MemoryPart(name="activations of a pack: language model", bytes=kept, phase="learning")
+        yield self._sent("language model", sent)
         if not self.on_gpu and shape.weights >= TINY_BELOW_WEIGHTS:
             holes = int(_SHARE_OF_HOLES * kept)
             if settings.activation_checkpointing:
@@ -259,8 +260,9 @@ class _Process:
             on_its_own = settings.vision_checkpointing
             recomputes = settings.activation_checkpointing or on_its_own == "on"
             recomputes = recomputes or (on_its_own == "auto" and shape.weights >= TINY_BELOW_WEIGHTS)
-            tower = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
+            tower, sent = self._tower(load.pack_image_tokens * shape.merge**2, recomputes=recomputes)
             yield MemoryPart(name="activations of a pack: vision tower", bytes=tower, phase="learning")
+            yield self._sent("vision tower", sent)
         rows = min(load.pack_tokens, max(1, logits_at_once(on_gpu=self.on_gpu) // shape.vocabulary))
         yield from self._head(rows, kept)
 
@@ -281,18 +283,43 @@ class _Process:
             yield MemoryPart(name="gradient of the head", bytes=head, phase="learning")
             yield MemoryPart(name="gradient of the embeddings", bytes=embeddings, phase="learning")
 
-    def _tower(self, patches: int, *, recomputes: bool) -> int:
+    def _kept(
+        self, layer: LayerShape, tokens: int, *, is_native: bool, lora: bool, recomputes: bool
+    ) -> tuple[int, int]:
+        """As ``_kept_layers``, on the device, and what of it lies in the host's memory."""
+
+        def bytes_of(layer: LayerShape) -> int:
+            return _kept_layers(layer, tokens, self.width, is_native=is_native, lora=lora, recomputes=recomputes)
+
+        whole = bytes_of(layer)
+        if not self.optimizer.offload_activations:
+            return whole, 0
+        # One layer at work, and some of what is on its way to the host and back.
+        at_work = bytes_of(replace(layer, count=0 if recomputes else 1))
+        sent = whole - at_work if recomputes else whole
+        return at_work + min(sent, 2 * AHEAD_BYTES), sent
+
+    def _sent(self, name: str, sent: int) -> MemoryPart:
+        place: Place = "host" if self.on_gpu else "device"
+        return MemoryPart(name=f"activations in the host's memory: {name}", bytes=sent, phase="learning", place=place)
+
+    def _tower(self, patches: int, *, recomputes: bool) -> tuple[int, int]:
         """Its layers, and what its ends keep: pixels, and merged patches on their way to the language model.
 
-        What is worked out again comes when the language model's activations are gone.
+        What is worked out again comes when the language model's activations are gone. Then what is in the host's
+        memory, if anything.
         """
         vision, shape = self.shape.vision, self.shape
         ends = patches * self.width * (3 * shape.patch_px**2 + 6 * vision.hidden)
         if recomputes:
-            return ends + patches * vision.count * self.width * vision.hidden
+            inputs = patches * vision.count * self.width * vision.hidden
+            if not self.optimizer.offload_activations:
+                return ends + inputs, 0
+            return ends + min(inputs, 2 * AHEAD_BYTES), inputs
         # Blocks of Qwen2.5-VL's tower have a language model's layers; the kernels know no other tower.
         is_native = self.is_native and shape.model_type == "qwen2_5_vl"
-        return ends + _kept_layers(vision, patches, self.width, is_native=is_native, lora=False, recomputes=False)
+        kept, sent = self._kept(vision, patches, is_native=is_native, lora=False, recomputes=False)
+        return ends + kept, sent
 
     def sampling(self) -> Iterator[MemoryPart]:
         shape, load, limits = self.shape, self.load, self.model.engine

@@ -18,10 +18,10 @@ ACCEPT_ALL = "all"
 RECIPE_KEY = "recipe"
 """Names a changed source of the recipe in ``--accept-change``."""
 
-WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "overlap")
+WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "overlap", "offload_activations")
 """Last words of settings that say when something is written, measured or sampled, and what stays of it."""
 ROUNDING_ONLY = (
-    *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile"),
+    *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile", "pack_attention"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib", "prefix_caching"),
     *("learners", "wrap", "rollouts", "deterministic", "batch_invariant"),
 )

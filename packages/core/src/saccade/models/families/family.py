@@ -19,6 +19,7 @@ from saccade.geometry import CoordinateConvention
 from saccade.media.resize import TokenGrid, ViewRule
 from saccade.models.chat import ImageLayout
 from saccade.models.masks import SLIDING, MaskRule
+from saccade.models.memory import sent
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
@@ -174,7 +175,7 @@ class Family(ABC):
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
         """Features of each image, in one forward of the vision tower on the model's device."""
-        pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        pixels = sent(torch.cat([patch.values for patch in patches]).to(hf.dtype), hf.device)
         return by_image(hf.model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output, patches)
 
     def positions(

@@ -15,6 +15,7 @@ from saccade.media.resize import FilledRule, ViewRule
 from saccade.models.chat import ImageLayout
 from saccade.models.families.family import Family, ImageFeatures, check_tokens
 from saccade.models.masks import MaskRule
+from saccade.models.memory import sent
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
@@ -121,7 +122,7 @@ class Gemma4Family(Family):
         for row, patch in enumerate(patches):
             own = torch.cartesian_prod(torch.arange(patch.rows), torch.arange(patch.columns))
             pixels[row, : len(patch.values)], places[row, : len(own)] = patch.values, own.flip(1)
-        found = hf.model.get_image_features(pixels.to(hf.device), places.to(hf.device), return_dict=True)
+        found = hf.model.get_image_features(sent(pixels, hf.device), sent(places, hf.device), return_dict=True)
         return [ImageFeatures(tokens=tokens) for tokens in found.pooler_output]
 
 

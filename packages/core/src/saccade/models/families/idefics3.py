@@ -13,6 +13,7 @@ from saccade.errors import UserError
 from saccade.media.resize import TileRule, ViewRule
 from saccade.models.chat import ImageLayout
 from saccade.models.families.family import Family, ImageFeatures, by_image, check_tokens
+from saccade.models.memory import sent
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
@@ -118,7 +119,7 @@ class Idefics3Family(Family):
         return Patches(values=tiles, rows=len(tiles), columns=1)
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
-        pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        pixels = sent(torch.cat([patch.values for patch in patches]).to(hf.dtype), hf.device)
         # All tiles as those of one text, which the class asks for.
         return by_image(hf.model.get_image_features(pixel_values=pixels[None], return_dict=True).pooler_output, patches)
 

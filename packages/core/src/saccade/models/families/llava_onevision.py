@@ -15,6 +15,7 @@ from saccade.errors import UserError
 from saccade.geometry import Box, CoordinateConvention, Frame
 from saccade.media.resize import TokenBlock, ViewRule, frame_of_view
 from saccade.models.families.family import Family, ImageFeatures
+from saccade.models.memory import sent
 from saccade.models.pixels import ImageProcessor, Patches
 from saccade.types import ImageRef
 
@@ -138,7 +139,7 @@ class LlavaOnevisionFamily(Family):
         return Patches(values=tiles, rows=picture.height, columns=picture.width)
 
     def encode(self, hf: PreTrainedModel, patches: Sequence[Patches]) -> list[ImageFeatures]:
-        pixels = torch.cat([patch.values for patch in patches]).to(hf.device, hf.dtype)
+        pixels = sent(torch.cat([patch.values for patch in patches]).to(hf.dtype), hf.device)
         sizes = torch.tensor([[patch.rows, patch.columns] for patch in patches])
         found = hf.model.get_image_features(pixel_values=pixels, image_sizes=sizes, return_dict=True).pooler_output
         return [ImageFeatures(tokens=tokens) for tokens in found]

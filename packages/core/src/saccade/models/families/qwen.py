@@ -15,6 +15,7 @@ from saccade.errors import UserError
 from saccade.media.resize import ResizeRule, TokenGrid
 from saccade.media.video_rule import VideoRule
 from saccade.models.families.family import Family, ImageFeatures, image_runs
+from saccade.models.memory import sent
 from saccade.models.pixels import ImageProcessor, Patches
 
 
@@ -111,11 +112,17 @@ class QwenFamily(Family):
         shown = [patch.values.view(len(patch.values), int(cut.in_channels), -1, area) for patch in patches]
         if any(one.shape[2] > 1 for one in shown):
             shown = [one.expand(-1, -1, cut.temporal_patch_size, -1) for one in shown]
-        still = torch.cat(shown).to(hf.device, hf.dtype)
+        still = sent(torch.cat(shown).to(hf.dtype), hf.device)
         frames = still.view(*still.shape[:3], cut.patch_size, cut.patch_size)
         pixels = frames.expand(-1, -1, cut.temporal_patch_size, -1, -1)
-        grid = torch.tensor([[patch.times, patch.rows, patch.columns] for patch in patches], device=hf.device)
-        output = hf.model.get_image_features(pixels, grid, return_dict=True)
+        grid = torch.tensor([[patch.times, patch.rows, patch.columns] for patch in patches])
+        # A run that samples by vLLM alone has no need of it.
+        from saccade.models.vision_grids import is_known_tower, tower_inputs
+
+        tower = hf.model.visual
+        derived = tower_inputs(tower, grid, hf.device) if is_known_tower(tower) else {}
+        grid = grid if derived else grid.to(hf.device)
+        output = hf.model.get_image_features(pixels, grid, return_dict=True, **derived)
         deepstack = list(zip(*(getattr(output, "deepstack_features", None) or [])))
         return [
             ImageFeatures(tokens=tokens, deepstack=tuple(deepstack[index]) if deepstack else ())
