@@ -246,8 +246,21 @@ def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     config.inference_mode = True
     config.save_pretrained(str(directory))
     # A field that PEFT does not know would be refused when the file is opened by others.
-    weights = {_file_name(name): weight.detach().contiguous() for name, weight in adapter_parameters(model).items()}
-    save_file(weights, directory / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+    save_file(adapter_tensors(model), directory / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+
+
+def adapter_tensors(model: "VisionLanguageModel") -> dict[str, Tensor]:
+    """The adapter's own weights under the names that they have in its file."""
+    return {_file_name(name): weight.detach().contiguous() for name, weight in adapter_parameters(model).items()}
+
+
+def put_adapter(model: "VisionLanguageModel", tensors: Mapping[str, Tensor]) -> bool:
+    """Overwrites the adapter with such weights; False, and nothing is changed, where they are another model's."""
+    ours = adapter_parameters(model)
+    if {_file_name(name): weight.shape for name, weight in ours.items()} != {n: w.shape for n, w in tensors.items()}:
+        return False
+    _overwrite(ours, {name: tensors[_file_name(name)] for name in ours})
+    return True
 
 
 def adapter_base(directory: Path) -> Path:
@@ -297,12 +310,8 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
         raise UserError(f"{directory} holds no adapter that can be loaded: {error}; copy it again") from error
     _refuse_tied(model, whole, directory)
     add_adapter(model, settings, whole=whole)
-    ours = adapter_parameters(model)
-    if {_file_name(name): w.shape for name, w in ours.items()} != {name: w.shape for name, w in weights.items()}:
+    if not put_adapter(model, weights):
         raise UserError(f"{directory / ADAPTER_WEIGHTS} is an adapter of another model than {adapter_base(directory)}")
-    with torch.no_grad():
-        for name, weight in ours.items():
-            weight.copy_(weights[_file_name(name)])
     adapter = _adapter_of(model)
     adapter.base = adapter_base(directory)
     mark_start(model)
