@@ -177,7 +177,7 @@ class MasterOptimizer:
                 collected.hand_over()
 
     def clip(self, max_norm: float | None = None) -> float:
-        """Scales the gradient down to the greatest norm that is allowed, the settings' for None; returns that before."""
+        """Scales the gradient down to a greatest norm, that of the settings for None; returns its norm before."""
         return float(torch.nn.utils.clip_grad_norm_(self.masters, self._max_norm if max_norm is None else max_norm))
 
     def step(self, learning_rate: float, critic_learning_rate: float = 0.0) -> None:
