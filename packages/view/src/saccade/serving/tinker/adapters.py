@@ -18,7 +18,7 @@ from saccade.models.checkpoint import TRAINER_PREFIX
 from saccade.models.lora import ADAPTER_WEIGHTS, LoraSettings, adapter_tensors
 from saccade.models.vlm import VisionLanguageModel
 from saccade.parsing import json_value
-from saccade.plain_files import plain_bytes
+from saccade.plain_files import check_plain, plain_bytes
 from saccade.types import Json
 
 RECORD = "tinker.json"
@@ -120,7 +120,7 @@ class SavedAdapter:
         """UserError where there is none, or its file is damaged."""
         plan = AdapterPlan.of(self.record(root).get("lora_config"))
         try:
-            return AdapterWeights(plan=plan, tensors=load_file(self.directory(root) / ADAPTER_WEIGHTS))
+            return AdapterWeights(plan=plan, tensors=load_file(check_plain(self.directory(root) / ADAPTER_WEIGHTS)))
         except (OSError, SafetensorError) as error:
             raise UserError(f"{self.path} cannot be read: {error}; save it again") from error
 

@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SampleRequest:
+class AskedSampling:
     """What one request asks for beside its prompt."""
 
     count: int
@@ -47,7 +47,7 @@ class SampleRequest:
     top_of_samples: int
 
     @classmethod
-    def of(cls, body: dict[str, Json], model: VisionLanguageModel, *, most_samples: int) -> "SampleRequest":
+    def of(cls, body: dict[str, Json], model: VisionLanguageModel, *, most_samples: int) -> "AskedSampling":
         """UserError for what makes no sense, and for what this server cannot do."""
         for name in ("target_prompt_logprobs", "prompt_alt_tokens_k", "record_stability_info"):
             if body.get(name):
@@ -110,7 +110,7 @@ class AskedSample:
 
     label: str
     prompt: Tokens
-    request: SampleRequest
+    request: AskedSampling
 
 
 class AdapterSampling:
@@ -242,7 +242,7 @@ def _scores(
 ) -> tuple[NDArray[np.float32], TopScores]:
     """log p of every token but the first, as the learner has it, and the ``k`` likeliest there.
 
-    A token that is never written, such as a placeholder, has none: NaN.
+    Placeholders of pictures have 0: they are given and never written, and clients take None for the first token alone.
     """
     ids = (*prompt.ids, *text)
     sequence = TrainingSequence(
@@ -266,5 +266,5 @@ def _scores(
         top = logprobs.topk(k, dim=-1)
         found.append((logprobs.gather(-1, targets[at : at + rows, None])[:, 0], top.indices, top.values))
     chosen, indices, values = (torch.cat(parts).cpu().numpy() for parts in zip(*found))
-    chosen = np.where(np.isfinite(chosen), chosen, np.nan)
+    chosen = np.where(np.isfinite(chosen), chosen, 0.0)
     return chosen.astype(np.float32), TopScores(ids=indices.astype(np.int32), logprobs=values.astype(np.float32))

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -14,7 +15,7 @@ from jaxtyping import Int
 from starlette.applications import Starlette
 from torch import Tensor
 
-from saccade.errors import UserError
+from saccade.errors import UserError, missing_extra
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import load_model
@@ -43,6 +44,8 @@ def shared_models(path: Path, settings: LoadSettings) -> tuple[VisionLanguageMod
 
     UserError for the checkpoint of an adapter, which would be trained on a base that no file has.
     """
+    if find_spec("peft") is None:
+        raise missing_extra("lora", "peft", needed_for="LoRA")
     media = MediaStore()
 
     def loaded() -> VisionLanguageModel:

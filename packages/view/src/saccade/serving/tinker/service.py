@@ -18,7 +18,7 @@ from saccade.serving.tinker.adapters import AdapterPlan, AdapterWeights, SavedAd
 from saccade.serving.tinker.examples import asked_example, tokens_of
 from saccade.serving.tinker.losses import loss_kind
 from saccade.serving.tinker.messages import LossRequest, json_chunks
-from saccade.serving.tinker.sampling import AdapterSampling, AskedSample, SampleRequest
+from saccade.serving.tinker.sampling import AdapterSampling, AskedSample, AskedSampling
 from saccade.serving.tinker.settings import TinkerSettings
 from saccade.serving.tinker.training import AdamStep, AdapterTraining
 from saccade.serving.tinker.work import Answer, Work, WorkQueue
@@ -316,7 +316,7 @@ class TinkerService:
         ident = body.get("sampling_session_id")
         sampler = self.sampler(ident)
         request_id = f"{ident}:{_seq(body.get('seq_id'))}"
-        asked = SampleRequest.of({**body}, self.base, most_samples=self.settings.most_samples)
+        asked = AskedSampling.of({**body}, self.base, most_samples=self.settings.most_samples)
         chunks = json_chunks(body.get("prompt"))
 
         def ask(media: MediaStore) -> AskedSample:
