@@ -126,6 +126,7 @@ def _results(service: TinkerService) -> list[Route]:
         if not await wait_until_done(work, _POLL_S):
             # The client asks again at once, and without a word.
             return JSONResponse({"type": "try_again", "request_id": work.request_id, "queue_state": "active"}, 408)
+        work.is_read = True
         if (failure := failure_of(work)) is not None:
             return JSONResponse(failure)
         answer = work.future.result()

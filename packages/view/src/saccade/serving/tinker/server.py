@@ -15,6 +15,7 @@ from jaxtyping import Int
 from starlette.applications import Starlette
 from torch import Tensor
 
+from saccade.characters import shell_words
 from saccade.errors import UserError, missing_extra
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
@@ -51,7 +52,7 @@ def shared_models(path: Path, settings: LoadSettings) -> tuple[VisionLanguageMod
     def loaded() -> VisionLanguageModel:
         model = load_model(path, media, settings)
         if model.adapter is not None:
-            raise UserError(f"{path} is an adapter; merge it first: saccade merge {path} --out DIR")
+            raise UserError(f"{path} is an adapter; merge it: `saccade merge {shell_words(path)} OUT`, and give OUT")
         model.take_precision()
         model.forbidden_ids = _never_written(model)
         return model

@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 Answer = bytes | dict[str, Json]
 """A protocol buffer, or an object of JSON."""
 
+_KEPT_AFTER_READING = 256
 _GATHERING_S = 0.01
 """For which no further sample has come, before those that did are sampled together."""
 
@@ -30,6 +31,8 @@ class Work:
     group: Hashable = None
     """Equal for samples with the same weights, which are played together; None for all else."""
     future: "Future[Answer]" = field(default_factory=Future)
+    is_read: bool = False
+    """Whether its answer was sent; the client may ask again where it did not arrive."""
 
 
 PlayTogether = Callable[[Sequence[Work]], Sequence[Answer | Exception]]
@@ -43,7 +46,7 @@ class WorkQueue:
     """
 
     def __init__(self, play: PlayTogether, *, most: int, kept: int) -> None:
-        """``most`` requests may wait; of those that are done ``kept`` are remembered for clients that ask again."""
+        """``most`` requests may wait; of answers ``kept`` are remembered, and fewer of those that were sent."""
         self._play = play
         self._most = most
         self._kept = kept
@@ -78,7 +81,8 @@ class WorkQueue:
             self._waiting.append(work)
             self._condition.notify()
             done = [one for one in self._known.values() if one.future.done()]
-            for one in done[: max(0, len(done) - self._kept)]:
+            read = [one for one in done if one.is_read]
+            for one in {*done[: max(0, len(done) - self._kept)], *read[: max(0, len(read) - _KEPT_AFTER_READING)]}:
                 del self._known[one.request_id]
 
     def cancel(self, request_id: str) -> None:
