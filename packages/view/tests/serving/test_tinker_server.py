@@ -21,12 +21,14 @@ from tinker_served import (
 
 from saccade.algorithms.algorithm import Aggregation
 from saccade.algorithms.losses import negative_log_likelihood
+from saccade.errors import UserError
 from saccade.learner.learner import Learner
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.sequences import TrainingSequence, weighted
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
-from saccade.models.loading import load_model
+from saccade.models.loading import load_model, write_merged
+from saccade.serving.tinker.adapters import SavedAdapter
 from saccade.serving.tinker.wire import WireFields
 
 
@@ -272,6 +274,26 @@ def test_a_loaded_state_goes_on_as_the_one_that_was_saved(client, tokenizer, tin
     # It is a checkpoint that any command of ours loads.
     directory = client.server.service.root / training.model_id.replace(":", "-") / "weights" / "one"
     assert load_model(directory, MediaStore(), LoadSettings(device="cpu")).adapter is not None
+
+
+def test_an_adapter_of_a_head_that_is_the_embedding_too_is_not_merged(client, tmp_path):
+    """The sum would change what tokens are read as; without the head the merged model is the adapter's."""
+    with_head, without = client.train(), client.train(train_unembed=False)
+    paths = []
+    for training in (with_head, without):
+        training.loss([example([text_chunk([5, 6, 7])], target_tokens=[6, 7, 8])])
+        training.step()
+        path = client.result("save_weights", training.body(path="end"))["path"]
+        paths.append(SavedAdapter.at(path).directory(client.server.service.root))
+    with pytest.raises(UserError, match="train_unembed=False"):
+        write_merged(paths[0], tmp_path / "wrong")
+    write_merged(paths[1], tmp_path / "merged")
+    ids = torch.tensor([[5, 6, 7]])
+    models = [load_model(one, MediaStore(), LoadSettings(device="cpu")) for one in (paths[1], tmp_path / "merged")]
+    with torch.no_grad():
+        places = models[0].positions([5, 6, 7], [])[:, None]
+        adapted, merged = (one.head_logits(one.hidden(one.embed(ids, []), places)) for one in models)
+    assert torch.allclose(adapted, merged, atol=1e-4)
 
 
 def test_a_sampler_of_a_saved_path(client, tokenizer):

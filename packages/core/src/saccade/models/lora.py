@@ -166,6 +166,7 @@ def merge_adapter(model: "VisionLanguageModel") -> None:
 
     _adapter_of(model)
     refuse_eight_bit(model.hf, "an adapter cannot be merged into them")
+    _refuse_tied_below(model.hf)
     for name, layer in list(model.hf.named_modules()):
         if has_adapter(layer):
             layer.merge()
@@ -210,13 +211,27 @@ def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
 
 
 def _low_ranks(hf: "PreTrainedModel") -> dict[str, LowRank]:
-    """The adapters by the name of the weight that each is added to."""
+    """The adapters by the name of the weight that each is added to; UserError where that is another's weight too."""
+    _refuse_tied_below(hf)
     found: dict[str, LowRank] = {}
     for name, layer in hf.named_modules():
         if has_adapter(layer):
             down, up = (parts[_NAME].weight.detach() for parts in (layer.lora_A, layer.lora_B))
             found[f"{name}.weight"] = LowRank(down, up, float(layer.scaling[_NAME]))
     return found
+
+
+def _refuse_tied_below(hf: "PreTrainedModel") -> None:
+    """UserError for an adapter beside a weight that another module reads too: added to it, it would change both."""
+    from saccade.models.chosen_weights import tied_names
+
+    tied = tied_names(hf)
+    for name, layer in hf.named_modules():
+        if has_adapter(layer) and len(names := tied.get(id(layer.get_base_layer().weight), ())) > 1:
+            raise UserError(
+                f"the adapter of {name} cannot be added to its weight, which is {names[0]} too; sample with base and "
+                "adapter in this process, or leave the layer out of lora.targets (Tinker: train_unembed=False)"
+            )
 
 
 def each_once(state: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
