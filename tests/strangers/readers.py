@@ -154,6 +154,7 @@ OTHERS: dict[str, str] = {
     "gym/looks/typst_pages.py": "opens a page that it has just drawn",
     "gym/drawn/__init__.py": "imports modules of Saccade by fixed names",
     "models/families/__init__.py": "imports modules of Saccade by fixed names; packages: entry_points.py",
+    "serving/tinker/adapters.py": "reads checkpoints that the server wrote itself; a client gives a name, no path",
     "tasks/family_names.py": "imports modules of Saccade by fixed names; packages are imported by entry_points.py",
     "interop/environments/gymnasium_world.py": "imports the package that the user names, which is code",
     "interop/environments/verifiers_world.py": "imports the package that the user names, which is code",

@@ -50,6 +50,7 @@ GROUPS = {
         "mcp": "serve:mcp",
         "openenv": "serve:openenv",
         "serve-agent": "serve_agent:serve_agent",
+        "tinker": "tinker:tinker",
         "engine": "engine:engine",
         "merge": "merge:merge",
         "push": "push:push",

@@ -189,9 +189,9 @@ class MasterOptimizer:
             for collected in sums:
                 collected.hand_over()
 
-    def clip(self) -> float:
-        """Scales the gradient down to the greatest norm that is allowed; returns its norm before."""
-        return float(torch.nn.utils.clip_grad_norm_(self.masters, self._max_norm))
+    def clip(self, max_norm: float | None = None) -> float:
+        """Scales the gradient down to a greatest norm, that of the settings for None; returns its norm before."""
+        return float(torch.nn.utils.clip_grad_norm_(self.masters, self._max_norm if max_norm is None else max_norm))
 
     def step(self, learning_rate: float, critic_learning_rate: float = 0.0) -> None:
         """One step; the model's weights become their masters, rounded."""

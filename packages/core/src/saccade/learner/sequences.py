@@ -64,6 +64,15 @@ class TrainingSequence:
     routed_experts: bytes = b""
     """Experts to replay for every id but the last, packed as ``saccade.models.routing.Experts`` has it; empty where the
     learner's routers choose."""
+    targets: tuple[int, ...] | None = None
+    """Ids whose probability is asked for at its action tokens; None are these tokens themselves."""
+
+    @property
+    def action_ids(self) -> tuple[int, ...]:
+        """The ids whose probability is asked for."""
+        if self.targets is not None:
+            return self.targets
+        return tuple(token for token, is_action in zip(self.ids, self.is_action) if is_action)
 
     @property
     def action_count(self) -> int:
@@ -247,7 +256,7 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
         images=tuple(images),
         layout=tuple(layout),
         predicting=torch.cat(predicting),
-        targets=torch.tensor([i for one in sequences for i, is_action in zip(one.ids, one.is_action) if is_action]),
+        targets=torch.tensor([token for one in sequences for token in one.action_ids]),
         routed_experts=_replayed(model, bytes(routed), len(ids)),
     )
 

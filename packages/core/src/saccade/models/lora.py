@@ -166,6 +166,7 @@ def merge_adapter(model: "VisionLanguageModel") -> None:
 
     _adapter_of(model)
     refuse_eight_bit(model.hf, "an adapter cannot be merged into them")
+    _refuse_tied_below(model.hf)
     for name, layer in list(model.hf.named_modules()):
         if has_adapter(layer):
             layer.merge()
@@ -210,13 +211,27 @@ def merged_state(hf: "PreTrainedModel") -> dict[str, Tensor]:
 
 
 def _low_ranks(hf: "PreTrainedModel") -> dict[str, LowRank]:
-    """The adapters by the name of the weight that each is added to."""
+    """The adapters by the name of the weight that each is added to; UserError where that is another's weight too."""
+    _refuse_tied_below(hf)
     found: dict[str, LowRank] = {}
     for name, layer in hf.named_modules():
         if has_adapter(layer):
             down, up = (parts[_NAME].weight.detach() for parts in (layer.lora_A, layer.lora_B))
             found[f"{name}.weight"] = LowRank(down, up, float(layer.scaling[_NAME]))
     return found
+
+
+def _refuse_tied_below(hf: "PreTrainedModel") -> None:
+    """UserError for an adapter beside a weight that another module reads too: added to it, it would change both."""
+    from saccade.models.chosen_weights import tied_names
+
+    tied = tied_names(hf)
+    for name, layer in hf.named_modules():
+        if has_adapter(layer) and len(names := tied.get(id(layer.get_base_layer().weight), ())) > 1:
+            raise UserError(
+                f"the adapter of {name} cannot be added to its weight, which is {names[0]} too; sample with base and "
+                "adapter in this process, or leave the layer out of lora.targets (Tinker: train_unembed=False)"
+            )
 
 
 def each_once(state: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
@@ -246,8 +261,21 @@ def save_adapter(model: "VisionLanguageModel", directory: Path) -> None:
     config.inference_mode = True
     config.save_pretrained(str(directory))
     # A field that PEFT does not know would be refused when the file is opened by others.
-    weights = {_file_name(name): weight.detach().contiguous() for name, weight in adapter_parameters(model).items()}
-    save_file(weights, directory / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+    save_file(adapter_tensors(model), directory / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+
+
+def adapter_tensors(model: "VisionLanguageModel") -> dict[str, Tensor]:
+    """The adapter's own weights under the names that they have in its file."""
+    return {_file_name(name): weight.detach().contiguous() for name, weight in adapter_parameters(model).items()}
+
+
+def put_adapter(model: "VisionLanguageModel", tensors: Mapping[str, Tensor]) -> bool:
+    """Overwrites the adapter with such weights; False, and nothing is changed, where they are another model's."""
+    ours = adapter_parameters(model)
+    if {_file_name(name): weight.shape for name, weight in ours.items()} != {n: w.shape for n, w in tensors.items()}:
+        return False
+    _overwrite(ours, {name: tensors[_file_name(name)] for name in ours})
+    return True
 
 
 def adapter_base(directory: Path) -> Path:
@@ -297,12 +325,8 @@ def load_adapter(model: "VisionLanguageModel", directory: Path) -> None:
         raise UserError(f"{directory} holds no adapter that can be loaded: {error}; copy it again") from error
     _refuse_tied(model, whole, directory)
     add_adapter(model, settings, whole=whole)
-    ours = adapter_parameters(model)
-    if {_file_name(name): w.shape for name, w in ours.items()} != {name: w.shape for name, w in weights.items()}:
+    if not put_adapter(model, weights):
         raise UserError(f"{directory / ADAPTER_WEIGHTS} is an adapter of another model than {adapter_base(directory)}")
-    with torch.no_grad():
-        for name, weight in ours.items():
-            weight.copy_(weights[_file_name(name)])
     adapter = _adapter_of(model)
     adapter.base = adapter_base(directory)
     mark_start(model)

@@ -191,23 +191,32 @@ def _name(host: str) -> str:
 class TokenGate:
     """An ASGI application in front of another: requests with the server's bearer token go on, HTTP and WebSockets.
 
-    ``takes_passwords`` lets the token also be the password of an address, for clients that can send no header.
+    ``takes_passwords`` lets the token also be the password of an address, for clients that can send no header, and
+    ``takes_keys`` that of the header X-API-Key.
     """
 
     def __init__(
-        self, app: "ASGIApp", *, token: str, form: ErrorForm = service_error, takes_passwords: bool = False
+        self,
+        app: "ASGIApp",
+        *,
+        token: str,
+        form: ErrorForm = service_error,
+        takes_passwords: bool = False,
+        takes_keys: bool = False,
     ) -> None:
         self._app = app
         self._form = form
         self._token = token.encode("utf-8")
         self._takes_passwords = takes_passwords
+        self._takes_keys = takes_keys
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         is_asked = scope["type"] in ("http", "websocket") and scope["path"] not in OPEN_PATHS
         if not is_asked or self._brings_token(dict(scope["headers"])):
             await self._app(scope, receive, send)
             return
-        message = "send the server's token in the header Authorization: Bearer ..."
+        header = "X-API-Key" if self._takes_keys else "Authorization: Bearer ..."
+        message = f"send the server's token in the header {header}"
         if scope["type"] == "websocket":
             # Before it is accepted, this is an answer of status 403.
             await send({"type": "websocket.close", "code": 1008, "reason": message})
@@ -216,6 +225,8 @@ class TokenGate:
             await answer(send, 401, "token", message, challenge, form=self._form)
 
     def _brings_token(self, headers: dict[bytes, bytes]) -> bool:
+        if self._takes_keys and b"x-api-key" in headers:
+            return hmac.compare_digest(headers[b"x-api-key"], self._token)
         scheme, _, brought = headers.get(b"authorization", b"").partition(b" ")
         brought = brought.strip()
         if self._takes_passwords and scheme.lower() == b"basic":
