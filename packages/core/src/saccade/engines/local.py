@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from saccade.engines.continuing import Placeholders
+from saccade.engines.drafts import drafts_of
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource, adapted_weights_of
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_row_by_row, draw_tokens
@@ -62,8 +63,10 @@ class LocalEngine:
         draw: Draw | None = None,
         paged: bool | None = None,
         prefix_caching: bool = EngineSettings.prefix_caching,
+        drafts: int = EngineSettings.drafts,
     ) -> None:
-        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens`` and ``prefix_caching`` are those of ``EngineSettings``.
+        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching`` and ``drafts`` are those of
+        ``EngineSettings``; UserError for drafts of a model with recurrent layers.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU, and on a GPU
         where torch has deterministic kernels alone.
@@ -81,6 +84,7 @@ class LocalEngine:
         self._cache_tokens = cache_tokens
         self._paged = paged
         self._prefix_caching = prefix_caching
+        self._drafts = None if not drafts else drafts_of(model, drafts, step_tokens=max_rows)
         self._pages = 0
         """That the batches before needed at most, so that the next begins with them."""
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
@@ -150,10 +154,15 @@ class LocalEngine:
             else:
                 load_adapted(self.model, adapted, has_base=had == adapted.base)
                 self._base = adapted.base
-        self.reset()
+        self._forget_images()
 
     def reset(self) -> None:
-        """Encodes every image anew from here on."""
+        """Encodes every image anew from here on, and guesses from what is written from here on."""
+        self._forget_images()
+        if self._drafts is not None:
+            self._drafts.clear()
+
+    def _forget_images(self) -> None:
         self._features.clear()
         self._scorer.forget_images()
 
@@ -201,6 +210,7 @@ class LocalEngine:
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
             prefix_caching=self._prefix_caching,
+            drafts=self._drafts,
         )
         if self._expected is not None:
             scheduler.change_version(self._policy_version)
@@ -286,6 +296,7 @@ def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy
         feature_bytes=limits.feature_mib << 20,
         policy_version=policy_version,
         prefix_caching=limits.prefix_caching,
+        drafts=limits.drafts,
     )
 
 

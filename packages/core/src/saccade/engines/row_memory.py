@@ -84,15 +84,20 @@ class Window:
         return self.exchange(keys, values, layer if self.attention_layers is None else self.attention_layers[layer])
 
     def attention(self) -> Attend:
-        """How single new tokens attend to their rows."""
+        """How new tokens, side by side, attend to their rows."""
         mask, prefix = self.mask, self.prefix
+        rows, width = self.columns.shape
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-            keys, values = self.exchange(key[:, :, None], value[:, :, None], layer)
-            queries = query[:, :, None]
+            queries, key, value = (
+                part.view(rows, width, *part.shape[1:]).transpose(1, 2) for part in (query, key, value)
+            )
+            keys, values = self.exchange(key, value, layer)
             if prefix is None:
-                return attend_folded(queries, keys, values, mask, scale).flatten(1)
-            return attend_sharing(queries, keys, values, mask, prefix, scale).flatten(1)
+                attended = attend_folded(queries, keys, values, mask, scale)
+            else:
+                attended = attend_sharing(queries, keys, values, mask, prefix, scale)
+            return attended.reshape(rows * width, -1)
 
         return attend
 

@@ -113,11 +113,15 @@ class LocalSequence:
         """Tokens that it has when its open turn ends, at most."""
         return len(self.ids) + (0 if self.turn is None else self.turn.sampling.max_tokens - len(self.turn.ids))
 
-    def next_uniform(self) -> float:
-        """The next number of the trajectory's own stream, in [0, 1); one for each sampled token."""
-        if not self._next_uniforms:
-            self._next_uniforms = self._uniforms.random(_UNIFORMS_AHEAD)[::-1].tolist()
-        return self._next_uniforms.pop()
+    def next_uniforms(self, count: int) -> list[float]:
+        """The next numbers of the trajectory's own stream, in [0, 1); each sampled token takes one."""
+        while len(self._next_uniforms) < count:
+            self._next_uniforms[:0] = self._uniforms.random(_UNIFORMS_AHEAD)[::-1].tolist()
+        return self._next_uniforms[: -count - 1 : -1]
+
+    def take_uniform(self) -> None:
+        """A token was sampled with the next number."""
+        self._next_uniforms.pop()
 
     @property
     def open_turn(self) -> OpenTurn:

@@ -231,6 +231,12 @@ class SlotCache:
         if self.experts is not None:
             del slot.routed_experts[length * self.experts.token_bytes :]
 
+    def count(self, slot: Slot, length: int) -> None:
+        """Of what a forward has written after a slot's tokens, the first are kept: it holds ``length`` tokens now."""
+        slot.length = length
+        if self.experts is not None:
+            del slot.routed_experts[length * self.experts.token_bytes :]
+
     def copy_prompt(self, source: Slot, targets: Sequence[Slot]) -> None:
         """Lets ``targets`` begin with the prompt of ``source``."""
         self.copy(source, targets, len(source.held_prompt.key.ids))
@@ -362,8 +368,10 @@ class SlotCache:
         self._write(first, [row.cached + row.added for row in rows])
         return SlotAttention(storage, rows, kernels)
 
-    def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
-        """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""
+    def next_tokens(self, first: int, lengths: Sequence[int], counts: Sequence[int], kernels: Kernels) -> SlotAttention:
+        """The same; where each slot is given one token, as by the last call, next to nothing is built."""
+        if max(counts) > 1:
+            return self.attention(first, lengths, counts, kernels)
         self.reserve(max(lengths) + 1, lengths, first)
         slots = self.slots[first : first + len(lengths)]
         begun = [*slots, *(slot.prompt for slot in slots)]

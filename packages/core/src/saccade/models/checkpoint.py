@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from saccade.checksums import refuse_damaged
-from saccade.codec.bounds import Positive, check_bounds
+from saccade.codec.bounds import Bounds, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.plain_files import check_plain, plain_bytes, plain_text
 
@@ -105,6 +105,9 @@ class EngineSettings:
     prefix_caching: bool = True
     """Whether what prompts begin alike with, such as instructions, is forwarded once in a batch; it takes no more
     memory."""
+    drafts: Annotated[int, Bounds(least=0, most=64)] = 0
+    """Tokens that a decode step guesses for each row at most, from what prompts and turns went on with before; those
+    that are sampled then spare a step. Tokens stay the same, log-probabilities up to rounding. 0 guesses nothing."""
 
     def check(self) -> None:
         check_bounds(self)
