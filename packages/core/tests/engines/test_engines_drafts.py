@@ -13,6 +13,7 @@ from saccade.errors import UserError
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.batch_invariant import make_batch_invariant
 from saccade.native.library import SWITCH
+from saccade.train.rollouts import prefilled_by
 from saccade.types import Message, Observation
 
 FAMILIES = ["qwen2_5_vl", "qwen3_vl", "gemma3", "gemma4", "qwen3_vl_moe"]
@@ -115,10 +116,10 @@ def test_what_was_written_in_a_batch_is_guessed_in_the_next_until_the_engine_is_
     for is_new in (True, False, True):
         if is_new:
             engine.reset()
-        before = engine.work
         played(engine, qwen, picture, Sampling(seed=0, max_tokens=40))
-        drafted.append(engine.work.tokens_drafted - before.tokens_drafted)
+        drafted.append(prefilled_by(engine)["time/tokens_drafted"])
     assert drafted[0] == drafted[2] < drafted[1]
+    assert sum(drafted) == engine.work.tokens_drafted
 
 
 def test_models_with_recurrent_layers_are_refused(media):

@@ -84,6 +84,7 @@ class LocalEngine:
         self._cache_tokens = cache_tokens
         self._paged = paged
         self._prefix_caching = prefix_caching
+        self._longest_draft = drafts
         self._drafts = None if not drafts else drafts_of(model, drafts, step_tokens=max_rows)
         self._pages = 0
         """That the batches before needed at most, so that the next begins with them."""
@@ -97,7 +98,8 @@ class LocalEngine:
         """Below the adapter that it was given last, where it was given one."""
         self._draw = draw or (draw_row_by_row if model.batch_invariant else draw_tokens)
         self._finished_work = EngineWork()
-        self._taken_work = EngineWork()
+        self._prefilled, self._drafted = (0, 0), (0, 0)
+        """Of the work so far, what was taken."""
         self._rows: Rows | None = None
         self._expected: ExpectedWeights | None = None
 
@@ -118,9 +120,15 @@ class LocalEngine:
 
     def take_prefilled(self) -> tuple[int, int]:
         """As ``Abilities.take_prefilled``."""
-        before, self._taken_work = self._taken_work, self.work
-        now = self._taken_work
-        return now.tokens_prefilled - before.tokens_prefilled, now.tokens_reused - before.tokens_reused
+        before, work = self._prefilled, self.work
+        self._prefilled = work.tokens_prefilled, work.tokens_reused
+        return self._prefilled[0] - before[0], self._prefilled[1] - before[1]
+
+    def take_drafted(self) -> tuple[int, int]:
+        """As ``Abilities.take_drafted``."""
+        before, work = self._drafted, self.work
+        self._drafted = work.tokens_drafted, work.drafts_accepted
+        return self._drafted[0] - before[0], self._drafted[1] - before[1]
 
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Copies the weights of another model; the shared model's own are there already.
@@ -191,20 +199,24 @@ class LocalEngine:
         """The scheduler of a batch and the task that runs its steps."""
         if self._rows is not None:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
+        expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
+        cache = empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged)
         scheduler = Scheduler(
             labels,
             Placeholders(self.model),
             max_rows=self._max_rows,
             cache_tokens=self._cache_tokens,
+            # What a device has left is no matter of the data alone.
+            memory=None if self._deterministic else cache.pages,
+            drafted=self._longest_draft,
             deterministic=self._deterministic,
             stays_open=stays_open,
         )
-        expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
         rows = self._rows = Rows(
             self.model,
             self._features,
             self._token_bytes,
-            cache=empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged),
+            cache=cache,
             # Who may come one by one is not worth a copy of the weights.
             expected=1 if stays_open else expected_rows,
             max_chunk_tokens=self._max_chunk_tokens,

@@ -4,7 +4,8 @@ Rows that begin with the same prompt share its whole pages. Attention reads rows
 its own before it attends: what that takes is one layer's part of the rows at work, and nothing is ever moved.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -12,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.engines.row_memory import RowStates, Window
-from saccade.models.memory import on_device
+from saccade.models.memory import bytes_left, on_device
 from saccade.models.shared_prefix import SharedPrefix
 
 PAGE = 64
@@ -33,6 +34,8 @@ class PageMemory:
     device: torch.device
     first_pages: int = 0
     """Pages to begin with, where it is known how many will be needed."""
+    room: Callable[[], int] | None = None
+    """Bytes that the device has left for more pages; None: those of a GPU, elsewhere as many as are asked for."""
     _pool: Float[Tensor, "layers kv=2 pages page heads dim"] | None = None
     _uses: list[int] = field(default_factory=list)
     """Rows that have each page."""
@@ -40,8 +43,27 @@ class PageMemory:
     _tables: dict[int, list[int]] = field(default_factory=dict)
 
     @property
+    def page(self) -> int:
+        """Tokens of a page."""
+        return PAGE
+
+    @property
     def page_count(self) -> int:
         return len(self._uses)
+
+    def free_tokens(self, wanted: int) -> int:
+        """For how many tokens there are pages that no row has, or room for more of them; ``wanted`` where these do."""
+        free = len(self._free) * PAGE
+        return free if free >= wanted else free + self._addable(wanted // PAGE + 1) * PAGE
+
+    def _addable(self, wanted: int) -> int:
+        """Pages that the pool may grow by."""
+        room = self.room
+        if room is None and self.device.type == "cuda":
+            room = functools.partial(bytes_left, self.device)
+        # A layer's rows are gathered in one piece, beside the pool.
+        page_bytes = 2 * (self.layer_count + 1) * PAGE * self.kv_heads * self.head_dim * self.dtype.itemsize
+        return wanted if room is None else max(0, room() // page_bytes)
 
     def release(self, place: int, keep: int) -> None:
         """Gives up the pages of a row behind its first ``keep`` tokens; what it writes next is written by it alone."""
@@ -153,7 +175,8 @@ class PageMemory:
 
     def _grow(self) -> None:
         before = len(self._uses)
-        count = before + before // 2 if before else max(_FIRST_PAGES, self.first_pages)
+        more = before // 2 if before else max(_FIRST_PAGES, self.first_pages)
+        count = before + max(1, min(more, self._addable(more)))
         # By way of the host: a GPU that is nearly full cannot hold both.
         kept = None if self._pool is None else self._pool.cpu()
         self._pool = None

@@ -71,8 +71,6 @@ class _Row:
     """Images whose tokens the slot holds."""
     new: NewPrompt | None = None
     """Its prompt, until that is forwarded; None where another row had it forwarded."""
-    told: int = 0
-    """Tokens whose experts earlier completions have told."""
     noted: int = 0
     """Tokens that drafts may come from."""
     draft: list[int] = field(default_factory=list)
@@ -141,6 +139,8 @@ class Rows:
         for sequence in plan.leaving:
             if sequence in self._rows:
                 self._cache.give_back(self._rows.pop(sequence).slot)
+        if plan.is_short:
+            self._cache.drop_prompts({self._prompt_key(sequence) for sequence in (*plan.joining, *plan.waiting)})
         self._begin_recording(plan.joining)
         decoding = [self._rows[sequence] for sequence in plan.decoding]
         chunked, shared = self._place_joining(plan, [row.slot for row in decoding])
@@ -317,7 +317,7 @@ class Rows:
         each, kept = self._cache.experts.token_bytes, row.slot.routed_experts
         if len(kept) != each * row.slot.length:
             raise SaccadeError("all turns of a batch must ask for the experts of their tokens, or none")
-        begin, row.told = row.told, row.slot.length
+        begin, row.sequence.told = row.sequence.told, row.slot.length
         return bytes(kept[begin * each :])
 
     def _logits(

@@ -221,6 +221,13 @@ class SlotCache:
         slot.is_taken, slot.state = False, None
         self._shorten(slot, 0 if slot.prompt is None else len(slot.prompt.key.ids))
 
+    def drop_prompts(self, wanted: Collection[PromptKey]) -> None:
+        """Gives up what free slots hold of prompts that are not among the ``wanted``."""
+        for slot in self.slots:
+            if not slot.is_taken and slot.prompt is not None and slot.prompt.key not in wanted:
+                slot.prompt = None
+                self._shorten(slot, 0)
+
     def _shorten(self, slot: Slot, length: int) -> None:
         """Keeps the first ``length`` tokens and gives up the memory of the others."""
         if self.pages is not None:

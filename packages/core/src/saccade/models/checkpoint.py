@@ -98,8 +98,9 @@ class EngineSettings:
     max_chunk_tokens: Positive = 8192
     """Tokens that one forward of prompts or observations has at most, with padding, unless a single one is longer."""
     cache_tokens: Positive | None = None
-    """Tokens that the KV cache of all rows together may reach within their current turns; a trajectory waits for its
-    row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
+    """Tokens that the KV cache of all rows together may hold: as many rows are open as fit with some room to write, and
+    the last ones give way where it does not last, to be forwarded anew. None for no bound, and on a GPU for what it
+    has left. ``saccade plan-memory`` says what a token takes."""
     feature_mib: Positive = 1024
     """Size of the cache of image features for other turns and rows, in MiB."""
     prefix_caching: bool = True
