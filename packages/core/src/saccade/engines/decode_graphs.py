@@ -17,8 +17,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.engines.drafts import padded, unpadded
 from saccade.engines.pages import PAGE, PageMemory
+from saccade.engines.row_memory import padded, unpadded
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
 
@@ -43,12 +43,12 @@ class Shape(NamedTuple):
     """New tokens of each row."""
 
     @classmethod
-    def of(cls, rows: int, tokens: int, width: int = 1) -> "Shape":
+    def of(cls, rows: int, tokens: int, width: int = 1, page: int = PAGE) -> "Shape":
         """The next size for so many rows, the longest of so many tokens; a quarter more pages at most.
 
         ``width`` is how many new tokens a row has at most.
         """
-        pages = -(-tokens // PAGE)
+        pages = -(-tokens // page)
         step = 1 << max(0, pages.bit_length() - 3)
         small = 1 << (rows - 1).bit_length()
         return cls(
@@ -87,7 +87,7 @@ class DecodeGraphs:
         """Last hidden states after so many more tokens of each row; None where the step is not worth a graph."""
         if self._record is None:
             return None
-        shape = Shape.of(len(cached), max(cached) + max(counts), max(counts))
+        shape = Shape.of(len(cached), max(cached) + max(counts), max(counts), self._memory.page)
         self._uses[shape] += 1
         if self._uses[shape] < _WORTH:
             return None
@@ -140,7 +140,9 @@ class DecodeGraphs:
         starts, table = numbers[3 * new : 3 * new + rows], numbers[3 * new + rows :].view(rows, shape.pages)
 
         def step() -> Tensor:
-            window = self._memory.window_on(table, targets.view(rows, -1), starts, total=shape.pages * PAGE)
+            window = self._memory.window_on(
+                table, targets.view(rows, -1), starts, total=shape.pages * self._memory.page
+            )
             return self._decoder(ids, places, window.attention())
 
         try:

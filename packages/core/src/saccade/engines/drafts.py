@@ -9,19 +9,14 @@ texts that were sampled lately: rows of a group, and of a batch, write much alik
 """
 
 from collections.abc import Collection, Sequence
-from itertools import islice
-
-from jaxtyping import Float
-from torch import Tensor
 
 from saccade.errors import UserError
-from saccade.models.memory import on_device
 from saccade.models.vlm import VisionLanguageModel
 
 _KNOWN_BY = 3
 """Tokens that a text must share with another for this to say how it goes on."""
 _MOST_PLACES = 1 << 17
-"""Beginnings that are remembered: some ten MB."""
+"""Beginnings that are remembered at most: about 30 MB."""
 
 
 class Drafts:
@@ -75,19 +70,3 @@ def drafts_of(model: VisionLanguageModel, longest: int, *, step_tokens: int) -> 
         )
     # Nothing follows the end of a turn, and a picture is no guess.
     return Drafts(longest, step_tokens=step_tokens, never={*model.forbidden_ids.tolist(), *model.end_ids})
-
-
-def padded(numbers: Sequence[int], counts: Sequence[int], width: int) -> list[int]:
-    """Of rows of so many ``counts`` numbers each, one after the other: filled up to ``width`` by zeros."""
-    each = iter(numbers)
-    return [number for count in counts for number in (*islice(each, count), *[0] * (width - count))]
-
-
-def unpadded(
-    states: Float[Tensor, "padded hidden"], counts: Sequence[int], width: int
-) -> Float[Tensor, "tokens hidden"]:
-    """The states of such rows without those that fill them up."""
-    if len(states) == sum(counts):
-        return states
-    places = [row * width + step for row, count in enumerate(counts) for step in range(count)]
-    return states[on_device(places, states.device)]

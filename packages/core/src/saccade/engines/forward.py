@@ -9,8 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.engines.drafts import padded, unpadded
-from saccade.engines.row_memory import Window
+from saccade.engines.row_memory import Window, padded, unpadded
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from saccade.engines.continuing import Placeholders
-from saccade.engines.drafts import drafts_of
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource, adapted_weights_of
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_row_by_row, draw_tokens
@@ -16,7 +15,7 @@ from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
 from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
-from saccade.models.checkpoint import EngineSettings
+from saccade.models.checkpoint import EngineSettings, PagedAttention
 from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
 from saccade.models.vlm import VisionLanguageModel, load_adapted, load_weights
 from saccade.native import FeatureCache
@@ -64,9 +63,11 @@ class LocalEngine:
         paged: bool | None = None,
         prefix_caching: bool = EngineSettings.prefix_caching,
         drafts: int = EngineSettings.drafts,
+        paged_attention: PagedAttention = EngineSettings.paged_attention,
     ) -> None:
-        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching`` and ``drafts`` are those of
-        ``EngineSettings``; UserError for drafts of a model with recurrent layers.
+        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching``, ``drafts`` and ``paged_attention``
+        are those of ``EngineSettings``; UserError for drafts of a model with recurrent layers, and where there is no
+        kernel to read pages in place.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU, and on a GPU
         where torch has deterministic kernels alone.
@@ -84,8 +85,17 @@ class LocalEngine:
         self._cache_tokens = cache_tokens
         self._paged = paged
         self._prefix_caching = prefix_caching
+        self._in_place = None
+        if paged_attention == "in_place":
+            from saccade.engines import in_place
+
+            self._in_place = in_place.kernel_in_place(model)
         self._longest_draft = drafts
-        self._drafts = None if not drafts else drafts_of(model, drafts, step_tokens=max_rows)
+        self._drafts = None
+        if drafts:
+            from saccade.engines.drafts import drafts_of
+
+            self._drafts = drafts_of(model, drafts, step_tokens=max_rows)
         self._pages = 0
         """That the batches before needed at most, so that the next begins with them."""
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
@@ -200,7 +210,9 @@ class LocalEngine:
         if self._rows is not None:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
         expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
-        cache = empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged)
+        cache = empty_cache(
+            self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged, in_place=self._in_place
+        )
         scheduler = Scheduler(
             labels,
             Placeholders(self.model),
@@ -309,6 +321,7 @@ def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy
         policy_version=policy_version,
         prefix_caching=limits.prefix_caching,
         drafts=limits.drafts,
+        paged_attention=limits.paged_attention,
     )
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from saccade.engines.drafts import Drafts
 from saccade.engines.forward import Chunk, forwards_for
 from saccade.engines.prefixes import NewPrompt, PrefixCache
 from saccade.engines.sampling import Draw, Drawn, TokenBytes, scoring_temperature
@@ -17,6 +17,9 @@ from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 from saccade.types import Finish
+
+if TYPE_CHECKING:
+    from saccade.engines.drafts import Drafts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +108,7 @@ class Rows:
         max_chunk_tokens: int,
         draw: Draw,
         prefix_caching: bool = True,
-        drafts: Drafts | None = None,
+        drafts: "Drafts | None" = None,
     ) -> None:
         """``expected`` is how many rows there will be at once."""
         self.work = EngineWork()
@@ -206,7 +209,7 @@ class Rows:
         self.work = self.work.plus(EngineWork(tokens_decoded=len(hidden), tokens_drafted=drafted))
         return [hidden]
 
-    def _make_drafts(self, rows: Sequence[_Row], drafts: Drafts) -> int:
+    def _make_drafts(self, rows: Sequence[_Row], drafts: "Drafts") -> int:
         """Tokens of the drafts of all rows, which the step has room for."""
         room = free = drafts.step_tokens - len(rows)
         for row in rows:

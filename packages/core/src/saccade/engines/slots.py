@@ -19,6 +19,7 @@ from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
 
 if TYPE_CHECKING:
+    from saccade.engines.in_place import Kernel
     from saccade.engines.pages import PageMemory
 
 
@@ -142,13 +143,14 @@ class SlotCache:
         window: int = 0,
         attention_layers: Sequence[int] | None = None,
         heads: Sequence[tuple[int, int]] | None = None,
+        in_place: "Kernel | None" = None,
     ) -> None:
         """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most. ``window`` is
         that of sliding layers, where there are any.
 
         ``paged`` is None for what suits the device. ``attention_layers`` are the ``layer_count`` layers that have keys
         and values, where the model's others have a recurrent state. ``heads`` are those of each layer, and the numbers
-        of a head, where layers differ.
+        of a head, where layers differ. ``in_place`` reads pages where they lie.
         """
         self.slots: list[Slot] = []
         self.experts: Experts | None = None
@@ -175,6 +177,10 @@ class SlotCache:
             from saccade.engines import pages
 
             self.pages = pages.PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+            if in_place is not None:
+                from saccade.engines.in_place import PAGE_IN_PLACE
+
+                self.pages.page, self.pages.in_place = PAGE_IN_PLACE, in_place
         else:
             self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
         self.moves = not is_paged
@@ -418,7 +424,14 @@ class SlotCache:
         return storage
 
 
-def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, paged: bool | None = None) -> SlotCache:
+def empty_cache(
+    model: VisionLanguageModel,
+    *,
+    rows: int,
+    first_pages: int = 0,
+    paged: bool | None = None,
+    in_place: "Kernel | None" = None,
+) -> SlotCache:
     """A cache for that many rows of one model's sequences."""
     heads = model.key_heads
     return SlotCache(
@@ -433,5 +446,6 @@ def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, 
         longest=model.longest_sequence,
         first_pages=first_pages,
         paged=paged,
+        in_place=in_place,
         window=0 if model.mask_rule is None else model.mask_rule.window,
     )

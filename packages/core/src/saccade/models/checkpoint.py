@@ -89,6 +89,9 @@ def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:
         )
 
 
+PagedAttention = Literal["gathered", "in_place"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
     """How much the engine in this process works on at once: less takes less memory and more time."""
@@ -109,6 +112,9 @@ class EngineSettings:
     drafts: Annotated[int, Bounds(least=0, most=64)] = 0
     """Tokens that a decode step guesses for each row at most, from what prompts and turns went on with before; those
     that are sampled then spare a step. Tokens stay the same, log-probabilities up to rounding. 0 guesses nothing."""
+    paged_attention: PagedAttention = "gathered"
+    """Whether decode steps on a GPU gather a layer's keys and values before they attend to them, or read them in place,
+    in half precision."""
 
     def check(self) -> None:
         check_bounds(self)
