@@ -26,7 +26,7 @@ from pathlib import Path
 
 LIMIT_S, SHORTEST_S = 240, 5
 HERE = Path(__file__).parent
-INSIDE = ("learner", "profile", "repeats", "engine", "memory", "offload", "compiled", "lora")
+INSIDE = ("learner", "profile", "repeats", "engine", "sampling", "memory", "offload", "compiled", "lora")
 """Parts of ``gpu_parts.py``."""
 SCRIPTS = {
     "learner": ("learner", "profile"),
