@@ -276,7 +276,7 @@ def test_a_trajectory_draws_its_numbers_from_its_own_seed_alone():
         asked = asyncio.create_task(slot.sample([1], (), Sampling(seed=seed)))
         await settle()
         asked.cancel()
-        return slot.next_uniforms(3)
+        return [slot.next_uniform() for _ in range(3)]
 
     assert asyncio.run(numbers(5)) == asyncio.run(numbers(5))
     assert asyncio.run(numbers(5)) != asyncio.run(numbers(6))

@@ -6,7 +6,7 @@ Gathered pages are read, written and read again in each layer; here they are rea
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -67,8 +67,8 @@ def kernel_in_place(model: VisionLanguageModel) -> Kernel:
         wrong = f"needs torch 2.13 or newer, and this is {torch.__version__}"
     if wrong is not None:
         raise UserError(f"model.engine.paged_attention=in_place {wrong}; set model.engine.paged_attention=gathered")
-    kernel: Kernel = varlen_attn
-    return kernel
+    # Without ``return_aux`` it gives the one tensor.
+    return cast(Kernel, varlen_attn)
 
 
 def attend_in_place(

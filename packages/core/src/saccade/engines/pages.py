@@ -145,7 +145,7 @@ class PageMemory:
 
         def in_place(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
             tokens[layer][:, targets.flatten()] = torch.stack([key, value])
-            return attend(query, *pool[layer], scale)
+            return attend(query, pool[layer, 0], pool[layer, 1], scale)
 
         return replace(made, in_place=in_place)
 

@@ -95,7 +95,8 @@ class Window:
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
             queries, key, value = (
-                part.view(rows, width, *part.shape[1:]).transpose(1, 2) for part in (query, key, value)
+                part[:, :, None] if width == 1 else part.view(rows, width, *part.shape[1:]).transpose(1, 2)
+                for part in (query, key, value)
             )
             keys, values = self.exchange(key, value, layer)
             if prefix is None:
@@ -211,6 +212,8 @@ class RowMemory:
 
 def padded(numbers: Sequence[int], counts: Sequence[int], width: int) -> list[int]:
     """Of rows of so many ``counts`` numbers each, one after the other: filled up to ``width`` by zeros."""
+    if width == 1:
+        return list(numbers)
     each = iter(numbers)
     return [number for count in counts for number in (*islice(each, count), *[0] * (width - count))]
 

@@ -198,12 +198,12 @@ class Rows:
         if not rows:
             return []
         drafted = 0 if self._drafts is None else self._make_drafts(rows, self._drafts)
-        hidden = self._forwards.decode(
-            [token for row in rows for token in (row.sequence.ids[-1], *row.draft)],
-            [row.position + step for row in rows for step in range(1 + len(row.draft))],
-            [row.slot.length for row in rows],
-            [1 + len(row.draft) for row in rows],
-        )
+        tokens, places, counts = [row.sequence.ids[-1] for row in rows], [row.position for row in rows], None
+        if drafted:
+            tokens = [token for last, row in zip(tokens, rows) for token in (last, *row.draft)]
+            places = [row.position + step for row in rows for step in range(1 + len(row.draft))]
+            counts = [1 + len(row.draft) for row in rows]
+        hidden = self._forwards.decode(tokens, places, [row.slot.length for row in rows], counts)
         for row in rows:
             row.follow(row.position + 1)
         self.work = self.work.plus(EngineWork(tokens_decoded=len(hidden), tokens_drafted=drafted))
@@ -264,18 +264,20 @@ class Rows:
         self, rows: Sequence[_Row], hidden: Float[Tensor, "tokens hidden"]
     ) -> list[tuple[LocalSequence, Finish]]:
         """One token of each row, and one more after each token of its draft that was drawn."""
-        samplings = [row.sequence.open_turn.sampling for row in rows for _ in range(1 + len(row.draft))]
-        drawn = self._draw(
-            self._logits(hidden, [scoring_temperature(sampling) for sampling in samplings]),
-            samplings,
-            [number for row in rows for number in row.sequence.next_uniforms(1 + len(row.draft))],
-        )
+        turns, widths = [row.sequence.open_turn for row in rows], [1 + len(row.draft) for row in rows]
+        samplings = [turn.sampling for turn, width in zip(turns, widths) for _ in range(width)]
+        numbers = [row.sequence.next_uniform() for row, width in zip(rows, widths) for _ in range(width)]
+        temperatures = [scoring_temperature(sampling) for sampling in samplings]
+        drawn = self._draw(self._logits(hidden, temperatures), samplings, numbers)
         finished: list[tuple[LocalSequence, Finish]] = []
         start = accepted = 0
-        for row in rows:
-            stop = start + 1 + len(row.draft)
-            count, finish = self._take(row, drawn[start:stop])
-            start, accepted = stop, accepted + count - 1
+        for row, turn, width in zip(rows, turns, widths):
+            finish = self._add(row.sequence, turn, drawn[start])
+            if width > 1:
+                more, finish = self._accept(row, turn, drawn[start : start + width], finish)
+                row.sequence.return_uniforms(numbers[start + 1 + more : start + width])
+                accepted += more
+            start += width
             if finish is not None:
                 finished.append((row.sequence, finish))
         self.work = self.work.plus(
@@ -286,31 +288,32 @@ class Rows:
                 sequence.open_turn.routed_experts = self._new_experts(self._rows[sequence])
         return finished
 
-    def _take(self, row: _Row, drawn: Sequence[Drawn]) -> tuple[int, Finish | None]:
-        """Adds what was drawn, as far as the draft is that; how many tokens these are, and why the turn ends, if so."""
-        turn, draft, count = row.sequence.open_turn, row.draft, 0
-        finish: Finish | None = None
-        while finish is None and (count == 0 or (count <= len(draft) and drawn[count - 1].token == draft[count - 1])):
-            draw = drawn[count]
-            row.sequence.ids.append(draw.token)
-            row.sequence.take_uniform()
-            turn.note_first()
-            turn.ids.append(draw.token)
-            turn.logprobs.append(draw.logprob)
-            finish = self._finish(turn, draw.token)
+    def _accept(
+        self, row: _Row, turn: OpenTurn, drawn: Sequence[Drawn], finish: Finish | None
+    ) -> tuple[int, Finish | None]:
+        """Adds what was drawn after a row's draft, as long as the draft is that, unless the turn ends before.
+
+        How many tokens these are, and why the turn ends, if it does.
+        """
+        draft, count = row.draft, 0
+        while finish is None and count < len(draft) and drawn[count].token == draft[count]:
             count += 1
-        if draft:
-            # The slot holds keys and values of the whole draft: what was not drawn is written over.
-            self._cache.count(row.slot, row.slot.length + count - 1)
-            row.position += count - 1
-            row.draft = []
+            finish = self._add(row.sequence, turn, drawn[count])
+        # The slot holds keys and values of the whole draft: what was not drawn is written over.
+        self._cache.count(row.slot, row.slot.length + count)
+        row.position += count
+        row.draft = []
         return count, finish
 
-    def _finish(self, turn: OpenTurn, token: int) -> Finish | None:
-        """Why the turn ends with its last token, if it does."""
-        if token in self._model.end_ids:
+    def _add(self, sequence: LocalSequence, turn: OpenTurn, draw: Drawn) -> Finish | None:
+        """Why the turn ends with this token, if it does."""
+        sequence.ids.append(draw.token)
+        turn.note_first()
+        turn.ids.append(draw.token)
+        turn.logprobs.append(draw.logprob)
+        if draw.token in self._model.end_ids:
             return "eos"
-        if turn.stops.completes(self._token_bytes[token]):
+        if turn.stops.completes(self._token_bytes[draw.token]):
             return "stop"
         return "length" if len(turn.ids) >= turn.sampling.max_tokens else None
 

@@ -127,15 +127,15 @@ class LocalSequence:
         left = 0 if self.turn is None else self.turn.sampling.max_tokens - len(self.turn.ids)
         return len(self.ids) + min(left, ahead)
 
-    def next_uniforms(self, count: int) -> list[float]:
-        """The next numbers of the trajectory's own stream, in [0, 1); each sampled token takes one."""
-        while len(self._next_uniforms) < count:
-            self._next_uniforms[:0] = self._uniforms.random(_UNIFORMS_AHEAD)[::-1].tolist()
-        return self._next_uniforms[: -count - 1 : -1]
+    def next_uniform(self) -> float:
+        """The next number of the trajectory's own stream, in [0, 1); one for each sampled token."""
+        if not self._next_uniforms:
+            self._next_uniforms = self._uniforms.random(_UNIFORMS_AHEAD)[::-1].tolist()
+        return self._next_uniforms.pop()
 
-    def take_uniform(self) -> None:
-        """A token was sampled with the next number."""
-        self._next_uniforms.pop()
+    def return_uniforms(self, unused: Sequence[float]) -> None:
+        """The last numbers sampled nothing and are the next ones again."""
+        self._next_uniforms.extend(reversed(unused))
 
     @property
     def open_turn(self) -> OpenTurn:
