@@ -93,7 +93,6 @@ def _figures(
         "drafted": work.tokens_drafted - before.tokens_drafted,
         "accepted": work.drafts_accepted - before.drafts_accepted,
         # Gathering reads and writes them once more, before attention reads them.
-        "MiB of sampled tokens that attention moves in the last step": held
-        * (3 if attention == "gathered" else 1),
+        "MiB of sampled tokens that attention moves in the last step": held * (3 if attention == "gathered" else 1),
         "peak GiB": bench.peak_gib(),
     }

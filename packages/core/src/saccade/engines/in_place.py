@@ -80,7 +80,7 @@ def attend_in_place(
     """
     used = (starts + width).int()
     pages = table.int()
-    before = torch.arange(len(starts) + 1, device=starts.device, dtype=torch.int32)
+    before = width * torch.arange(len(starts) + 1, device=starts.device, dtype=torch.int32)
     ends = torch.nn.functional.pad(used.cumsum(0, dtype=torch.int32), (1, 0))
 
     def attend(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
@@ -88,7 +88,7 @@ def attend_in_place(
             query,
             key,
             value,
-            before * width,
+            before,
             ends,
             width,
             total,
