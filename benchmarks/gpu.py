@@ -28,7 +28,7 @@ LIMIT_S, SHORTEST_S = 240, 5
 HERE = Path(__file__).parent
 INSIDE = (
     *("learner", "profile", "attention", "waits", "activations", "fp8"),
-    *("repeats", "engine", "memory", "offload", "compiled", "lora"),
+    *("repeats", "engine", "sampling", "memory", "offload", "compiled", "lora"),
 )
 """Parts of ``gpu_parts.py``."""
 SCRIPTS = {

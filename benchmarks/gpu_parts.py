@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 from gpu_model import HALF_B, LEARNING, PEAK_TFLOPS, SEVEN_B, Bench, batch, checkpoint_of, sampled, two_turns
+from gpu_sampling import sampling
 from torch.profiler import ProfilerActivity
 
 from saccade.algorithms.losses import negative_log_likelihood
@@ -307,13 +308,13 @@ def lora(bench: Bench) -> dict[str, object]:
     engine = LocalEngine(model, deterministic=False)
     sampled(engine, rows, 4, 448)
     bench.forget_peak()
-    sampling = bench.timed(lambda: sampled(engine, rows, said, 448))
+    sampling_s = bench.timed(lambda: sampled(engine, rows, said, 448))
     return {
         "tokens/s learned": packed / seconds,
         "step_s": seconds,
         "learning, peak GiB": peak,
         "learning, predicted GiB": _predicted(bench, settings, sequences[0], model, tokens),
-        f"{rows} rows, tokens/s": rows * said / sampling,
+        f"{rows} rows, tokens/s": rows * said / sampling_s,
         f"{rows} rows, peak GiB": bench.peak_gib(),
     }
 
@@ -375,7 +376,10 @@ def _peak_tflops() -> float | None:
 
 PARTS: dict[str, Callable[[Bench], dict[str, object]]] = {
     part.__name__: part
-    for part in (learner, profile, attention, waits, activations, fp8, repeats, engine, memory, offload, compiled, lora)
+    for part in (
+        *(learner, profile, attention, waits, activations, fp8),
+        *(repeats, engine, sampling, memory, offload, compiled, lora),
+    )
 }
 
 

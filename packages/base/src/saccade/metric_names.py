@@ -30,6 +30,9 @@ TOKENS_PREFILLED = "tokens_prefilled"
 TOKENS_REUSED = "tokens_reused"
 """Below ``TIME_PREFIX``: tokens of prompts and observations that the engine forwarded, and tokens of prompts whose keys
 and values it had from other prompts."""
+TOKENS_DRAFTED = "tokens_drafted"
+DRAFTS_ACCEPTED = "drafts_accepted"
+"""Below ``TIME_PREFIX``: tokens that the engine guessed ahead (``model.engine.drafts``), and those that were sampled."""
 
 HELD_OUT_PREFIX = "held_out/"
 """Before those of an evaluation in the middle of a training stage."""

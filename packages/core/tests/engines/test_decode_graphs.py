@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_engines_decoding import ragged_rows, scattered, slots_for  # noqa: F401
+from test_engines_decoding import plain_states, ragged_rows, scattered, slots_for  # noqa: F401
 
 from saccade.engines import decode_graphs
 from saccade.engines.decode_graphs import DecodeGraphs, Shape
@@ -63,6 +63,25 @@ def test_a_pool_that_has_grown_is_recorded_anew(scattered, monkeypatch):  # noqa
     torch.testing.assert_close(states, plain_last(scattered, rows), atol=2e-5, rtol=2e-5)
 
 
+@torch.inference_mode()
+def test_drafts_are_recorded_with_the_states_of_chunks(scattered, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(decode_graphs, "_WORTH", 1)
+    rows, recorder = ragged_rows(scattered), Recorder()
+    forwards, _ = slots_for(scattered, rows, paged=True)
+    forwards._graphs = DecodeGraphs(forwards._decoder, forwards._cache.pages, recorder)
+    counts = [3, 1, 2, 3, 1]
+    held = [len(row) - count for row, count in zip(rows, counts)]
+    forwards.extend(
+        [Chunk(ids=tuple(row[:end]), images=(), cached=0, position=0) for row, end in zip(rows, held)], first=0
+    )
+    new = [(token, place) for row, end in zip(rows, held) for place, token in enumerate(row[end:], end)]
+    for _ in range(2):
+        states = forwards.decode([token for token, _ in new], [place for _, place in new], held, counts)
+    whole = [plain_states(scattered, row)[-count:] for row, count in zip(rows, counts)]
+    assert recorder.recorded == 1
+    torch.testing.assert_close(states, torch.cat(whole), atol=2e-5, rtol=2e-5)
+
+
 def plain_last(model, rows):
     forwards, _ = slots_for(model, rows, paged=True)
     forwards.extend([Chunk(ids=tuple(row[:-1]), images=(), cached=0, position=0) for row in rows], first=0)
@@ -88,12 +107,12 @@ def test_what_cannot_be_recorded_is_run_plainly_and_said_once(scattered, monkeyp
 
 
 def test_shapes_are_few_and_waste_a_quarter_at_most():
-    assert Shape.of(1, 1) == (1, 1)
-    assert Shape.of(5, 64) == (8, 1)
-    assert Shape.of(33, 65) == (40, 2)
+    assert Shape.of(1, 1) == (1, 1, 1)
+    assert Shape.of(5, 64) == (8, 1, 1)
+    assert Shape.of(33, 65, 3) == (40, 2, 4)
     shapes = {Shape.of(rows, tokens) for rows in range(1, 129) for tokens in range(1, 4097)}
-    assert len({rows for rows, _ in shapes}) == 19
-    assert len({pages for _, pages in shapes}) == 20
+    assert len({shape.rows for shape in shapes}) == 19
+    assert len({shape.pages for shape in shapes}) == 20
     for tokens in range(1, 5000):
         pages = -(-tokens // 64)
         assert pages <= Shape.of(1, tokens).pages <= max(pages, 1.25 * pages)

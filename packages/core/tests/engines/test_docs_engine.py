@@ -71,6 +71,7 @@ def test_optional_members_are_on_the_page_and_none_is_needed(shown, media):
         expect_weights=local.expect_weights,
         open_batch=local.open_batch,
         take_prefilled=local.take_prefilled,
+        take_drafted=local.take_drafted,
     )
 
 

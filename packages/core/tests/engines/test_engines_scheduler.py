@@ -181,6 +181,35 @@ def test_rows_are_given_while_what_turns_may_write_fits_the_cache():
     asyncio.run(run())
 
 
+def test_the_last_rows_give_way_when_what_is_written_no_longer_fits():
+    async def run():
+        queue = scheduler("abc", cache_tokens=135)
+        # Two fit with the 64 tokens that are next, three do not.
+        asked = [ask(slot) for slot in queue.sequences]
+        await settle()
+        a, b, _ = queue.sequences
+        plan = await queue.next_step()
+        assert (labels(plan.joining), labels(plan.waiting), plan.is_short) == ("ab", "c", True)
+        while a.is_running and b.is_running:
+            for slot in (a, b):
+                slot.ids.append(2), slot.open_turn.ids.append(2)
+            plan = await queue.next_step()
+        assert (labels(plan.leaving), labels(plan.decoding), labels(plan.waiting)) == ("b", "a", "bc")
+        assert 2 * len(b.ids) > 135 >= 2 * len(b.ids) - 2
+        finish(queue, a)
+        a.close()
+        joined = []
+        while not joined:
+            joined = (await queue.next_step()).joining
+        # What it has written so far is forwarded anew.
+        assert labels(joined) == "b"
+        assert len(b.open_turn.ids) == len(b.ids) - 1
+        for each in asked:
+            each.cancel()
+
+    asyncio.run(run())
+
+
 def test_it_is_over_when_every_sequence_is_closed():
     async def run():
         queue = scheduler("ab")

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.engines.pages import PAGE, PageMemory
+from saccade.engines.row_memory import padded, unpadded
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
 
@@ -38,15 +39,22 @@ class Shape(NamedTuple):
     rows: int
     pages: int
     """Of the longest row."""
+    width: int = 1
+    """New tokens of each row."""
 
     @classmethod
-    def of(cls, rows: int, tokens: int) -> "Shape":
-        """The next size for so many rows, the longest of so many tokens; a quarter more pages at most."""
-        pages = -(-tokens // PAGE)
+    def of(cls, rows: int, tokens: int, width: int = 1, page: int = PAGE) -> "Shape":
+        """The next size for so many rows, the longest of so many tokens; a quarter more pages at most.
+
+        ``width`` is how many new tokens a row has at most.
+        """
+        pages = -(-tokens // page)
         step = 1 << max(0, pages.bit_length() - 3)
         small = 1 << (rows - 1).bit_length()
         return cls(
-            rows=small if rows <= _ROW_STEP else -(-rows // _ROW_STEP) * _ROW_STEP, pages=-(-pages // step) * step
+            rows=small if rows <= _ROW_STEP else -(-rows // _ROW_STEP) * _ROW_STEP,
+            pages=-(-pages // step) * step,
+            width=1 << (width - 1).bit_length(),
         )
 
 
@@ -54,7 +62,7 @@ class Shape(NamedTuple):
 class _Recorded:
     numbers: Int[Tensor, "numbers"]
     replay: Callable[[], None]
-    states: Float[Tensor, "rows hidden"]
+    states: Float[Tensor, "tokens hidden"]
 
 
 class DecodeGraphs:
@@ -69,21 +77,26 @@ class DecodeGraphs:
         self._pool: Tensor | None = None
 
     def decode(
-        self, tokens: Sequence[int], positions: Sequence[int], places: Sequence[int], cached: Sequence[int]
-    ) -> Float[Tensor, "rows hidden"] | None:
-        """Last hidden states after one more token of each row; None where the step is not worth a graph."""
+        self,
+        tokens: Sequence[int],
+        positions: Sequence[int],
+        places: Sequence[int],
+        cached: Sequence[int],
+        counts: Sequence[int],
+    ) -> Float[Tensor, "tokens hidden"] | None:
+        """Last hidden states after so many more tokens of each row; None where the step is not worth a graph."""
         if self._record is None:
             return None
-        shape = Shape.of(len(tokens), max(cached) + 1)
+        shape = Shape.of(len(cached), max(cached) + max(counts), max(counts), self._memory.page)
         self._uses[shape] += 1
         if self._uses[shape] < _WORTH:
             return None
         memory = self._memory
-        memory.cover(places, [length + 1 for length in cached])
+        memory.cover(places, [length + count for length, count in zip(cached, counts)])
         if self._pool is not memory.pool:
             self._recorded.clear()
             self._pool = memory.pool
-        numbers = self._numbers(shape, tokens, positions, places, cached)
+        numbers = self._numbers(shape, tokens, positions, places, cached, counts)
         recorded = self._recorded.get(shape)
         if recorded is None:
             recorded = self._try(shape, numbers, self._record)
@@ -92,7 +105,9 @@ class DecodeGraphs:
         recorded.numbers.copy_(numbers)
         recorded.replay()
         # The next replay, of any shape, overwrites them.
-        return recorded.states[: len(tokens)].clone()
+        states = recorded.states[: len(cached) * shape.width]
+        own = unpadded(states, counts, shape.width)
+        return own.clone() if own is states else own
 
     def _numbers(
         self,
@@ -101,16 +116,17 @@ class DecodeGraphs:
         positions: Sequence[int],
         places: Sequence[int],
         cached: Sequence[int],
+        counts: Sequence[int],
     ) -> Int[Tensor, "numbers"]:
         """All that a step is told; rows that fill up write to the spare page and see themselves alone."""
-        memory, spare = self._memory, [0] * (shape.rows - len(tokens))
-        targets = memory.targets(places, cached, 1, [1] * len(tokens))
+        memory, width, spare = self._memory, shape.width, [0] * (shape.rows - len(cached))
+        targets = memory.targets(places, cached, width, counts)
         tables = memory.tables(places, shape.pages)
         return on_device(
             [
-                *(*tokens, *spare),
-                *(*positions, *spare),
-                *(*(one for [one] in targets), *spare),
+                *(*padded(tokens, counts, width), *spare * width),
+                *(*padded(positions, counts, width), *spare * width),
+                *(*(place for row in targets for place in row), *spare * width),
                 *(*cached, *spare),
                 *(page for table in tables for page in table),
                 *spare * shape.pages,
@@ -119,12 +135,14 @@ class DecodeGraphs:
         )
 
     def _try(self, shape: Shape, numbers: Int[Tensor, "numbers"], record: Record) -> _Recorded | None:
-        rows = shape.rows
-        ids, places, targets, starts = numbers[: 4 * rows].view(4, rows)
-        table = numbers[4 * rows :].view(rows, shape.pages)
+        rows, new = shape.rows, shape.rows * shape.width
+        ids, places, targets = numbers[: 3 * new].view(3, new)
+        starts, table = numbers[3 * new : 3 * new + rows], numbers[3 * new + rows :].view(rows, shape.pages)
 
         def step() -> Tensor:
-            window = self._memory.window_on(table, targets[:, None], starts, total=shape.pages * PAGE)
+            window = self._memory.window_on(
+                table, targets.view(rows, -1), starts, total=shape.pages * self._memory.page
+            )
             return self._decoder(ids, places, window.attention())
 
         try:

@@ -231,6 +231,8 @@ class Abilities:
     take_prefilled: Callable[[], tuple[int, int]] | None = None
     """Tokens of prompts and observations that it forwarded since this was last called, and tokens of prompts whose keys
     and values it had."""
+    take_drafted: Callable[[], tuple[int, int]] | None = None
+    """Tokens that it guessed ahead since this was last called, and those of them that were then sampled."""
 
 
 def abilities_of(engine: Engine) -> Abilities:

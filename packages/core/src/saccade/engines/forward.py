@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.engines.row_memory import Window
+from saccade.engines.row_memory import Window, padded, unpadded
 from saccade.engines.slots import SlotCache
 from saccade.models.memory import on_device
 from saccade.models.plain_forward import TokenDecoder
@@ -79,9 +79,16 @@ class Forwards(Protocol):
         ...
 
     def decode(
-        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
-    ) -> Float[Tensor, "rows hidden"]:
-        """Last hidden states after appending one token to each of the first slots."""
+        self,
+        tokens: Sequence[int],
+        positions: Sequence[int],
+        cached: Sequence[int],
+        counts: Sequence[int] | None = None,
+    ) -> Float[Tensor, "tokens hidden"]:
+        """Last hidden states after appending a few tokens of text to each of the first slots, or one.
+
+        ``tokens`` and ``positions`` are those of all slots, one after the other; each slot gets so many ``counts``.
+        """
         ...
 
     def logits(self, hidden: Float[Tensor, "*rows hidden"]) -> Float[Tensor, "*rows vocabulary"]:
@@ -134,22 +141,30 @@ class TorchForwards:
         return [hidden[row, : len(chunk.ids)] for row, chunk in enumerate(chunks)]
 
     def decode(
-        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
-    ) -> Float[Tensor, "rows hidden"]:
+        self,
+        tokens: Sequence[int],
+        positions: Sequence[int],
+        cached: Sequence[int],
+        counts: Sequence[int] | None = None,
+    ) -> Float[Tensor, "tokens hidden"]:
+        counts = counts or [1] * len(cached)
         if self._graphs is not None:
-            hidden = self._graphs.decode(tokens, positions, self._cache.places(0, len(cached)), cached)
+            hidden = self._graphs.decode(tokens, positions, self._cache.places(0, len(cached)), cached, counts)
             if hidden is not None:
                 return hidden
-        ids, places = on_device([tokens, positions], self._model.device)
-        window = self._cache.window(0, cached, 1)
+        width = max(counts)
+        ids, places = on_device(
+            [padded(tokens, counts, width), padded(positions, counts, width)], self._model.device
+        ).view(2, -1, width)
+        window = self._cache.window(0, cached, width, counts)
         if self._decoder is not None:
-            return self._decoder(ids, places, window.attention())
-        embedded = self._model.embed(ids[:, None], ())
+            return unpadded(self._decoder(ids.flatten(), places.flatten(), window.attention()), counts, width)
+        embedded = self._model.embed(ids, ())
         seen = self._cache.recording()
-        hidden = self._hidden(embedded, places[None, :, None].expand(3, -1, -1), window, seen)
+        hidden = self._hidden(embedded, places[None].expand(3, -1, -1), window, seen)
         if seen is not None:
-            self._cache.keep_experts(0, cached, [1] * len(cached), seen)
-        return hidden[:, 0]
+            self._cache.keep_experts(0, cached, counts, seen)
+        return unpadded(hidden.flatten(0, 1), counts, width)
 
     def _append(self, chunks: Sequence[Chunk], first: int) -> tuple[Float[Tensor, "rows longest hidden"], list[int]]:
         """Hidden states and the position after each chunk."""
@@ -243,19 +258,24 @@ class NativeForwards:
         return list(torch.split(flat, [len(chunk.ids) for chunk in chunks]))
 
     def decode(
-        self, tokens: Sequence[int], positions: Sequence[int], cached: Sequence[int]
-    ) -> Float[Tensor, "rows hidden"]:
-        native, count = self._native, len(cached)
+        self,
+        tokens: Sequence[int],
+        positions: Sequence[int],
+        cached: Sequence[int],
+        counts: Sequence[int] | None = None,
+    ) -> Float[Tensor, "tokens hidden"]:
+        native, cache, counts = self._native, self._cache, counts or [1] * len(cached)
         ids, places = torch.tensor([tokens, positions])
         states = self._model.hf.get_input_embeddings()(ids[:, None])[:, 0]
-        groups = 0 if native.token_step is None else native.token_step.groups(count)
+        groups = 0 if native.token_step is None else min(len(cached), native.token_step.groups(len(tokens)))
         if native.token_step is None or not groups:
-            return native.decode(states, places, self._cache.attention(0, cached, [1] * count, native.kernels))
+            return native.decode(states, places, cache.attention(0, cached, counts, native.kernels))
         # Before any group looks at the storage: a later one must not make it grow.
-        self._cache.reserve(max(cached) + 1, cached)
-        cuts = [count * group // groups for group in range(groups + 1)]
+        cache.reserve(max(cached) + max(counts), cached)
+        cuts = [len(cached) * group // groups for group in range(groups + 1)]
         rows = [
-            self._cache.next_token(start, cached[start:stop], native.kernels).rows for start, stop in pairwise(cuts)
+            cache.next_tokens(start, cached[start:stop], counts[start:stop], native.kernels).rows
+            for start, stop in pairwise(cuts)
         ]
         return native.token_step(states, places, rows)
 

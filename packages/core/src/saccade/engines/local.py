@@ -15,7 +15,7 @@ from saccade.engines.scheduler import LocalSequence, Scheduler
 from saccade.engines.scoring import TextScorer
 from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
-from saccade.models.checkpoint import EngineSettings
+from saccade.models.checkpoint import EngineSettings, PagedAttention
 from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
 from saccade.models.vlm import VisionLanguageModel, load_adapted, load_weights
 from saccade.native import FeatureCache
@@ -62,8 +62,12 @@ class LocalEngine:
         draw: Draw | None = None,
         paged: bool | None = None,
         prefix_caching: bool = EngineSettings.prefix_caching,
+        drafts: int = EngineSettings.drafts,
+        paged_attention: PagedAttention = EngineSettings.paged_attention,
     ) -> None:
-        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens`` and ``prefix_caching`` are those of ``EngineSettings``.
+        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching``, ``drafts`` and ``paged_attention``
+        are those of ``EngineSettings``; UserError for drafts of a model with recurrent layers, and where there is no
+        kernel to read pages in place.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU, and on a GPU
         where torch has deterministic kernels alone.
@@ -81,6 +85,17 @@ class LocalEngine:
         self._cache_tokens = cache_tokens
         self._paged = paged
         self._prefix_caching = prefix_caching
+        self._in_place = None
+        if paged_attention == "in_place":
+            from saccade.engines import in_place
+
+            self._in_place = in_place.kernel_in_place(model)
+        self._longest_draft = drafts
+        self._drafts = None
+        if drafts:
+            from saccade.engines.drafts import drafts_of
+
+            self._drafts = drafts_of(model, drafts, step_tokens=max_rows)
         self._pages = 0
         """That the batches before needed at most, so that the next begins with them."""
         self._features = FeatureCache(model, capacity_bytes=feature_bytes)
@@ -93,7 +108,8 @@ class LocalEngine:
         """Below the adapter that it was given last, where it was given one."""
         self._draw = draw or (draw_row_by_row if model.batch_invariant else draw_tokens)
         self._finished_work = EngineWork()
-        self._taken_work = EngineWork()
+        self._prefilled, self._drafted = (0, 0), (0, 0)
+        """Of the work so far, what was taken."""
         self._rows: Rows | None = None
         self._expected: ExpectedWeights | None = None
 
@@ -114,9 +130,15 @@ class LocalEngine:
 
     def take_prefilled(self) -> tuple[int, int]:
         """As ``Abilities.take_prefilled``."""
-        before, self._taken_work = self._taken_work, self.work
-        now = self._taken_work
-        return now.tokens_prefilled - before.tokens_prefilled, now.tokens_reused - before.tokens_reused
+        before, work = self._prefilled, self.work
+        self._prefilled = work.tokens_prefilled, work.tokens_reused
+        return self._prefilled[0] - before[0], self._prefilled[1] - before[1]
+
+    def take_drafted(self) -> tuple[int, int]:
+        """As ``Abilities.take_drafted``."""
+        before, work = self._drafted, self.work
+        self._drafted = work.tokens_drafted, work.drafts_accepted
+        return self._drafted[0] - before[0], self._drafted[1] - before[1]
 
     def update_weights(self, source: WeightSource, version: int) -> None:
         """Copies the weights of another model; the shared model's own are there already.
@@ -150,10 +172,15 @@ class LocalEngine:
             else:
                 load_adapted(self.model, adapted, has_base=had == adapted.base)
                 self._base = adapted.base
-        self.reset()
+        self._forget_images()
 
     def reset(self) -> None:
-        """Encodes every image anew from here on."""
+        """Encodes every image anew from here on, and guesses from what is written from here on."""
+        self._forget_images()
+        if self._drafts is not None:
+            self._drafts.clear()
+
+    def _forget_images(self) -> None:
         self._features.clear()
         self._scorer.forget_images()
 
@@ -182,25 +209,32 @@ class LocalEngine:
         """The scheduler of a batch and the task that runs its steps."""
         if self._rows is not None:
             raise SaccadeError("another batch is open at this engine; sample one batch at a time")
+        expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
+        cache = empty_cache(
+            self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged, in_place=self._in_place
+        )
         scheduler = Scheduler(
             labels,
             Placeholders(self.model),
             max_rows=self._max_rows,
             cache_tokens=self._cache_tokens,
+            # What a device has left is no matter of the data alone.
+            memory=None if self._deterministic else cache.pages,
+            drafted=self._longest_draft,
             deterministic=self._deterministic,
             stays_open=stays_open,
         )
-        expected_rows = self._max_rows if stays_open else min(self._max_rows, len(labels))
         rows = self._rows = Rows(
             self.model,
             self._features,
             self._token_bytes,
-            cache=empty_cache(self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged),
+            cache=cache,
             # Who may come one by one is not worth a copy of the weights.
             expected=1 if stays_open else expected_rows,
             max_chunk_tokens=self._max_chunk_tokens,
             draw=self._draw,
             prefix_caching=self._prefix_caching,
+            drafts=self._drafts,
         )
         if self._expected is not None:
             scheduler.change_version(self._policy_version)
@@ -286,6 +320,8 @@ def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy
         feature_bytes=limits.feature_mib << 20,
         policy_version=policy_version,
         prefix_caching=limits.prefix_caching,
+        drafts=limits.drafts,
+        paged_attention=limits.paged_attention,
     )
 
 

@@ -1,19 +1,25 @@
 """Keys and values in pages, as on a GPU: a row takes a page when it has filled the one before (Kwon et al. 2023).
 
 Rows that begin with the same prompt share its whole pages. Attention reads rows in one piece, so each layer gathers
-its own before it attends: what that takes is one layer's part of the rows at work, and nothing is ever moved.
+its own before it attends: what that takes is one layer's part of the rows at work, and nothing is ever moved. With a
+kernel that reads pages where they lie (``in_place``) decode steps gather nothing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.engines.row_memory import RowStates, Window
-from saccade.models.memory import on_device
+from saccade.models.memory import bytes_left, on_device
 from saccade.models.shared_prefix import SharedPrefix
+
+if TYPE_CHECKING:
+    from saccade.engines.in_place import Kernel
 
 PAGE = 64
 """Tokens of a page."""
@@ -33,6 +39,12 @@ class PageMemory:
     device: torch.device
     first_pages: int = 0
     """Pages to begin with, where it is known how many will be needed."""
+    room: Callable[[], int] | None = None
+    """Bytes that the device has left for more pages; None: those of a GPU, elsewhere as many as are asked for."""
+    page: int = PAGE
+    """Tokens of a page."""
+    in_place: "Kernel | None" = None
+    """With it decode steps read pages where they lie."""
     _pool: Float[Tensor, "layers kv=2 pages page heads dim"] | None = None
     _uses: list[int] = field(default_factory=list)
     """Rows that have each page."""
@@ -43,15 +55,29 @@ class PageMemory:
     def page_count(self) -> int:
         return len(self._uses)
 
+    def free_tokens(self, wanted: int) -> int:
+        """For how many tokens there are pages that no row has, or room for more of them; ``wanted`` where these do."""
+        free = len(self._free) * self.page
+        return free if free >= wanted else free + self._addable(wanted // self.page + 1) * self.page
+
+    def _addable(self, wanted: int) -> int:
+        """Pages that the pool may grow by."""
+        room = self.room
+        if room is None and self.device.type == "cuda":
+            room = functools.partial(bytes_left, self.device)
+        # A layer's rows are gathered in one piece, beside the pool.
+        page_bytes = 2 * (self.layer_count + 1) * self.page * self.kv_heads * self.head_dim * self.dtype.itemsize
+        return wanted if room is None else max(0, room() // page_bytes)
+
     def release(self, place: int, keep: int) -> None:
         """Gives up the pages of a row behind its first ``keep`` tokens; what it writes next is written by it alone."""
         table = self._tables.get(place, [])
-        while len(table) > -(-keep // PAGE):
+        while len(table) > -(-keep // self.page):
             page = table.pop()
             self._uses[page] -= 1
             if not self._uses[page]:
                 self._free.append(page)
-        if keep % PAGE and table and self._uses[table[-1]] > 1:
+        if keep % self.page and table and self._uses[table[-1]] > 1:
             shared = table.pop()
             self._uses[shared] -= 1
             self._cover(place, keep)
@@ -59,14 +85,14 @@ class PageMemory:
 
     def share(self, source: int, targets: Sequence[int], length: int) -> None:
         """Lets ``targets`` begin with the first ``length`` tokens of ``source``: whole pages are theirs too."""
-        whole = length // PAGE
+        whole = length // self.page
         for target in targets:
             self.release(target, 0)
             pages = self._tables[source][:whole]
             for page in pages:
                 self._uses[page] += 1
             self._tables[target] = list(pages)
-            if length % PAGE:
+            if length % self.page:
                 self._cover(target, length)
                 pool = self.pool
                 pool[:, :, self._tables[target][whole]] = pool[:, :, self._tables[source][whole]]
@@ -82,7 +108,7 @@ class PageMemory:
         """What a forward of ``width`` tokens sees, of which each row has its own ``counts``; the others are padding."""
         self.cover(places, [length + count for length, count in zip(lengths, counts)])
         total = max(lengths) + width
-        table = on_device(self.tables(places, -(-total // PAGE)), self.device)
+        table = on_device(self.tables(places, -(-total // self.page)), self.device)
         targets = on_device(self.targets(places, lengths, width, counts), self.device)
         starts = on_device(list(lengths), self.device)
         return self.window_on(table, targets, starts, total=total, prefix=prefix)
@@ -110,7 +136,18 @@ class PageMemory:
             return gathered[0], gathered[1]
 
         columns = starts[:, None] + torch.arange(width, device=self.device)
-        return Window(exchange=exchange, columns=columns, total=total, dtype=self.dtype, prefix=prefix)
+        made = Window(exchange=exchange, columns=columns, total=total, dtype=self.dtype, prefix=prefix)
+        if self.in_place is None:
+            return made
+        from saccade.engines.in_place import attend_in_place
+
+        attend = attend_in_place(self.in_place, table, starts, width, total)
+
+        def in_place(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+            tokens[layer][:, targets.flatten()] = torch.stack([key, value])
+            return attend(query, pool[layer, 0], pool[layer, 1], scale)
+
+        return replace(made, in_place=in_place)
 
     def cover(self, places: Sequence[int], lengths: Sequence[int]) -> None:
         """Gives rows the pages that so many tokens need."""
@@ -125,10 +162,11 @@ class PageMemory:
         self, places: Sequence[int], lengths: Sequence[int], width: int, counts: Sequence[int]
     ) -> list[list[int]]:
         """Where each of ``width`` tokens of a row goes; what is beyond its ``counts`` goes to a spare page."""
+        page = self.page
         return [
             [
-                self._tables[place][(length + step) // PAGE] * PAGE + (length + step) % PAGE if step < count else _SPARE
-                for step in range(width)
+                self._tables[place][at // page] * page + at % page if at < length + count else _SPARE
+                for at in range(length, length + width)
             ]
             for place, length, count in zip(places, lengths, counts)
         ]
@@ -136,7 +174,7 @@ class PageMemory:
     def _cover(self, place: int, length: int) -> None:
         """Gives a row the pages that so many tokens need."""
         table = self._tables.setdefault(place, [])
-        while len(table) * PAGE < length:
+        while len(table) * self.page < length:
             if not self._free:
                 self._grow()
             page = self._free.pop()
@@ -153,11 +191,12 @@ class PageMemory:
 
     def _grow(self) -> None:
         before = len(self._uses)
-        count = before + before // 2 if before else max(_FIRST_PAGES, self.first_pages)
+        more = before // 2 if before else max(_FIRST_PAGES * PAGE // self.page, self.first_pages)
+        count = before + max(1, min(more, self._addable(more)))
         # By way of the host: a GPU that is nearly full cannot hold both.
         kept = None if self._pool is None else self._pool.cpu()
         self._pool = None
-        shape = (self.layer_count, 2, count, PAGE, self.kv_heads, self.head_dim)
+        shape = (self.layer_count, 2, count, self.page, self.kv_heads, self.head_dim)
         # Zeros: a masked key still meets its value as 0 * value, and NaNs would survive.
         pool = torch.zeros(shape, dtype=self.dtype, device=self.device)
         if kept is not None:

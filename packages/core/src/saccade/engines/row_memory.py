@@ -6,13 +6,14 @@ A row may grow to the model's longest sequence without being moved, and takes no
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from saccade.models.masks import AttentionMask, MaskRule
-from saccade.models.memory import give_range_back, untouched_zeros
+from saccade.models.memory import give_range_back, on_device, untouched_zeros
 from saccade.models.plain_forward import Attend
 from saccade.models.recurrent import CarriedStates
 from saccade.models.shared_prefix import SharedPrefix, attend_folded, attend_sharing
@@ -50,6 +51,8 @@ class Window:
     """Place of each layer in the cache, where some have no keys and values."""
     states: CarriedStates | None = None
     """Of layers that have a recurrent state in their place."""
+    in_place: Attend | None = None
+    """How ``attention`` goes where keys and values need not be gathered."""
 
     @property
     def mask(self) -> Shaped[Tensor, "rows 1 width keys"]:
@@ -84,15 +87,23 @@ class Window:
         return self.exchange(keys, values, layer if self.attention_layers is None else self.attention_layers[layer])
 
     def attention(self) -> Attend:
-        """How single new tokens attend to their rows."""
+        """How new tokens, side by side, attend to their rows."""
+        if self.in_place is not None:
+            return self.in_place
         mask, prefix = self.mask, self.prefix
+        rows, width = self.columns.shape
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-            keys, values = self.exchange(key[:, :, None], value[:, :, None], layer)
-            queries = query[:, :, None]
+            queries, key, value = (
+                part[:, :, None] if width == 1 else part.view(rows, width, *part.shape[1:]).transpose(1, 2)
+                for part in (query, key, value)
+            )
+            keys, values = self.exchange(key, value, layer)
             if prefix is None:
-                return attend_folded(queries, keys, values, mask, scale).flatten(1)
-            return attend_sharing(queries, keys, values, mask, prefix, scale).flatten(1)
+                attended = attend_folded(queries, keys, values, mask, scale)
+            else:
+                attended = attend_sharing(queries, keys, values, mask, prefix, scale)
+            return attended.reshape(rows * width, -1)
 
         return attend
 
@@ -197,3 +208,21 @@ class RowMemory:
 
     def _shape(self, rows: int, capacity: int) -> tuple[int, ...]:
         return 2, self.layer_count, rows, self.kv_heads, capacity, self.head_dim
+
+
+def padded(numbers: Sequence[int], counts: Sequence[int], width: int) -> list[int]:
+    """Of rows of so many ``counts`` numbers each, one after the other: filled up to ``width`` by zeros."""
+    if width == 1:
+        return list(numbers)
+    each = iter(numbers)
+    return [number for count in counts for number in (*islice(each, count), *[0] * (width - count))]
+
+
+def unpadded(
+    states: Float[Tensor, "padded hidden"], counts: Sequence[int], width: int
+) -> Float[Tensor, "tokens hidden"]:
+    """The states of such rows without those that fill them up."""
+    if len(states) == sum(counts):
+        return states
+    places = [row * width + step for row, count in enumerate(counts) for step in range(count)]
+    return states[on_device(places, states.device)]

@@ -1,7 +1,8 @@
 """One decode step: rows leave, prompts are shared, chunks appended, and each row gets its next token."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -9,13 +10,16 @@ from torch import Tensor
 
 from saccade.engines.forward import Chunk, forwards_for
 from saccade.engines.prefixes import NewPrompt, PrefixCache
-from saccade.engines.sampling import Draw, TokenBytes, scoring_temperature
-from saccade.engines.scheduler import LocalSequence, StepPlan
+from saccade.engines.sampling import Draw, Drawn, TokenBytes, scoring_temperature
+from saccade.engines.scheduler import LocalSequence, OpenTurn, StepPlan
 from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 from saccade.types import Finish
+
+if TYPE_CHECKING:
+    from saccade.engines.drafts import Drafts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +37,10 @@ class EngineWork:
     tokens_reused: int = 0
     """Tokens of prompts whose keys and values were another's: of whole prompts, and of what prompts begin with."""
     tokens_decoded: int = 0
-    """Tokens forwarded one at a time."""
+    """Tokens forwarded after their prompts, one of each row at a time, and the drafts after them."""
+    tokens_drafted: int = 0
+    drafts_accepted: int = 0
+    """Tokens of drafts that were sampled: each has spared its row a forward."""
     tokens_sampled: int = 0
     tokens_scored: int = 0
     """Tokens forwarded to score given texts; a prompt that several share counts once."""
@@ -47,6 +54,8 @@ class EngineWork:
             tokens_prefilled=self.tokens_prefilled + other.tokens_prefilled,
             tokens_reused=self.tokens_reused + other.tokens_reused,
             tokens_decoded=self.tokens_decoded + other.tokens_decoded,
+            tokens_drafted=self.tokens_drafted + other.tokens_drafted,
+            drafts_accepted=self.drafts_accepted + other.drafts_accepted,
             tokens_sampled=self.tokens_sampled + other.tokens_sampled,
             tokens_scored=self.tokens_scored + other.tokens_scored,
             decode_steps=self.decode_steps + other.decode_steps,
@@ -65,8 +74,10 @@ class _Row:
     """Images whose tokens the slot holds."""
     new: NewPrompt | None = None
     """Its prompt, until that is forwarded; None where another row had it forwarded."""
-    told: int = 0
-    """Tokens whose experts earlier completions have told."""
+    noted: int = 0
+    """Tokens that drafts may come from."""
+    draft: list[int] = field(default_factory=list)
+    """What was forwarded after the last token of the sequence."""
 
     def chunk(self) -> Chunk:
         """All tokens that the slot does not hold. Images never straddle its edge: only text is sampled."""
@@ -97,11 +108,13 @@ class Rows:
         max_chunk_tokens: int,
         draw: Draw,
         prefix_caching: bool = True,
+        drafts: "Drafts | None" = None,
     ) -> None:
         """``expected`` is how many rows there will be at once."""
         self.work = EngineWork()
         self._model = model
         self._draw = draw
+        self._drafts = drafts
         self._token_bytes = token_bytes
         self._cache = cache
         self._forwards = forwards_for(
@@ -129,15 +142,19 @@ class Rows:
         for sequence in plan.leaving:
             if sequence in self._rows:
                 self._cache.give_back(self._rows.pop(sequence).slot)
+        if plan.is_short:
+            self._cache.drop_prompts({self._prompt_key(sequence) for sequence in (*plan.joining, *plan.waiting)})
         self._begin_recording(plan.joining)
         decoding = [self._rows[sequence] for sequence in plan.decoding]
         chunked, shared = self._place_joining(plan, [row.slot for row in decoding])
         joining = [*chunked, *shared]
         self._cache.arrange([row.slot for row in decoding], [row.slot for row in joining])
         decoding.sort(key=lambda row: row.slot.index)
-        hidden = [*self._decode(decoding), *self._extend(chunked, first=len(decoding)), *self._share(shared)]
-        self.work = self.work.plus(EngineWork(decode_steps=1, tokens_sampled=len(hidden)))
-        return self._sample([*decoding, *joining], torch.stack(hidden))
+        hidden = self._decode(decoding)
+        if joining:
+            hidden += self._extend(chunked, first=len(decoding))
+            hidden += self._share(shared)
+        return self._sample([*decoding, *joining], torch.cat(hidden))
 
     def _begin_recording(self, joining: Sequence[LocalSequence]) -> None:
         """Keeps the experts of what is forwarded from here on where a turn asks for them."""
@@ -176,18 +193,33 @@ class Rows:
         reused = sum(row.slot.length for row, _ in new) - forwarded
         self.work = self.work.plus(EngineWork(tokens_prefilled=forwarded, tokens_reused=reused))
 
-    def _decode(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
+    def _decode(self, rows: Sequence[_Row]) -> list[Float[Tensor, "tokens hidden"]]:
+        """Of the last token of each row, and of the draft after it."""
         if not rows:
-            return ()
-        hidden = self._forwards.decode(
-            [row.sequence.ids[-1] for row in rows], [row.position for row in rows], [row.slot.length for row in rows]
-        )
+            return []
+        drafted = 0 if self._drafts is None else self._make_drafts(rows, self._drafts)
+        tokens, places, counts = [row.sequence.ids[-1] for row in rows], [row.position for row in rows], None
+        if drafted:
+            tokens = [token for last, row in zip(tokens, rows) for token in (last, *row.draft)]
+            places = [row.position + step for row in rows for step in range(1 + len(row.draft))]
+            counts = [1 + len(row.draft) for row in rows]
+        hidden = self._forwards.decode(tokens, places, [row.slot.length for row in rows], counts)
         for row in rows:
             row.follow(row.position + 1)
-        self.work = self.work.plus(EngineWork(tokens_decoded=len(rows)))
-        return hidden.unbind()
+        self.work = self.work.plus(EngineWork(tokens_decoded=len(hidden), tokens_drafted=drafted))
+        return [hidden]
 
-    def _extend(self, rows: Sequence[_Row], *, first: int) -> Sequence[Float[Tensor, "hidden"]]:
+    def _make_drafts(self, rows: Sequence[_Row], drafts: "Drafts") -> int:
+        """Tokens of the drafts of all rows, which the step has room for."""
+        room = free = drafts.step_tokens - len(rows)
+        for row in rows:
+            turn = row.sequence.open_turn
+            row.noted = drafts.note(row.sequence.ids, row.noted)
+            row.draft = drafts.after(row.sequence.ids, min(free, turn.sampling.max_tokens - len(turn.ids) - 1))
+            free -= len(row.draft)
+        return room - free
+
+    def _extend(self, rows: Sequence[_Row], *, first: int) -> list[Float[Tensor, "row=1 hidden"]]:
         chunks = [row.chunk() for row in rows]
         extended = self._forwards.extend(chunks, first=first)
         prompts = sum(row.new is not None for row in rows)
@@ -206,9 +238,9 @@ class Rows:
                 tokens_prefilled=sum(len(chunk.ids) for chunk in chunks),
             )
         )
-        return [end.hidden for end in extended]
+        return [end.hidden[None] for end in extended]
 
-    def _share(self, rows: Sequence[_Row]) -> Sequence[Float[Tensor, "hidden"]]:
+    def _share(self, rows: Sequence[_Row]) -> list[Float[Tensor, "row=1 hidden"]]:
         """Copies each row's prompt from a slot that holds it, unless its own slot still does."""
         targets: dict[int, list[Slot]] = {}
         for row in rows:
@@ -220,7 +252,7 @@ class Rows:
             row.follow(row.slot.held_prompt.position)
         reused = sum(row.slot.length for row in rows)
         self.work = self.work.plus(EngineWork(prompts_shared=len(rows), tokens_reused=reused))
-        return [row.slot.held_prompt.hidden for row in rows]
+        return [row.slot.held_prompt.hidden[None] for row in rows]
 
     def _holder_of(self, row: _Row) -> Slot:
         holder = self._cache.holder_of(self._prompt_key(row.sequence))
@@ -228,30 +260,62 @@ class Rows:
             raise ValueError(f"no slot holds the prompt of sequence {row.sequence.label!r}")
         return holder
 
-    def _sample(self, rows: Sequence[_Row], hidden: Float[Tensor, "rows hidden"]) -> list[tuple[LocalSequence, Finish]]:
-        turns = [row.sequence.open_turn for row in rows]
-        samplings = [turn.sampling for turn in turns]
-        drawn = self._draw(
-            self._logits(hidden, [scoring_temperature(sampling) for sampling in samplings]),
-            samplings,
-            [row.sequence.next_uniform() for row in rows],
-        )
+    def _sample(
+        self, rows: Sequence[_Row], hidden: Float[Tensor, "tokens hidden"]
+    ) -> list[tuple[LocalSequence, Finish]]:
+        """One token of each row, and one more after each token of its draft that was drawn."""
+        turns, widths = [row.sequence.open_turn for row in rows], [1 + len(row.draft) for row in rows]
+        samplings = [turn.sampling for turn, width in zip(turns, widths) for _ in range(width)]
+        numbers = [row.sequence.next_uniform() for row, width in zip(rows, widths) for _ in range(width)]
+        temperatures = [scoring_temperature(sampling) for sampling in samplings]
+        drawn = self._draw(self._logits(hidden, temperatures), samplings, numbers)
         finished: list[tuple[LocalSequence, Finish]] = []
-        for row, turn, draw in zip(rows, turns, drawn):
-            row.sequence.ids.append(draw.token)
-            turn.note_first()
-            turn.ids.append(draw.token)
-            turn.logprobs.append(draw.logprob)
-            if draw.token in self._model.end_ids:
-                finished.append((row.sequence, "eos"))
-            elif turn.stops.completes(self._token_bytes[draw.token]):
-                finished.append((row.sequence, "stop"))
-            elif len(turn.ids) >= turn.sampling.max_tokens:
-                finished.append((row.sequence, "length"))
+        start = accepted = 0
+        for row, turn, width in zip(rows, turns, widths):
+            finish = self._add(row.sequence, turn, drawn[start])
+            if width > 1:
+                more, finish = self._accept(row, turn, drawn[start : start + width], finish)
+                row.sequence.return_uniforms(numbers[start + 1 + more : start + width])
+                accepted += more
+            start += width
+            if finish is not None:
+                finished.append((row.sequence, finish))
+        self.work = self.work.plus(
+            EngineWork(decode_steps=1, tokens_sampled=len(rows) + accepted, drafts_accepted=accepted)
+        )
         for sequence, _ in finished:
             if sequence.open_turn.sampling.records_experts:
                 sequence.open_turn.routed_experts = self._new_experts(self._rows[sequence])
         return finished
+
+    def _accept(
+        self, row: _Row, turn: OpenTurn, drawn: Sequence[Drawn], finish: Finish | None
+    ) -> tuple[int, Finish | None]:
+        """Adds what was drawn after a row's draft, as long as the draft is that, unless the turn ends before.
+
+        How many tokens these are, and why the turn ends, if it does.
+        """
+        draft, count = row.draft, 0
+        while finish is None and count < len(draft) and drawn[count].token == draft[count]:
+            count += 1
+            finish = self._add(row.sequence, turn, drawn[count])
+        # The slot holds keys and values of the whole draft: what was not drawn is written over.
+        self._cache.count(row.slot, row.slot.length + count)
+        row.position += count
+        row.draft = []
+        return count, finish
+
+    def _add(self, sequence: LocalSequence, turn: OpenTurn, draw: Drawn) -> Finish | None:
+        """Why the turn ends with this token, if it does."""
+        sequence.ids.append(draw.token)
+        turn.note_first()
+        turn.ids.append(draw.token)
+        turn.logprobs.append(draw.logprob)
+        if draw.token in self._model.end_ids:
+            return "eos"
+        if turn.stops.completes(self._token_bytes[draw.token]):
+            return "stop"
+        return "length" if len(turn.ids) >= turn.sampling.max_tokens else None
 
     def _new_experts(self, row: _Row) -> bytes:
         """Experts of the tokens that were forwarded since the last completion."""
@@ -259,7 +323,7 @@ class Rows:
         each, kept = self._cache.experts.token_bytes, row.slot.routed_experts
         if len(kept) != each * row.slot.length:
             raise SaccadeError("all turns of a batch must ask for the experts of their tokens, or none")
-        begin, row.told = row.told, row.slot.length
+        begin, row.sequence.told = row.sequence.told, row.slot.length
         return bytes(kept[begin * each :])
 
     def _logits(

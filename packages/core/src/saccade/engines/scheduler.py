@@ -7,8 +7,10 @@ waited for. Otherwise a step takes all sequences that are ready.
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from saccade.errors import SaccadeError
 from saccade.types import Finish, ImageRef, VersionSpan
 
 _STEPS_BETWEEN_TURNS = 4
+_LEAST_AHEAD, _SHARE_AHEAD = 64, 4
+"""Tokens that a row is given room for when rows are opened: so many, or this part of what it has. It may have to be
+forwarded anew where that does not last."""
 _UNIFORMS_AHEAD = 64
 
 
@@ -64,6 +69,10 @@ class LocalSequence:
         self.has_row = False
         self.gives_row_up = False
         """Whether its row holds a context that has ended."""
+        self.cached = 0
+        """Tokens that it had when its last turn ended."""
+        self.told = 0
+        """Tokens of its context whose experts its completions have told."""
         self.is_running = False
         self.is_closed = False
         self._scheduler = scheduler
@@ -109,15 +118,24 @@ class LocalSequence:
             self.turn.answer.set_exception(error)
 
     @property
-    def reach(self) -> int:
-        """Tokens that it has when its open turn ends, at most."""
-        return len(self.ids) + (0 if self.turn is None else self.turn.sampling.max_tokens - len(self.turn.ids))
+    def held(self) -> int:
+        """Tokens that its row holds: all but the last, which is yet to be forwarded."""
+        return 0 if not self.has_row else (len(self.ids) if self.is_running else self.cached) - 1
+
+    def due_tokens(self, ahead: int) -> int:
+        """Tokens that its row comes to hold in the next step, and so many ahead of them in its turn."""
+        left = 0 if self.turn is None else self.turn.sampling.max_tokens - len(self.turn.ids)
+        return len(self.ids) + min(left, ahead)
 
     def next_uniform(self) -> float:
         """The next number of the trajectory's own stream, in [0, 1); one for each sampled token."""
         if not self._next_uniforms:
             self._next_uniforms = self._uniforms.random(_UNIFORMS_AHEAD)[::-1].tolist()
         return self._next_uniforms.pop()
+
+    def return_uniforms(self, unused: Sequence[float]) -> None:
+        """The last numbers sampled nothing and are the next ones again."""
+        self._next_uniforms.extend(reversed(unused))
 
     @property
     def open_turn(self) -> OpenTurn:
@@ -140,7 +158,7 @@ class LocalSequence:
             self._seed = sampling.seed
             self._uniforms = np.random.Generator(np.random.PCG64(sampling.seed))
         if sampling.begins_anew:
-            self.ids, self.images, self.gives_row_up = [], [], self.has_row
+            self.ids, self.images, self.gives_row_up, self.told = [], [], self.has_row, 0
         self.ids.extend(fresh)
         self.images.extend(fresh_images)
 
@@ -154,12 +172,28 @@ class StepPlan:
     joining: tuple[LocalSequence, ...]
     waiting: tuple[LocalSequence, ...]
     """Sequences that wait for a row."""
+    is_short: bool = False
+    """Whether memory does not hold all that would be open: what nobody asks for is to be given up."""
+
+
+class Room(Protocol):
+    """What holds keys and values, in pages of so many tokens."""
+
+    @property
+    def page(self) -> int: ...
+
+    def free_tokens(self, wanted: int) -> int:
+        """For how many tokens there are pages that no row has; those ``wanted`` are looked for."""
+        ...
 
 
 class Scheduler:
     """The sequences of one batch; at most ``max_rows`` hold a row, the others queue in the order of their labels.
 
-    With ``cache_tokens`` one gets a row only where what all may write in their turns then fits, or where none has any.
+    With ``cache_tokens``, and with a ``memory`` that says for how many more tokens it has room, as many have a row as
+    fit: one gets it where the next tokens of all fit, and where these no longer do, the last ones give theirs up for
+    now, though never all. They keep what they have sampled, and are forwarded anew. ``drafted`` tokens may be written
+    ahead in a step.
     A batch that ``stays_open`` takes sequences that ``join`` it and goes on without any; time decides what is computed
     together, so it is never deterministic.
     """
@@ -172,6 +206,8 @@ class Scheduler:
         max_rows: int,
         deterministic: bool,
         cache_tokens: int | None = None,
+        memory: Room | None = None,
+        drafted: int = 0,
         stays_open: bool = False,
     ) -> None:
         self.image_tokens = image_tokens
@@ -181,6 +217,8 @@ class Scheduler:
         self.step = -1
         self._max_rows = max_rows
         self._cache_tokens = cache_tokens
+        self._memory = memory
+        self._drafted = drafted
         self._deterministic = deterministic and not stays_open
         self._stays_open = stays_open
         self._present = list(self.sequences)
@@ -211,7 +249,7 @@ class Scheduler:
 
     def finish(self, sequence: LocalSequence, finish: Finish) -> None:
         """Hands the open turn's completion over and parks the sequence."""
-        turn = sequence.open_turn
+        turn, sequence.cached = sequence.open_turn, len(sequence.ids)
         if self.version is not None:
             turn.note_version(self.version)
         sequence.turn, sequence.is_running, sequence.due = None, False, self.step + _STEPS_BETWEEN_TURNS
@@ -241,13 +279,19 @@ class Scheduler:
         while True:
             await self._all_due_have_reported()
             leaving += [*self._release_closed(), *self._release_ended_contexts()]
+            leaving += (given_up := self._give_up_rows())
             joining, waiting = self._admit()
             decoding = tuple(sequence for sequence in self._present if sequence.is_running)
             for sequence in joining:
                 sequence.has_row = sequence.is_running = True
             if joining or decoding:
+                has_row = sum(sequence.has_row for sequence in self._present)
                 return StepPlan(
-                    leaving=tuple(leaving), decoding=decoding, joining=tuple(joining), waiting=tuple(waiting)
+                    leaving=tuple(leaving),
+                    decoding=decoding,
+                    joining=tuple(joining),
+                    waiting=tuple(waiting),
+                    is_short=bool(given_up or (waiting and has_row < self._max_rows)),
                 )
             if not self._present and not self._stays_open:
                 return None
@@ -303,14 +347,34 @@ class Scheduler:
 
     def _count_that_fit(self, rowless: Sequence[LocalSequence]) -> int:
         holding = [sequence for sequence in self._present if sequence.has_row]
-        free = self._max_rows - len(holding)
-        if self._cache_tokens is None:
-            return max(0, min(free, len(rowless)))
-        room = self._cache_tokens - sum(sequence.reach for sequence in holding)
-        count = 0
-        for sequence in rowless[:free]:
-            room -= sequence.reach
-            if room < 0 and (holding or count):
-                break
-            count += 1
-        return count
+        most = max(0, min(self._max_rows - len(holding), len(rowless)))
+        count = bisect_left(
+            range(1, most + 1), True, key=lambda count: not self._fit([*holding, *rowless[:count]], ahead=True)
+        )
+        return count if holding else max(count, min(1, most))
+
+    def _give_up_rows(self) -> list[LocalSequence]:
+        """Sequences whose rows memory has no room for in the next step: the last ones, never all."""
+        holding = [sequence for sequence in self._present if sequence.has_row]
+        given_up = []
+        while len(holding) > 1 and not self._fit(holding, ahead=False):
+            last = holding.pop()
+            last.has_row = last.is_running = False
+            given_up.append(last)
+        return given_up
+
+    def _fit(self, sequences: Sequence[LocalSequence], *, ahead: bool) -> bool:
+        """Whether memory holds what the rows of sequences come to; others have none."""
+        if self._cache_tokens is None and self._memory is None:
+            return True
+        due = [
+            one.due_tokens(max(_LEAST_AHEAD, len(one.ids) // _SHARE_AHEAD) if ahead else self._drafted)
+            for one in sequences
+        ]
+        if self._cache_tokens is not None and sum(due) > self._cache_tokens:
+            return False
+        if self._memory is None:
+            return True
+        page = self._memory.page
+        more = page * sum(-(-end // page) - -(-one.held // page) for one, end in zip(sequences, due))
+        return more <= self._memory.free_tokens(more)

@@ -19,6 +19,7 @@ from saccade.native import Kernels, NewTokens, SlotAttention
 from saccade.types import ImageRef
 
 if TYPE_CHECKING:
+    from saccade.engines.in_place import Kernel
     from saccade.engines.pages import PageMemory
 
 
@@ -142,13 +143,14 @@ class SlotCache:
         window: int = 0,
         attention_layers: Sequence[int] | None = None,
         heads: Sequence[tuple[int, int]] | None = None,
+        in_place: "Kernel | None" = None,
     ) -> None:
         """``expected_rows`` and ``longest`` are how many rows, of how many tokens, are usual at most. ``window`` is
         that of sliding layers, where there are any.
 
         ``paged`` is None for what suits the device. ``attention_layers`` are the ``layer_count`` layers that have keys
         and values, where the model's others have a recurrent state. ``heads`` are those of each layer, and the numbers
-        of a head, where layers differ.
+        of a head, where layers differ. ``in_place`` reads pages where they lie.
         """
         self.slots: list[Slot] = []
         self.experts: Experts | None = None
@@ -175,6 +177,10 @@ class SlotCache:
             from saccade.engines import pages
 
             self.pages = pages.PageMemory(layer_count, kv_heads, head_dim, dtype, device, first_pages)
+            if in_place is not None:
+                from saccade.engines.in_place import PAGE_IN_PLACE
+
+                self.pages.page, self.pages.in_place = PAGE_IN_PLACE, in_place
         else:
             self._rows = RowMemory(layer_count, kv_heads, head_dim, dtype, expected_rows, longest)
         self.moves = not is_paged
@@ -221,6 +227,13 @@ class SlotCache:
         slot.is_taken, slot.state = False, None
         self._shorten(slot, 0 if slot.prompt is None else len(slot.prompt.key.ids))
 
+    def drop_prompts(self, wanted: Collection[PromptKey]) -> None:
+        """Gives up what free slots hold of prompts that are not among the ``wanted``."""
+        for slot in self.slots:
+            if not slot.is_taken and slot.prompt is not None and slot.prompt.key not in wanted:
+                slot.prompt = None
+                self._shorten(slot, 0)
+
     def _shorten(self, slot: Slot, length: int) -> None:
         """Keeps the first ``length`` tokens and gives up the memory of the others."""
         if self.pages is not None:
@@ -228,6 +241,12 @@ class SlotCache:
         elif self._rows is not None:
             self._rows.give_back(slot.place, length, slot.held)
         slot.length = slot.written = length
+        if self.experts is not None:
+            del slot.routed_experts[length * self.experts.token_bytes :]
+
+    def count(self, slot: Slot, length: int) -> None:
+        """Of what a forward has written after a slot's tokens, the first are kept: it holds ``length`` tokens now."""
+        slot.length = length
         if self.experts is not None:
             del slot.routed_experts[length * self.experts.token_bytes :]
 
@@ -362,8 +381,10 @@ class SlotCache:
         self._write(first, [row.cached + row.added for row in rows])
         return SlotAttention(storage, rows, kernels)
 
-    def next_token(self, first: int, lengths: Sequence[int], kernels: Kernels) -> SlotAttention:
-        """The same for one new token in each slot; where this goes on from the last call, next to nothing is built."""
+    def next_tokens(self, first: int, lengths: Sequence[int], counts: Sequence[int], kernels: Kernels) -> SlotAttention:
+        """The same; where each slot is given one token, as by the last call, next to nothing is built."""
+        if max(counts) > 1:
+            return self.attention(first, lengths, counts, kernels)
         self.reserve(max(lengths) + 1, lengths, first)
         slots = self.slots[first : first + len(lengths)]
         begun = [*slots, *(slot.prompt for slot in slots)]
@@ -403,7 +424,14 @@ class SlotCache:
         return storage
 
 
-def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, paged: bool | None = None) -> SlotCache:
+def empty_cache(
+    model: VisionLanguageModel,
+    *,
+    rows: int,
+    first_pages: int = 0,
+    paged: bool | None = None,
+    in_place: "Kernel | None" = None,
+) -> SlotCache:
     """A cache for that many rows of one model's sequences."""
     heads = model.key_heads
     return SlotCache(
@@ -418,5 +446,6 @@ def empty_cache(model: VisionLanguageModel, *, rows: int, first_pages: int = 0, 
         longest=model.longest_sequence,
         first_pages=first_pages,
         paged=paged,
+        in_place=in_place,
         window=0 if model.mask_rule is None else model.mask_rule.window,
     )

@@ -62,6 +62,9 @@ class SplitPages(PageMemory):
     def page_count(self) -> int:
         return self._parts[0].page_count
 
+    def free_tokens(self, wanted: int) -> int:
+        return min(part.free_tokens(wanted) for part in self._parts)
+
     def release(self, place: int, keep: int) -> None:
         for part in self._parts:
             part.release(place, keep)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from saccade.checksums import refuse_damaged
-from saccade.codec.bounds import Positive, check_bounds
+from saccade.codec.bounds import Bounds, Positive, check_bounds
 from saccade.errors import UserError
 from saccade.plain_files import check_plain, plain_bytes, plain_text
 
@@ -89,6 +89,9 @@ def refuse_missing_weights(path: Path, missing: Iterable[str]) -> None:
         )
 
 
+PagedAttention = Literal["gathered", "in_place"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
     """How much the engine in this process works on at once: less takes less memory and more time."""
@@ -98,13 +101,20 @@ class EngineSettings:
     max_chunk_tokens: Positive = 8192
     """Tokens that one forward of prompts or observations has at most, with padding, unless a single one is longer."""
     cache_tokens: Positive | None = None
-    """Tokens that the KV cache of all rows together may reach within their current turns; a trajectory waits for its
-    row until it fits. None for no bound. ``saccade plan-memory`` says what a token takes."""
+    """Tokens that the KV cache of all rows together may hold: as many rows are open as fit with some room to write, and
+    the last ones give way where it does not last, to be forwarded anew. None for no bound, and on a GPU for what it
+    has left. ``saccade plan-memory`` says what a token takes."""
     feature_mib: Positive = 1024
     """Size of the cache of image features for other turns and rows, in MiB."""
     prefix_caching: bool = True
     """Whether what prompts begin alike with, such as instructions, is forwarded once in a batch; it takes no more
     memory."""
+    drafts: Annotated[int, Bounds(least=0, most=64)] = 0
+    """Tokens that a decode step guesses for each row at most, from what prompts and turns went on with before; those
+    that are sampled then spare a step. Tokens stay the same, log-probabilities up to rounding. 0 guesses nothing."""
+    paged_attention: PagedAttention = "gathered"
+    """Whether decode steps on a GPU gather a layer's keys and values before they attend to them, or read them in place,
+    in half precision."""
 
     def check(self) -> None:
         check_bounds(self)

@@ -26,7 +26,7 @@ class CachedRows:
 
     storage: Float[Tensor, "kv=2 layers slots heads tokens dim"]
     places: Int[Tensor, "rows"]
-    """Where each row's new key goes, in tokens of one head."""
+    """Where each row's new key goes, in tokens of one head. Tokens of one slot are rows of their own."""
     mask: BlockMask
     """The keys that each row attends to, counted like places."""
 
@@ -182,7 +182,7 @@ class SlotAttention:
 
     @property
     def rows(self) -> CachedRows:
-        """For rows that are given one token each."""
+        """For a step of all layers in one call; tokens of one row count as rows."""
         return CachedRows(self._storage, self._places, self._all)
 
     def keep(

@@ -341,7 +341,8 @@ class _Process:
         yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")
         # Logits; off the CPU's kernels also probabilities and their sums in float64.
         per_logit = 24 if self.on_gpu or self.width == 2 else 8
-        yield MemoryPart(name="logits of all rows", bytes=load.rows * shape.vocabulary * per_logit, phase="sampling")
+        drawn = max(load.rows, min(limits.max_rows, load.rows * (1 + limits.drafts)))
+        yield MemoryPart(name="logits of all rows", bytes=drawn * shape.vocabulary * per_logit, phase="sampling")
         features = min(limits.feature_mib << 20, load.rows * load.pack_image_tokens * language.hidden * self.width)
         yield MemoryPart(name="features of images", bytes=features)
         patches = load.rows * load.pack_image_tokens * (shape.merge * shape.patch_px) ** 2 * 3 * 4

@@ -124,15 +124,21 @@ def restarts_of(engine: Engine) -> tuple[str, ...]:
 
 
 def prefilled_by(engine: Engine, prefix: str = "") -> Mapping[str, float]:
-    """Metrics: tokens that the engine prefilled since it was last asked, and tokens that it had; see ``Abilities``.
+    """Metrics: tokens that the engine prefilled since it was last asked, and tokens that it had; tokens that it guessed
+    ahead, and those that were sampled; see ``Abilities``.
 
     None of an engine that does not count them, or that was not used.
     """
-    take_prefilled = abilities_of(engine).take_prefilled
-    prefilled, reused = (0, 0) if take_prefilled is None else take_prefilled()
-    names = metric.TOKENS_PREFILLED, metric.TOKENS_REUSED
-    counts = {f"{metric.TIME_PREFIX}{prefix}{name}": count for name, count in zip(names, (prefilled, reused))}
-    return counts if prefilled else {}
+    found: dict[str, float] = {}
+    abilities = abilities_of(engine)
+    for take, *names in (
+        (abilities.take_prefilled, metric.TOKENS_PREFILLED, metric.TOKENS_REUSED),
+        (abilities.take_drafted, metric.TOKENS_DRAFTED, metric.DRAFTS_ACCEPTED),
+    ):
+        counts = (0, 0) if take is None else take()
+        if counts[0]:
+            found |= {f"{metric.TIME_PREFIX}{prefix}{name}": count for name, count in zip(names, counts)}
+    return found
 
 
 def rollouts_of(
