@@ -32,7 +32,7 @@ TOKENS_REUSED = "tokens_reused"
 and values it had from other prompts."""
 TOKENS_DRAFTED = "tokens_drafted"
 DRAFTS_ACCEPTED = "drafts_accepted"
-"""Below ``TIME_PREFIX``: tokens that the engine guessed ahead (``model.engine.drafts``), and those that were sampled."""
+"""Below ``TIME_PREFIX``: tokens that the engine guessed ahead (``model.engine.drafts``), and those of them drawn."""
 
 HELD_OUT_PREFIX = "held_out/"
 """Before those of an evaluation in the middle of a training stage."""
