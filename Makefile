@@ -66,7 +66,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 
-# What only a machine with CUDA can say, in commands of at most nine minutes: docs/gpu.md.
+# What only a machine with CUDA can say, in four scripts of at most four minutes: docs/gpu.md.
 gpu: $(READY)
 	$(BIN)/python benchmarks/gpu.py --out runs/gpu
 
