@@ -8,6 +8,7 @@ buffer, and keys and values from where the pages lay when it was recorded: it is
 import functools
 import logging
 import os
+import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from saccade.models.plain_forward import TokenDecoder
 _WORTH = 4
 """Steps of one shape before it is recorded: a recording takes as long as a few of them."""
 _ROW_STEP = 8
+_MOST_KEPT = 64
+"""Recordings that outlive a batch: each takes some memory of its own."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ class _Recorded:
 
 
 class DecodeGraphs:
-    """The graphs of one batch, which end with it. Callers switch gradients off."""
+    """The graphs on one pool of pages, of one batch or of several (``KeptGraphs``). Callers switch gradients off."""
 
     def __init__(self, decoder: TokenDecoder, memory: PageMemory, record: Record) -> None:
         self._decoder = decoder
@@ -75,6 +78,30 @@ class DecodeGraphs:
         self._uses: Counter[Shape] = Counter()
         self._recorded: dict[Shape, _Recorded] = {}
         self._pool: Tensor | None = None
+        self._weights: tuple[object, ...] | None = None
+        """Where they lay at the last look; None: look before the next step."""
+        self._recorded_weights: tuple[object, ...] | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether recording has not failed."""
+        return self._record is not None
+
+    def go_on(self, decoder: TokenDecoder, *, counts_anew: bool) -> None:
+        """Another batch begins. Where it ``counts_anew``, its steps are recorded or not as if it were the first."""
+        self._decoder = decoder
+        self.note_changed_weights()
+        if counts_anew:
+            self._uses.clear()
+
+    def note_changed_weights(self) -> None:
+        """Weights may lie elsewhere from here on: recordings that read them where they lay go before the next step."""
+        self._weights = None
+
+    def forget_oldest(self) -> None:
+        """Keeps the recordings that were used last."""
+        for shape in list(self._recorded)[:-_MOST_KEPT]:
+            del self._recorded[shape]
 
     def decode(
         self,
@@ -93,21 +120,26 @@ class DecodeGraphs:
             return None
         memory = self._memory
         memory.cover(places, [length + count for length, count in zip(cached, counts)])
-        if self._pool is not memory.pool:
-            self._recorded.clear()
-            self._pool = memory.pool
+        self._drop_stale()
         numbers = self._numbers(shape, tokens, positions, places, cached, counts)
-        recorded = self._recorded.get(shape)
+        recorded = self._recorded.pop(shape, None) or self._try(shape, numbers, self._record)
         if recorded is None:
-            recorded = self._try(shape, numbers, self._record)
-            if recorded is None:
-                return None
+            return None
+        self._recorded[shape] = recorded
         recorded.numbers.copy_(numbers)
         recorded.replay()
         # The next replay, of any shape, overwrites them.
         states = recorded.states[: len(cached) * shape.width]
         own = unpadded(states, counts, shape.width)
         return own.clone() if own is states else own
+
+    def _drop_stale(self) -> None:
+        """A recording reads pages and weights where they lay."""
+        if self._weights is None:
+            self._weights = self._decoder.places()
+        if self._pool is not self._memory.pool or self._recorded_weights != self._weights:
+            self._recorded.clear()
+            self._pool, self._recorded_weights = self._memory.pool, self._weights
 
     def _numbers(
         self,
@@ -153,8 +185,7 @@ class DecodeGraphs:
             self._record = None
             self._recorded.clear()
             return None
-        made = self._recorded[shape] = _Recorded(numbers=numbers, replay=replay, states=states)
-        return made
+        return _Recorded(numbers=numbers, replay=replay, states=states)
 
 
 @functools.cache
@@ -178,6 +209,7 @@ class CudaRecorder:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._memory = torch.cuda.graph_pool_handle()
+        self._graphs: weakref.WeakSet[torch.cuda.CUDAGraph] = weakref.WeakSet()
 
     def __call__(self, run: Run) -> tuple[Callable[[], None], Tensor]:
         # An engine may run in a thread of its own, whose current device is the first.
@@ -191,8 +223,12 @@ class CudaRecorder:
             # Libraries make their workspaces at the first call, which cannot be recorded.
             run()
         torch.cuda.current_stream().wait_stream(aside)
+        if not self._graphs:
+            # Memory whose last graph has gone takes no other.
+            self._memory = torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
         # A learner in another thread may use the device meanwhile.
         with torch.cuda.graph(graph, pool=self._memory, capture_error_mode="thread_local"):
             states = run()
+        self._graphs.add(graph)
         return graph.replay, states

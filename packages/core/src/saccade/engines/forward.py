@@ -122,7 +122,8 @@ class TorchForwards:
         if self._decoder is not None and cache.pages is not None and record is not None:
             from saccade.engines.decode_graphs import DecodeGraphs
 
-            self._graphs = DecodeGraphs(self._decoder, cache.pages, record)
+            make = DecodeGraphs if cache.kept is None else cache.kept.graphs
+            self._graphs = make(self._decoder, cache.pages, record)
         cache.moves = not cache.is_paged
 
     def extend(self, chunks: Sequence[Chunk], *, first: int) -> list[Extended]:
@@ -201,7 +202,9 @@ class TorchForwards:
         return self._model.head_logits(hidden)
 
     def note_changed_weights(self) -> None:
-        """Nothing to do: the modules are the model's own."""
+        """The modules are the model's own; recorded steps look where the weights are."""
+        if self._graphs is not None:
+            self._graphs.note_changed_weights()
 
 
 def forwards_for(

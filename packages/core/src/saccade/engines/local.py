@@ -44,7 +44,7 @@ class LocalEngine:
 
     A prompt is prefilled once for all sequences that begin with it, and so is what prompts begin alike with; an image
     is encoded once per policy version, and a turn appended to the keys and values of the turns before. Decode steps run
-    inside the event loop; all memory of keys and values is given back when a batch ends.
+    inside the event loop; all memory of keys and values is given back when a batch ends, unless graphs are kept.
     """
 
     records_experts = True
@@ -64,9 +64,10 @@ class LocalEngine:
         prefix_caching: bool = EngineSettings.prefix_caching,
         drafts: int = EngineSettings.drafts,
         paged_attention: PagedAttention = EngineSettings.paged_attention,
+        keep_graphs: bool = EngineSettings.keep_graphs,
     ) -> None:
-        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching``, ``drafts`` and ``paged_attention``
-        are those of ``EngineSettings``; UserError for drafts of a model with recurrent layers, and where there is no
+        """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching``, ``drafts``, ``paged_attention`` and
+        ``keep_graphs`` are those of ``EngineSettings``; UserError for drafts of a model with recurrent layers, and where there is no
         kernel to read pages in place.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU, and on a GPU
@@ -90,6 +91,11 @@ class LocalEngine:
             from saccade.engines import in_place
 
             self._in_place = in_place.kernel_in_place(model)
+        self._kept = None
+        if keep_graphs:
+            from saccade.engines.kept_graphs import KeptGraphs
+
+            self._kept = KeptGraphs(repeats=self._deterministic)
         self._longest_draft = drafts
         self._drafts = None
         if drafts:
@@ -175,8 +181,10 @@ class LocalEngine:
         self._forget_images()
 
     def reset(self) -> None:
-        """Encodes every image anew from here on, and guesses from what is written from here on."""
+        """As a new engine: encodes every image anew, guesses from what is written, and records steps from here on."""
         self._forget_images()
+        if self._kept is not None:
+            self._kept.drop()
         if self._drafts is not None:
             self._drafts.clear()
 
@@ -185,7 +193,9 @@ class LocalEngine:
         self._scorer.forget_images()
 
     async def aclose(self) -> None:
-        """Nothing to do: memory goes with each batch, and the model belongs to the learner."""
+        """Gives back what is kept from batch to batch; the model belongs to the learner."""
+        if self._kept is not None:
+            self._kept.drop()
 
     @asynccontextmanager
     async def sequences(self, labels: Sequence[str]) -> AsyncIterator[Sequence[LocalSequence]]:
@@ -213,6 +223,8 @@ class LocalEngine:
         cache = empty_cache(
             self.model, rows=expected_rows, first_pages=self._pages, paged=self._paged, in_place=self._in_place
         )
+        if self._kept is not None:
+            self._kept.begin(cache)
         scheduler = Scheduler(
             labels,
             Placeholders(self.model),
@@ -249,6 +261,8 @@ class LocalEngine:
                 self._finished_work = self._finished_work.plus(rows.work)
                 self._pages = max(self._pages, rows.page_count)
                 self._rows = None
+                if self._kept is not None:
+                    self._kept.end()
                 self._land()
 
     async def _serve(self, scheduler: Scheduler, rows: Rows) -> None:
@@ -267,6 +281,8 @@ class LocalEngine:
                 # Lets trajectories take their turns to their tools while the next step runs.
                 await asyncio.sleep(0)
         except Exception as error:
+            if self._kept is not None:
+                self._kept.note_error(error)
             scheduler.fail(_in_words(error))
 
     def _land(self) -> None:
@@ -322,6 +338,7 @@ def limited_engine(model: VisionLanguageModel, limits: EngineSettings, *, policy
         prefix_caching=limits.prefix_caching,
         drafts=limits.drafts,
         paged_attention=limits.paged_attention,
+        keep_graphs=limits.keep_graphs,
     )
 
 

@@ -83,6 +83,23 @@ class PageMemory:
             self._cover(place, keep)
             self.pool[:, :, table[-1]] = self.pool[:, :, shared]
 
+    def is_like(self, other: "PageMemory") -> bool:
+        """Whether pages of the one could be the other's."""
+        return type(self) is type(other) and self._kind == other._kind
+
+    @property
+    def _kind(self) -> tuple[object, ...]:
+        sizes = self.layer_count, self.kv_heads, self.head_dim, self.page
+        return *sizes, self.dtype, self.device, self.in_place
+
+    def clear(self) -> None:
+        """As a new memory of so many pages: no row has any, and all are zeros. The pool lies where it lay."""
+        self._tables.clear()
+        self._uses = [0] * len(self._uses)
+        self._free = _unused(0, len(self._uses))
+        if self._pool is not None:
+            self._pool.zero_()
+
     def share(self, source: int, targets: Sequence[int], length: int) -> None:
         """Lets ``targets`` begin with the first ``length`` tokens of ``source``: whole pages are theirs too."""
         whole = length // self.page
@@ -203,7 +220,12 @@ class PageMemory:
             pool[:, :, :before] = kept
         self._pool = pool
         self._uses += [0] * (count - before)
-        self._free += [page for page in range(count - 1, before - 1, -1) if page != _SPARE]
+        self._free += _unused(before, count)
+
+
+def _unused(first: int, stop: int) -> list[int]:
+    """Pages for rows, the first to be handed out at the end."""
+    return [page for page in range(stop - 1, first - 1, -1) if page != _SPARE]
 
 
 def _padded(table: Sequence[int], count: int) -> list[int]:

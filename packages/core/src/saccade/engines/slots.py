@@ -20,6 +20,7 @@ from saccade.types import ImageRef
 
 if TYPE_CHECKING:
     from saccade.engines.in_place import Kernel
+    from saccade.engines.kept_graphs import KeptGraphs
     from saccade.engines.pages import PageMemory
 
 
@@ -165,6 +166,8 @@ class SlotCache:
         self._rows: RowMemory | None = None
         self.pages: PageMemory | None = None
         """Where keys and values are, if they are not in rows."""
+        self.kept: KeptGraphs | None = None
+        """What has recorded decode steps of other batches on these pages."""
         is_paged = device.type != "cpu" if paged is None else paged
         if heads is not None:
             from saccade.engines.split_memory import SplitPages, SplitRows

@@ -115,6 +115,9 @@ class EngineSettings:
     paged_attention: PagedAttention = "gathered"
     """Whether decode steps on a GPU gather a layer's keys and values before they attend to them, or read them in place,
     in half precision."""
+    keep_graphs: bool = False
+    """Whether an engine on a GPU keeps its recorded decode steps (CUDA graphs) and the memory of keys and values that
+    they read from batch to batch, also while the learner is at work; ``saccade plan-memory`` counts it then."""
 
     def check(self) -> None:
         check_bounds(self)

@@ -8,6 +8,7 @@ compiler, and for GPUs.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 import torch
@@ -171,6 +172,7 @@ class TokenDecoder:
     """
 
     def __init__(self, hf: PreTrainedModel, step: "_Step[PlainProduct] | _Step[nn.Module]") -> None:
+        self._hf = hf
         self._embed = hf.get_input_embeddings()
         self._step = step
 
@@ -188,6 +190,11 @@ class TokenDecoder:
     ) -> Float[Tensor, "rows hidden"]:
         """Last hidden states of ``ids`` at ``positions``, text all of them."""
         return self._step(self._embed(ids[:, None])[:, 0], positions, attend)
+
+    def places(self) -> tuple[object, ...]:
+        """Where all weights of the model lie, and as what: where a step that was recorded will read them."""
+        weights = chain(self._hf.parameters(), self._hf.buffers())
+        return tuple((one.data_ptr(), one.device, one.dtype, one.shape, one.stride()) for one in weights)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
 from saccade.models.eight_bit_linear import BYTES as EIGHT_BIT_BYTES
 from saccade.models.loading import DEFAULT_MAX_PIXELS
+from saccade.models.families import language_model
 from saccade.models.lora import LoraSettings
+from saccade.models.plain_layers import has_known_layers
 from saccade.models.shape import ChosenShape, LayerShape, ModelShape
 from saccade.rollout.episodes import RolloutSettings
 from saccade.train.memory_roles import Role
@@ -183,6 +185,12 @@ class _Process:
         return self.has_kernels and not self.optimizer.compile
 
     @property
+    def phase_of_pages(self) -> Phase:
+        """When keys and values are in memory; decode steps that are kept keep theirs and what they compute in."""
+        keeps = self.on_gpu and self.model.engine.keep_graphs and has_known_layers(language_model(self.shape.skeleton))
+        return "always" if keeps else "sampling"
+
+    @property
     def copied(self) -> int:
         """Weights whose masters are not the weights themselves; those of an adapter are in fp32."""
         if self.optimizer.offload_optimizer:
@@ -327,7 +335,7 @@ class _Process:
         if limits.cache_tokens is not None:
             tokens = min(tokens, max(limits.cache_tokens, load.row_tokens))
         cache = tokens * shape.cache_numbers * self.width
-        yield MemoryPart(name="keys and values", bytes=cache, phase="sampling")
+        yield MemoryPart(name="keys and values", bytes=cache, phase=self.phase_of_pages)
         # Before a forward and after it, and those of prompts.
         states = 3 * 4 * load.rows * shape.language.state
         yield MemoryPart(name="states of recurrent layers", bytes=states, phase="sampling")
@@ -335,7 +343,7 @@ class _Process:
         language = shape.language
         if self.on_gpu:
             gathered = 2 * tokens * language.key * self.width
-            yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase="sampling")
+            yield MemoryPart(name="one layer's rows, gathered", bytes=gathered, phase=self.phase_of_pages)
         chunk = min(max(limits.max_chunk_tokens, load.row_tokens), load.rows * load.row_tokens)
         widths = (4 + 2 * language.copies) * language.hidden + 2 * language.query + 2 * language.key + 3 * language.mlp
         yield MemoryPart(name="a forward of prompts", bytes=chunk * widths * self.width, phase="sampling")

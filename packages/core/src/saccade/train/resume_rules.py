@@ -23,6 +23,7 @@ WITHOUT_EFFECT = ("checkpoint_every", "checkpoints_kept", "evaluate_every", "ove
 ROUNDING_ONLY = (
     *("threads", "micro_batch_tokens", "activation_checkpointing", "vision_checkpointing", "compile", "pack_attention"),
     *("max_rows", "max_chunk_tokens", "cache_tokens", "feature_mib", "prefix_caching", "drafts", "paged_attention"),
+    "keep_graphs",
     *("learners", "wrap", "rollouts", "deterministic", "batch_invariant"),
 )
 """Last words of settings that give the same results up to the order of floating-point sums."""
