@@ -1,4 +1,4 @@
-"""The part ``sampling`` of ``gpu_parts.py``: what drafts and pages that are read in place change of decode steps.
+"""The part ``sampling`` of ``gpu_parts.py``: what drafts, pages that are read in place and kept graphs change of steps.
 
 Random weights write nothing twice, so tokens are told: texts like tool calls, 24 tokens that all have and 4 of their
 own, over and over. All the work of drawing is done, and then the told token is taken.
@@ -42,7 +42,10 @@ class Told:
 
 
 def sampling(bench: Bench) -> dict[str, object]:
-    """Tokens per second of told texts, with pages gathered and read in place, and with drafts of 0, 4 and 8 tokens."""
+    """Tokens per second of told texts, with pages gathered and read in place, and with drafts of 0, 4 and 8 tokens.
+
+    Then an engine's second batch with graphs that are kept and without.
+    """
     model = bench.model()
     tokens, side = (84, 112) if bench.is_small else (168, 448)
     for rows in (8,) if bench.is_small else (8, 32, 128):
@@ -54,6 +57,9 @@ def sampling(bench: Bench) -> dict[str, object]:
                     bench.keep(**{name: _figures(bench, model, told, rows, tokens, side, attention, drafts)})
                 except UserError as refused:
                     bench.keep(**{name: str(refused)})
+        for keeps in (False, True):
+            name = f"{rows} rows, second batch, keep_graphs={str(keeps).lower()}"
+            bench.keep(**{name: _figures(bench, model, told, rows, tokens, side, keeps=keeps)})
     return {}
 
 
@@ -64,8 +70,9 @@ def _figures(
     rows: int,
     tokens: int,
     side: int,
-    attention: str,
-    drafts: int,
+    attention: str = "gathered",
+    drafts: int = 0,
+    keeps: bool | None = None,
 ) -> dict[str, float]:
     engine = LocalEngine(
         model,
@@ -75,10 +82,12 @@ def _figures(
         drafts=drafts,
         max_rows=max(128, rows * (1 + drafts)),
         paged_attention=attention,  # type: ignore[arg-type]
+        keep_graphs=keeps is True,
     )
     # Its pages, and its graphs' kernels, are there from the second batch on.
     sampled(engine, rows, tokens, side)
-    engine.reset()
+    if keeps is None:
+        engine.reset()
     before = engine.work
     bench.forget_peak()
     seconds = bench.timed(lambda: sampled(engine, rows, tokens, side))

@@ -44,11 +44,11 @@ def engine_of(model, **options):
     return LocalEngine(model, **{"paged": True, "keep_graphs": True, **options})
 
 
-def recorded_by(recorder, action):
-    """How many steps were recorded meanwhile, and what came of it."""
+def recorded_by(recorder, engine, model, picture):
+    """How many steps were recorded in a batch, and its turns."""
     before = recorder.recorded
-    done = action()
-    return recorder.recorded - before, done
+    turns = played(engine, model, picture, SAMPLING)
+    return recorder.recorded - before, turns
 
 
 def tokens_of(turns):
@@ -61,13 +61,14 @@ def test_a_second_batch_records_nothing_and_has_the_same_bits(speaker, picture, 
     for keeps in (True, False):
         engine = engine_of(speaker, keep_graphs=keeps, drafts=drafts)
         for _ in range(2):
-            count, turns = recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+            count, turns = recorded_by(recorder, engine, speaker, picture)
             counts.append(count)
             told.append(tokens_of(turns))
             # Guesses come from what was written before, and would make other shapes.
             if engine._drafts is not None:
                 engine._drafts.clear()
-    assert counts == [counts[0], 0, counts[0], counts[0]] and counts[0] > 0
+    assert counts[0] > 0
+    assert counts == [counts[0], 0, counts[0], counts[0]]
     assert told[:2] == told[2:]
 
 
@@ -78,7 +79,8 @@ def test_an_engine_that_need_not_repeat_replays_from_the_first_step(speaker, pic
     decode = graphs.decode
     graphs.decode = lambda *given: replays.append(decode(*given)) or replays[-1]
     second = played(engine, speaker, picture, SAMPLING)
-    assert all(state is not None for state in replays[:1]) and len(replays) > 10
+    assert len(replays) > 10
+    assert replays[0] is not None
     for one, other in zip(first, second, strict=True):
         assert one.ids == other.ids
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
@@ -95,14 +97,14 @@ def test_weights_in_place_are_replayed_and_moved_ones_recorded_anew(speaker, pic
     places = engine._kept._graphs._decoder.places()
     engine.update_weights(other, 1)
     assert engine._kept._graphs._decoder.places() == places
-    count, after = recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+    count, after = recorded_by(recorder, engine, speaker, picture)
     assert count == 0
     assert tokens_of(after) == tokens_of(played(fresh, speaker, picture, SAMPLING)) != tokens_of(before)
 
     def count_after(change):
         with torch.no_grad():
             change(engine.model.hf)
-        return recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+        return recorded_by(recorder, engine, speaker, picture)
 
     def move(hf):
         layer = hf.get_submodule("model.language_model.layers.1.mlp.up_proj")
@@ -123,12 +125,12 @@ def test_an_adapter_that_comes_and_changes_is_what_is_replayed(speaker, picture,
     engine = engine_of(speaker)
     played(engine, speaker, picture, SAMPLING)
     add_adapter(speaker, LoraSettings(rank=2))
-    assert recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))[0] > 0
+    assert recorded_by(recorder, engine, speaker, picture)[0] > 0
     with torch.no_grad():
         for name, weight in speaker.hf.named_parameters():
             if "lora_B" in name:
                 weight += 0.3
-    count, ours = recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+    count, ours = recorded_by(recorder, engine, speaker, picture)
     theirs = played(engine_of(speaker, keep_graphs=False), speaker, picture, SAMPLING)
     assert count == 0
     assert tokens_of(ours) == tokens_of(theirs)
@@ -151,14 +153,14 @@ def test_weights_that_move_within_a_batch_are_recorded_anew(speaker, picture, re
 @pytest.mark.parametrize("end", ["reset", "aclose", "off"])
 def test_memory_is_given_back(speaker, picture, recorder, end):
     engine = engine_of(speaker, keep_graphs=end != "off")
-    first, _ = recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+    first, _ = recorded_by(recorder, engine, speaker, picture)
     if end == "off":
         assert engine._kept is None
     else:
         assert engine._kept._memory.page_count > 0
         engine.reset() if end == "reset" else asyncio.run(engine.aclose())
         assert engine._kept._memory is engine._kept._graphs is None
-    assert recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))[0] == first
+    assert recorded_by(recorder, engine, speaker, picture)[0] == first
 
 
 @pytest.mark.parametrize("error", [ValueError("a broken step"), torch.OutOfMemoryError("Tried to allocate 2.00 GiB")])
@@ -180,7 +182,7 @@ def test_a_batch_after_one_that_failed_begins_with_nothing(speaker, picture, rec
     assert engine._kept._memory is None
     counts = []
     for _ in range(2):
-        count, again = recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+        count, again = recorded_by(recorder, engine, speaker, picture)
         counts.append(count)
         assert tokens_of(again) == tokens_of(good)
     said = [record.message for record in caplog.records if "model.engine.keep_graphs=false" in record.message]
@@ -204,7 +206,7 @@ def test_a_batch_after_one_that_its_owner_left_has_the_same_bits(speaker, pictur
     # What a page held before is nobody's: not even a NaN of it may be met.
     with torch.inference_mode():
         pool.fill_(float("nan"))
-    count, again = recorded_by(recorder, lambda: played(engine, speaker, picture, SAMPLING))
+    count, again = recorded_by(recorder, engine, speaker, picture)
     assert (count, engine._kept._memory.pool is pool) == (0, True)
     assert tokens_of(again) == tokens_of(good)
 

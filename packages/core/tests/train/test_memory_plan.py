@@ -28,7 +28,7 @@ from saccade.models.lora import LoraSettings
 from saccade.models.shape import ModelShape, read_shape
 from saccade.native.kernels import native_kernels
 from saccade.native.library import SWITCH
-from saccade.train.memory_plan import Load, MemoryPlan, memory_plan
+from saccade.train.memory_plan import PHASES, Load, MemoryPlan, memory_plan
 from saccade.train.memory_roles import Role, roles_of
 
 LOAD = Load(pack_tokens=4096, pack_image_tokens=1024, rows=32, row_tokens=2048)
@@ -208,6 +208,23 @@ def test_keys_and_values_are_bounded_by_the_engine_s_settings(shape: ModelShape)
     # One row is always played.
     least = planned(shape, limits=EngineSettings(cache_tokens=10))
     assert part(least, "keys and values") == 2048 * one_token
+
+
+def test_kept_graphs_keep_keys_and_values_while_the_learner_is_at_work(shape: ModelShape) -> None:
+    kept = EngineSettings(keep_graphs=True)
+    plain, keeping = planned(shape, gpus=1), planned(shape, gpus=1, limits=kept)
+    pages = part(plain, "keys and values") + part(plain, "one layer's rows, gathered")
+    assert pages > 2 * 32 * 2048 * shape.cache_numbers
+    assert [keeping.in_phase(phase) - plain.in_phase(phase) for phase in PHASES] == [0, pages, pages]
+    # A CPU records nothing.
+    assert planned(shape, limits=kept) == planned(shape)
+
+
+@pytest.mark.parametrize("family", ["gemma3", "qwen3_vl_moe", "qwen3_5"])
+def test_models_whose_steps_are_not_recorded_keep_nothing(tmp_path: Path, family: TinyFamily) -> None:
+    tiny_model(["some words"], MediaStore(), family=family, size=TinySize(layers=2)).save(tmp_path / "model")
+    other = read_shape(tmp_path / "model")
+    assert planned(other, gpus=1, limits=EngineSettings(keep_graphs=True)) == planned(other, gpus=1)
 
 
 def test_checkpointing_keeps_less_of_a_pack(shape: ModelShape) -> None:

@@ -67,8 +67,8 @@ class LocalEngine:
         keep_graphs: bool = EngineSettings.keep_graphs,
     ) -> None:
         """``max_rows``, ``max_chunk_tokens``, ``cache_tokens``, ``prefix_caching``, ``drafts``, ``paged_attention`` and
-        ``keep_graphs`` are those of ``EngineSettings``; UserError for drafts of a model with recurrent layers, and where there is no
-        kernel to read pages in place.
+        ``keep_graphs`` are those of ``EngineSettings``; UserError for drafts of a model with recurrent layers, and
+        where there is no kernel to read pages in place.
 
         ``deterministic`` batches by virtual time, so that a run repeats to the bit; None means: on a CPU, and on a GPU
         where torch has deterministic kernels alone.

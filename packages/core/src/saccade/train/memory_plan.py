@@ -14,8 +14,8 @@ from saccade.learner.memory import AHEAD_BYTES
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.models.checkpoint import TINY_BELOW_WEIGHTS, LoadSettings
 from saccade.models.eight_bit_linear import BYTES as EIGHT_BIT_BYTES
-from saccade.models.loading import DEFAULT_MAX_PIXELS
 from saccade.models.families import language_model
+from saccade.models.loading import DEFAULT_MAX_PIXELS
 from saccade.models.lora import LoraSettings
 from saccade.models.plain_layers import has_known_layers
 from saccade.models.shape import ChosenShape, LayerShape, ModelShape
