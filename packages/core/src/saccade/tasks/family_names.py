@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from saccade.entry_points import Offer, offers_by_name
 from saccade.errors import UserError
 from saccade.own_code import module_of_file, named_in, own_file
-from saccade.tasks.interaction import InteractionFunction
 from saccade.tasks.scene import FamilyFunction, HasParts
+
+if TYPE_CHECKING:
+    from saccade.tasks.interaction import InteractionFunction
 
 GROUP = "saccade.families"
 SHAPE = "a task family is a function def draw(rng: Generator, difficulty: float) -> Scene"
@@ -26,7 +28,7 @@ _PARTS = re.compile("[/@?]")
 """What parts a family's name from that of a program, a look or an option of it."""
 
 
-Drawer = TypeVar("Drawer", FamilyFunction, InteractionFunction)
+Drawer = TypeVar("Drawer", FamilyFunction, "InteractionFunction")
 
 
 class NamedFamilies(Mapping[str, Drawer]):
@@ -60,7 +62,7 @@ SHIPPED: Mapping[str, FamilyFunction] = NamedFamilies(
     "saccade.gym.drawn:ALL_FAMILIES", "saccade.gym.registry:GYM_FAMILIES"
 )
 
-INTERACTIVE: Mapping[str, InteractionFunction] = NamedFamilies("saccade.gym.interactive.registry:INTERACTIVE")
+INTERACTIVE: "Mapping[str, InteractionFunction]" = NamedFamilies("saccade.gym.interactive.registry:INTERACTIVE")
 """Families whose draws are acted on."""
 
 
