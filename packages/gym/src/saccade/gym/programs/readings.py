@@ -178,12 +178,13 @@ def _count_above(readings: Readings) -> Program:
         "How many of the {many} have a {value} above {bound}?",
         "Count the {many} whose {value} is more than {bound}.",
         solve=solve,
-        spread=6,
     )
-    def count_above(asking: Asking) -> ProgramQuestion:
+    def count_above(asking: Asking) -> ProgramQuestion | None:
         elements = readings.several(asking)
         bound = _free_number(asking, elements)
         above = [one for one in elements if value_of(one) > bound]
+        if len(above) != asking.wanted(range(len(elements) + 1)):
+            return None
         words = {"many": readings.many, "bound": str(bound), "value": readings.value}
         return count_of(len(above), words, elements, _readings_text(elements), wrong=[len(elements) - len(above)])
 
@@ -226,6 +227,7 @@ def _spread(readings: Readings) -> Program:
         "How far apart are the {most} and the {least} {value} of the {many}?",
         "What is the {most} {value} of the {many} less the {least}?",
         solve=solve,
+        spread=8,
     )
     def spread(asking: Asking) -> ProgramQuestion | None:
         elements = readings.several(asking)
