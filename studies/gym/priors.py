@@ -36,7 +36,7 @@ def asked(family: GymFamily, program: Program, level: float, indices: range, sec
     """Questions without pictures; fewer where they take more processor time than so many seconds."""
     found, start = [], time.process_time()
     for index in indices:
-        rng = generator_for(47, "priors", family.name, program.name, level, index)
+        rng = generator_for(47, "priors", family.name, program.name, str(level), index)
         try:
             found.append(family.question(program, family.renderers[0], rng, Levels(base=level))[1])
         except UserError:
@@ -52,7 +52,8 @@ def usual(one: ProgramQuestion, known: Sequence[ProgramQuestion]) -> str | None:
     if not one.choices:
         return right.most_common(1)[0][0] if known else None
     offered = Counter(text for other in known for text in other.choices)
-    return max(one.choices, key=lambda text: (right[text] + 0.5) / (offered[text] + 1.5))
+    # By letters first: programs name the right option before the others.
+    return max(sorted(one.choices), key=lambda text: (right[text] + 0.5) / (offered[text] + 1.5))
 
 
 def chance(questions: Sequence[ProgramQuestion]) -> float:

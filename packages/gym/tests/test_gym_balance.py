@@ -44,11 +44,11 @@ def test_no_answer_of_a_count_is_usual(name: str) -> None:
     ("name", "level", "answers"),
     [
         ("molecule/hydroxyls", 0.0, 2),
-        ("molecule/count_element", 0.0, 2),
+        ("molecule/count_element", 0.0, 3),
         ("overlapping_discs/count_free", 1.0, 3),
         ("overlapping_discs/count_overlapping", 0.5, 3),
         ("fine_walks/length", 0.0, 6),
-        ("score/count_rests", 1.0, 4),
+        ("score/count_rests", 1.0, 5),
         ("score/count_signs", 0.0, 2),
         ("shape_counts/count_by_both", 0.0, 3),
         ("chess_board/count_kind", 0.0, 4),

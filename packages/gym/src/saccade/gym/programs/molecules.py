@@ -23,9 +23,9 @@ def _atoms(state: SceneState, *elements: str) -> list[Element]:
     return [one for one in state.of_kind("atom") if one.attributes["element"] in elements]
 
 
-def _counts(asking: Asking) -> range:
-    """Counts of a sort of thing that molecules of these levels have often enough to be asked for equally often."""
-    return range(1, 4 if asking.levels["size"] >= 0.5 else 3)
+def _counts(asking: Asking, most: int = 2) -> range:
+    """Counts that molecules have often enough to be asked for equally often: one more where they are large."""
+    return range(1, most + 1 + (asking.levels["size"] >= 0.5))
 
 
 @program(
@@ -34,7 +34,7 @@ def _counts(asking: Asking) -> range:
     solve=lambda state, words: str(len(_atoms(state, words["element"]))),
 )
 def _count_element(asking: Asking) -> ProgramQuestion | None:
-    count = asking.wanted(_counts(asking))
+    count = asking.wanted(_counts(asking, most=3))
     there = [name for name in COUNTED if len(_atoms(asking.state, name)) == count]
     if not there:
         return None

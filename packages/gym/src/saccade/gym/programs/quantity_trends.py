@@ -33,8 +33,8 @@ def _rises(asking: Asking) -> ProgramQuestion | None:
 
 
 def _usual_rises(steps: int) -> range:
-    """How many of so many steps rise, where that is not rare: about half, of random values within 2.2 deviations."""
-    reach = 2.2 * ((steps + 1) / 12) ** 0.5
+    """How many of so many steps rise, where that is not rare: about half, of random values within 2.6 deviations."""
+    reach = 2.6 * ((steps + 1) / 12) ** 0.5
     return range(math.ceil(steps / 2 - reach), math.floor(steps / 2 + reach) + 1)
 
 

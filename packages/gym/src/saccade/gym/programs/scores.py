@@ -26,9 +26,9 @@ def _notes(asking: Asking) -> list[Element]:
     return [notes[int(at)] for at in asking.rng.permutation(len(notes))]
 
 
-def _counts(asking: Asking, axis: str) -> range:
-    """Counts that melodies of these levels have often enough to be asked for equally often."""
-    return range(1, 3 + round(2 * asking.levels[axis]))
+def _counts(asking: Asking, axis: str, most: int) -> range:
+    """Counts that melodies have often enough to be asked for equally often: up to two more than at level 0."""
+    return range(1, most + 1 + round(2 * asking.levels[axis]))
 
 
 def _words(note: Element) -> Words:
@@ -86,7 +86,7 @@ def _count_notes(asking: Asking) -> ProgramQuestion | None:
 @program("How many rests are there in all?", "Count the rests of the melody.")
 def _count_rests(asking: Asking) -> ProgramQuestion | None:
     found = asking.state.of_kind("rest")
-    return count_of(len(found), {}, found) if len(found) == asking.wanted(_counts(asking, "measures")) else None
+    return count_of(len(found), {}, found) if len(found) == asking.wanted(_counts(asking, "measures", 3)) else None
 
 
 @program(
@@ -95,7 +95,7 @@ def _count_rests(asking: Asking) -> ProgramQuestion | None:
     solve=lambda state, words: str(sum(one.name.startswith(f"{words['value']} note") for one in state.elements)),
 )
 def _count_value(asking: Asking) -> ProgramQuestion | None:
-    notes, count = asking.state.of_kind("note"), asking.wanted(_counts(asking, "measures"))
+    notes, count = asking.state.of_kind("note"), asking.wanted(_counts(asking, "measures", 3))
     values = [value for value in VALUES if sum(note.attributes["value"] == value for note in notes) == count]
     if not values:
         return None
@@ -205,7 +205,7 @@ def _direction(one: Element, after: Element) -> str:
     solve=lambda state, words: str(sum(one.get("sign") == words["sign"] for one in state.elements)),
 )
 def _count_signs(asking: Asking) -> ProgramQuestion | None:
-    sign, count = asking.wanted([(sign, count) for sign in ("sharp", "flat") for count in _counts(asking, "signs")])
+    sign, count = asking.wanted([(sign, count) for sign in ("sharp", "flat") for count in _counts(asking, "signs", 2)])
     found = [note for note in asking.state.of_kind("note") if note.get("sign") == sign]
     others = [note for note in asking.state.of_kind("note") if note.get("sign")]
     return count_of(count, {"sign": sign}, found, wrong=[len(others)]) if len(found) == count else None
