@@ -139,7 +139,11 @@ def _attacks(asking: Asking) -> ProgramQuestion | None:
 def _on_line(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
     def ask(asking: Asking) -> ProgramQuestion | None:
         at = 0 if kind == "file" else 1
-        line = _pieces(asking)[0].id[at]
+        counts = Counter(piece.id[at] for piece in _pieces(asking))
+        lines = [line for line, count in counts.items() if count == asking.wanted((1, 2, 3, 4))]
+        if not lines:
+            return None
+        line = chosen(asking.rng, lines)
         found = [piece for piece in _board(asking).elements if piece.id[at] == line]
         return told_of(str(len(found)), found, kind="integer", words={"line": line}, near=[str(len(found) + 1)])
 
@@ -160,14 +164,12 @@ CHESS_PROGRAMS = (
     _attacks,
     Program(
         name="on_file",
-        spread=6,
         wordings=("How many pieces stand on the file {line}?", "Count the pieces in column {line}."),
         ask=_on_line("file"),
         solve=_solve_on_line(0),
     ),
     Program(
         name="on_rank",
-        spread=6,
         wordings=("How many pieces stand on rank {line}?", "Count the pieces in row {line}."),
         ask=_on_line("rank"),
         solve=_solve_on_line(1),
