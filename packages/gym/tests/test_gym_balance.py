@@ -40,6 +40,28 @@ def test_no_answer_of_a_count_is_usual(name: str) -> None:
     assert most <= MOST * QUESTIONS
 
 
+@pytest.mark.parametrize(
+    ("name", "level", "answers"),
+    [
+        ("molecule/hydroxyls", 0.0, 2),
+        ("molecule/count_element", 0.0, 3),
+        ("overlapping_discs/count_free", 1.0, 3),
+        ("overlapping_discs/count_overlapping", 0.5, 3),
+        ("fine_walks/length", 0.0, 6),
+        ("score/count_rests", 1.0, 5),
+        ("score/count_signs", 0.0, 2),
+        ("shape_counts/count_by_both", 0.0, 3),
+        ("chess_board/count_kind", 0.0, 4),
+        ("chart_bubble/between", 0.5, 4),
+        ("chart_bar/count_above", 0.0, 3),
+    ],
+)
+def test_an_answer_is_about_as_frequent_as_the_others_at_its_level(name: str, level: float, answers: int) -> None:
+    """No answer is right more than 16 points more often than one of so many that are as likely."""
+    [(_, most)] = Counter(one.answer for one in questions(name, level)).most_common(1)
+    assert most <= (1 / answers + 0.16) * QUESTIONS
+
+
 def test_an_element_is_as_often_the_rarer_one_of_two_as_the_more_frequent() -> None:
     asked = [one for one in questions("molecule/more_of", 0.5) if "oxygen" in one.choices]
     assert 0.2 * len(asked) <= sum(one.answer == "oxygen" for one in asked) <= 0.8 * len(asked)

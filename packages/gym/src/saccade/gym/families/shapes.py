@@ -1,13 +1,16 @@
 """Families of coloured shapes that lie apart: counted, compared, described, placed, missed."""
 
+from dataclasses import replace
+
 from saccade.gym.family import Grammar, GymFamily
 from saccade.gym.grammars.graded import GRADED
+from saccade.gym.grammars.graded import SHAPES as GRADED_SHAPES
 from saccade.gym.grammars.things import ThingsLayout, things_grammar
 from saccade.gym.looks.flat import PAPER, PLAIN
 from saccade.gym.program import Program
 from saccade.gym.programs.absence import absence_programs
 from saccade.gym.programs.attributes import attribute_programs
-from saccade.gym.programs.choosing import THINGS
+from saccade.gym.programs.choosing import THINGS, Population
 from saccade.gym.programs.comparing import comparing_programs
 from saccade.gym.programs.counting import counting_programs
 from saccade.gym.programs.extremes import DOWN, RIGHT, SIZE, ThingOrder, extreme_programs, ordinal_program
@@ -31,8 +34,8 @@ def _family(name: str, about: str, domain: str, grammar: Grammar, programs: tupl
     )
 
 
-def _in_order(order: ThingOrder) -> tuple[Program, ...]:
-    return (*extreme_programs(THINGS, order), ordinal_program(THINGS, order))
+def _in_order(order: ThingOrder, population: Population = THINGS) -> tuple[Program, ...]:
+    return (*extreme_programs(population, order), ordinal_program(population, order))
 
 
 FAMILIES = (
@@ -75,6 +78,6 @@ FAMILIES = (
         "coloured shapes of graded sizes: largest, smallest, larger of two, the n-th",
         "size and distance",
         GRADED,
-        _in_order(SIZE),
+        _in_order(SIZE, replace(THINGS, sorts=GRADED_SHAPES)),
     ),
 )

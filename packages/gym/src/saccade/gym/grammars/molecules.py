@@ -126,15 +126,16 @@ class _Growing:
 
 
 def draw_molecule(rng: Generator, levels: Levels) -> MoleculeState:
-    """A ring or a chain with 2 to 7 groups."""
+    """A ring or a chain with 2 to 7 groups, of which some are alike: two and three of a kind are not rare."""
     most = levels.whole("size", 3, 5, 7)
     growing = _Growing(rng)
     if rng.integers(4):
         growing.ring()
     else:
         growing.chain(int(rng.integers(3, 6)))
+    usual = GROUPS[int(rng.integers(len(GROUPS)))]
     for _ in range(int(rng.integers(most - 1, most + 1))):
-        growing.group(GROUPS[int(rng.integers(len(GROUPS)))])
+        growing.group(usual if rng.random() < 0.4 else GROUPS[int(rng.integers(len(GROUPS)))])
     names = [ELEMENTS[symbol] for symbol in growing.symbols]
     atoms = tuple(
         Element(id=atom_id(at), kind="atom", name=name, attributes={"element": name}) for at, name in enumerate(names)

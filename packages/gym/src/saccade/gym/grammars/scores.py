@@ -54,10 +54,10 @@ def values_at(levels: Levels) -> tuple[str, ...]:
 
 
 def draw_score(rng: Generator, levels: Levels) -> ScoreState:
-    """2 to 10 measures that are full."""
+    """2 to 10 measures that are full; every other melody has many accidentals."""
     count = int(rng.integers(2, levels.whole("measures", 3, 6, 10) + 1))
     possible = values_at(levels)
-    signs, rests = levels.knob("signs", 0.06, 0.14, 0.3), 0.16
+    signs, rests = levels.knob("signs", 0.06, 0.14, 0.3) * (1, 3)[int(rng.integers(2))], 0.16
     clef = tuple(CLEFS)[int(rng.integers(len(CLEFS)))]
     meter = METERS[int(rng.integers(len(METERS)))]
     key = KEYS[int(rng.integers(len(KEYS)))]

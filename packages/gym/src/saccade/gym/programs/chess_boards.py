@@ -1,10 +1,12 @@
 """Programs on chess boards: what stands where, how many, what attacks what."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from saccade.gym.grammars.chess_boards import SIDES, WORTH, ChessState, attacked_from, place_of_square, square_of
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
+from saccade.gym.programs.choosing import chosen
 from saccade.gym.state import Element, SceneState, as_state
 
 
@@ -69,9 +71,11 @@ def _count_side(asking: Asking) -> ProgramQuestion | None:
     solve=lambda state, words: str(sum(piece.attributes["piece"] == words["piece"] for piece in state.elements)),
 )
 def _count_kind(asking: Asking) -> ProgramQuestion | None:
-    wanted = _pieces(asking)[0].attributes["piece"]
-    if wanted == "king":
+    counts = Counter(piece.attributes["piece"] for piece in _pieces(asking))
+    kinds = [kind for kind, count in counts.items() if kind != "king" and count == asking.wanted((1, 2, 3, 4))]
+    if not kinds:
         return None
+    wanted = chosen(asking.rng, kinds)
     found = [piece for piece in _board(asking).elements if piece.attributes["piece"] == wanted]
     return told_of(str(len(found)), found, kind="integer", words={"piece": wanted}, near=[str(len(found) + 1)])
 
@@ -135,7 +139,11 @@ def _attacks(asking: Asking) -> ProgramQuestion | None:
 def _on_line(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
     def ask(asking: Asking) -> ProgramQuestion | None:
         at = 0 if kind == "file" else 1
-        line = _pieces(asking)[0].id[at]
+        counts = Counter(piece.id[at] for piece in _pieces(asking))
+        lines = [line for line, count in counts.items() if count == asking.wanted((1, 2, 3, 4))]
+        if not lines:
+            return None
+        line = chosen(asking.rng, lines)
         found = [piece for piece in _board(asking).elements if piece.id[at] == line]
         return told_of(str(len(found)), found, kind="integer", words={"line": line}, near=[str(len(found) + 1)])
 
@@ -156,14 +164,12 @@ CHESS_PROGRAMS = (
     _attacks,
     Program(
         name="on_file",
-        spread=6,
         wordings=("How many pieces stand on the file {line}?", "Count the pieces in column {line}."),
         ask=_on_line("file"),
         solve=_solve_on_line(0),
     ),
     Program(
         name="on_rank",
-        spread=6,
         wordings=("How many pieces stand on rank {line}?", "Count the pieces in row {line}."),
         ask=_on_line("rank"),
         solve=_solve_on_line(1),

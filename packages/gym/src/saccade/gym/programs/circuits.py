@@ -250,14 +250,14 @@ def _flows(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-@program("How many lamps are lit?", "With the switches as they stand, how many lamps shine?", spread=10)
+@program("How many lamps are lit?", "With the switches as they stand, how many lamps shine?")
 def _lamps_lit(asking: Asking) -> ProgramQuestion | None:
     state = _circuit(asking.state)
     lamps = state.sort("lamp")
     if not lamps or len(_direct(state, lamps)) < len(lamps) or not state.sort("switch"):
         return None
     found = [one for one in lamps if is_live(state, one)]
-    if bool(found) != asking.is_wanted:
+    if len(found) != asking.wanted((0, 1, 2)):
         return None
     return count_of(len(found), {}, [*lamps, *state.sort("switch")], "follow the wires", wrong=[len(lamps)])
 

@@ -99,6 +99,8 @@ def _sum_of_two(population: Population) -> Program:
         asking: Asking, first: list[Element], second: list[Element], words: dict[str, str]
     ) -> ProgramQuestion | None:
         said, total = f"{len(first)} + {len(second)}", len(first) + len(second)
+        if total != asking.wanted(range(2, 1 + asking.levels.whole("clutter", 4, 6, 10))):
+            return None
         return count_of(total, words, [*first, *second], said, wrong=(len(first), len(second)))
 
     def solve(state: SceneState, words: Words) -> str:
@@ -179,10 +181,11 @@ def _kinds(population: Population, attribute: str) -> Program:
         experts=("points", "boxes"),
     )
     def ask(asking: Asking) -> ProgramQuestion | None:
+        wanted = asking.wanted(range(2, 1 + min(len(options), asking.levels.whole("clutter", 4, 5, 5))))
+        if len(values(population.of(asking.state), attribute)) != wanted:
+            return None
         elements = population.seen(asking)
         firsts = {one.get(attribute): one for one in reversed(elements)}
-        if len(firsts) != asking.wanted(range(2, 1 + min(5, len(options), len(elements)))):
-            return None
         shown = [one for one in elements if firsts[one.get(attribute)] is one]
         said = " ".join(one.get(attribute) for one in shown)
         words = {"many": population.many, "kinds": f"{attribute}s"}

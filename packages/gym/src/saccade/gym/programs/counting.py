@@ -19,6 +19,9 @@ class Description:
     phrase: Callable[[Population], str]
     fits: Callable[[str, str, Words], bool]
     """Whether a thing of this tint and this sort is meant by the words."""
+    least: tuple[int, int, int] = (0, 0, 0)
+    most: tuple[int, int, int] = (0, 0, 0)
+    """Counts at the levels 0, 0.5 and 1 between which all are asked for equally often; 0 where any is asked for."""
     code: str = ""
     """Python that leaves how many there are in ``count``."""
 
@@ -32,36 +35,48 @@ DESCRIPTIONS = (
     Description(name="all", phrase=lambda of: "{many}", fits=lambda tint, sort, words: True),
     Description(
         name="by_{tint}",
+        most=(2, 3, 7),
         phrase=lambda of: of.phrases.tint,
         fits=lambda tint, sort, words: tint == words["tint"],
         code=_COLOUR_CODE,
     ),
     Description(
-        name="by_{sort}", phrase=lambda of: of.phrases.sort, fits=lambda tint, sort, words: sort == words["sort"]
+        name="by_{sort}",
+        least=(1, 1, 1),
+        most=(2, 4, 7),
+        phrase=lambda of: of.phrases.sort,
+        fits=lambda tint, sort, words: sort == words["sort"],
     ),
     Description(
         name="by_both",
+        most=(2, 2, 4),
         phrase=lambda of: of.phrases.both,
         fits=lambda tint, sort, words: (tint, sort) == (words["tint"], words["sort"]),
     ),
     Description(
         name="of_two_{tint}s",
+        most=(2, 5, 9),
         phrase=lambda of: of.phrases.either,
         fits=lambda tint, sort, words: tint in (words["tint"], words["other_tint"]),
         code=_EITHER_CODE,
     ),
     Description(
         name="not_of_{tint}",
+        least=(1, 3, 6),
+        most=(3, 7, 14),
         phrase=lambda of: of.phrases.not_tint,
         fits=lambda tint, sort, words: tint != words["tint"],
     ),
     Description(
         name="of_{sort}_not_{tint}",
+        most=(2, 4, 7),
         phrase=lambda of: of.phrases.sort_not_tint,
         fits=lambda tint, sort, words: sort == words["sort"] and tint != words["tint"],
     ),
     Description(
         name="{tint}_or_{sort}",
+        least=(1, 1, 2),
+        most=(3, 6, 11),
         phrase=lambda of: of.phrases.tint_or_sort,
         fits=lambda tint, sort, words: tint == words["tint"] or sort == words["sort"],
     ),
@@ -81,8 +96,10 @@ def _elements_fitting(
     return [e for e in elements if one.fits(population.tint_of(e), population.sort_of(e), words)]
 
 
-def _some_words(asking: Asking, population: Population, one: Description, elements: Sequence[Element]) -> Words:
-    """Words that mean some number of things, each number that there is as likely as another."""
+def _some_words(
+    asking: Asking, population: Population, one: Description, elements: Sequence[Element], wanted: int | None = None
+) -> Words | None:
+    """Words that mean the wanted number of things, if any do, or some number: each that there is as likely."""
     by_count: dict[int, list[Words]] = {}
     sorts = sorted(values(elements, population.sort))
     for tint in population.tints:
@@ -90,7 +107,9 @@ def _some_words(asking: Asking, population: Population, one: Description, elemen
         for sort in sorts:
             words = {"tint": tint, "other_tint": other, "sort": sort}
             by_count.setdefault(len(_elements_fitting(population, elements, one, words)), []).append(words)
-    words = dict(chosen(asking.rng, by_count[chosen(asking.rng, sorted(by_count))]))
+    if wanted is not None and wanted not in by_count:
+        return None
+    words = dict(chosen(asking.rng, by_count[chosen(asking.rng, sorted(by_count)) if wanted is None else wanted]))
     words["group"] = population.say(one.phrase(population), words["tint"], words["sort"], words["other_tint"])
     return words
 
@@ -107,12 +126,15 @@ def _count(population: Population, one: Description) -> Program:
         "What is the number of {group} in the picture?",
         name=f"count_{one.name.format(tint=population.tint, sort=population.sort)}",
         solve=solve,
-        spread=4,
         experts=("points", "boxes", "code") if has_code else ("points", "boxes", "crop"),
     )
-    def ask(asking: Asking) -> ProgramQuestion:
+    def ask(asking: Asking) -> ProgramQuestion | None:
+        least, most = (asking.levels.whole("clutter", *counts) for counts in (one.least, one.most))
+        wanted = asking.wanted(range(least, most + 1)) if most else None
+        words = _some_words(asking, population, one, population.of(asking.state), wanted)
+        if words is None:
+            return None
         elements = population.seen(asking)
-        words = _some_words(asking, population, one, elements)
         meant = _elements_fitting(population, elements, one, words)
         like = sum(population.tint_of(e) == words["tint"] for e in elements)
         code = f"{Template(one.code).substitute(words)}print(count)" if has_code else ""
@@ -134,6 +156,7 @@ def _parity(population: Population, one: Description) -> Program:
     def parity(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
+        assert words is not None
         meant = _elements_fitting(population, elements, one, words)
         wanted = asking.wanted((0, 1))
         if not meant or len(meant) % 2 != wanted:
@@ -156,6 +179,7 @@ def _at_least(population: Population, one: Description) -> Program:
     def at_least(asking: Asking) -> ProgramQuestion | None:
         elements = population.seen(asking)
         words = _some_words(asking, population, one, elements)
+        assert words is not None
         meant = _elements_fitting(population, elements, one, words)
         holds = asking.is_wanted
         bound = len(meant) if holds else len(meant) + 1

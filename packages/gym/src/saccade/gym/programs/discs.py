@@ -40,6 +40,11 @@ def _pairs(state: SceneState) -> list[tuple[Element, Element]]:
     return [(one, other) for i, one in enumerate(discs) for other in discs[i + 1 :] if overlaps(one, other)]
 
 
+def _usual_overlaps(state: SceneState) -> range:
+    """How often so many discs overlap, where that is not rare: 0 or 1 of three, 1 to 3 of seven."""
+    return range(len(_discs(state)) // 6, len(_discs(state)) // 2 + 1)
+
+
 def _solve_upper(state: SceneState, words: Words) -> str:
     first, second = (by_name(_discs(state), words[slot]) for slot in ("first", "second"))
     return first.name if first in _above(second, _discs(state)) else second.name
@@ -85,13 +90,12 @@ def _covers(asking: Asking) -> ProgramQuestion | None:
     "Count the discs of which nothing is hidden.",
     solve=lambda state, words: str(sum(not _above(one, _discs(state)) for one in _discs(state))),
     experts=("points", "boxes"),
-    spread=8,
 )
 def _count_free(asking: Asking) -> ProgramQuestion | None:
-    if not _is_clear(asking.state):
-        return None
     discs = _discs(asking.state)
     meant = [one for one in discs if not _above(one, discs)]
+    if len(discs) - len(meant) != asking.wanted(_usual_overlaps(asking.state)) or not _is_clear(asking.state):
+        return None
     return count_of(len(meant), {}, discs, wrong=[len(discs), len(discs) - len(meant)])
 
 
@@ -105,14 +109,16 @@ def _solve_touching(state: SceneState, words: Words) -> str:
     "With how many other discs does the {it} overlap, above or below?",
     solve=_solve_touching,
     experts=("crop", "points", "boxes"),
-    spread=8,
 )
 def _count_overlapping(asking: Asking) -> ProgramQuestion | None:
-    if not _is_clear(asking.state):
+    discs = _discs(asking.state)
+    wanted = asking.wanted((0, 1, 2)[: len(discs) - 1])
+    ones = [one for one in discs if sum(overlaps(one, other) for other in discs) == wanted]
+    if not ones or not _is_clear(asking.state):
         return None
-    one = chosen(asking.rng, _discs(asking.state))
-    meant = [other for other in _discs(asking.state) if overlaps(one, other)]
-    return count_of(len(meant), {"it": one.name}, [one, *meant], wrong=[len(_discs(asking.state)) - 1])
+    one = chosen(asking.rng, ones)
+    meant = [other for other in discs if overlaps(one, other)]
+    return count_of(len(meant), {"it": one.name}, [one, *meant], wrong=[len(discs) - 1])
 
 
 def _solve_alone(state: SceneState, words: Words) -> str:
@@ -139,12 +145,11 @@ def _alone(asking: Asking) -> ProgramQuestion | None:
     "At how many places do two discs overlap?",
     solve=lambda state, words: str(len(_pairs(state))),
     experts=("points", "boxes"),
-    spread=8,
 )
 def _count_pairs(asking: Asking) -> ProgramQuestion | None:
-    if not _is_clear(asking.state):
-        return None
     pairs = _pairs(asking.state)
+    if len(pairs) != asking.wanted(_usual_overlaps(asking.state)) or not _is_clear(asking.state):
+        return None
     return count_of(len(pairs), {}, _discs(asking.state), wrong=[2 * len(pairs)])
 
 

@@ -23,14 +23,19 @@ def _atoms(state: SceneState, *elements: str) -> list[Element]:
     return [one for one in state.of_kind("atom") if one.attributes["element"] in elements]
 
 
+def _counts(asking: Asking, most: int = 2) -> range:
+    """Counts that molecules have often enough to be asked for equally often: one more where they are large."""
+    return range(1, most + 1 + (asking.levels["size"] >= 0.5))
+
+
 @program(
     "How many {element} atoms does the molecule have?",
     "Count the {element} atoms.",
     solve=lambda state, words: str(len(_atoms(state, words["element"]))),
-    spread=12,
 )
 def _count_element(asking: Asking) -> ProgramQuestion | None:
-    there = [name for name in COUNTED if _atoms(asking.state, name)]
+    count = asking.wanted(_counts(asking, most=3))
+    there = [name for name in COUNTED if len(_atoms(asking.state, name)) == count]
     if not there:
         return None
     name = chosen(asking.rng, there)
@@ -109,12 +114,11 @@ def _ring_size(asking: Asking) -> ProgramQuestion | None:
     "How many {kind} bonds are drawn?",
     "Count the {kind} bonds of the drawing.",
     solve=lambda state, words: str(len(_bonds(state, ORDERS[words["kind"]]))),
-    spread=12,
 )
 def _count_bonds(asking: Asking) -> ProgramQuestion | None:
-    kind = asking.wanted(("double", "triple"))
+    kind, count = asking.wanted([*(("double", count) for count in range(1, 5)), ("triple", 1), ("triple", 2)])
     found = [asking.state.element(bond_id(at)) for at in _bonds(asking.state, ORDERS[kind])]
-    return count_of(len(found), {"kind": kind}, found) if found else None
+    return count_of(count, {"kind": kind}, found) if len(found) == count else None
 
 
 def _bonds(state: SceneState, order: int) -> list[int]:
@@ -144,7 +148,9 @@ def _count_group(
 ) -> Callable[[Asking], ProgramQuestion | None]:
     def ask(asking: Asking) -> ProgramQuestion | None:
         found = find(asking.state)
-        return count_of(len(found), {}, found, wrong=[len(_atoms(asking.state, *elements))]) if found else None
+        if len(found) != asking.wanted(_counts(asking)):
+            return None
+        return count_of(len(found), {}, found, wrong=[len(_atoms(asking.state, *elements))])
 
     return ask
 
@@ -229,6 +235,8 @@ def _bonds_between(asking: Asking) -> ProgramQuestion | None:
     pair = [single[int(at)] for at in asking.rng.permutation(len(single))[:2]]
     ends = [_atoms(state, name)[0] for name in pair]
     count = bonds_between(state, ends[0].id, ends[1].id)
+    if count != asking.wanted((2, 3, 4, 5, 6)):
+        return None
     return count_of(count, {"first": pair[0], "second": pair[1]}, ends, "count the bonds between")
 
 
@@ -254,19 +262,16 @@ MOLECULE_PROGRAMS = (
     _count_bonds,
     Program(
         name="carbonyls",
-        spread=16,
         wordings=("How many oxygen atoms have a double bond?", "Count the C=O groups."),
         ask=_count_group(carbonyls, "oxygen"),
     ),
     Program(
         name="hydroxyls",
-        spread=16,
         wordings=("How many OH groups are there?", "How many times is OH or HO written?"),
         ask=_count_group(hydroxyls, "oxygen"),
     ),
     Program(
         name="amines",
-        spread=16,
         wordings=("How many NH2 groups are there?", "How many times is NH2 or H2N written?"),
         ask=_count_group(amines, "nitrogen"),
     ),

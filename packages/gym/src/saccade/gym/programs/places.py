@@ -203,10 +203,14 @@ def _count_in_half(population: Population) -> Program:
         "Count the {many} in the {half} of the picture.",
         solve=solve,
         experts=("points", "boxes"),
-        spread=6,
     )
     def count_in_half(asking: Asking) -> ProgramQuestion | None:
-        state, elements, half = asking.state, population.seen(asking), chosen(asking.rng, HALVES)
+        state, half = asking.state, chosen(asking.rng, HALVES)
+        least, most = asking.levels.whole("clutter", 1, 1, 2), asking.levels.whole("clutter", 3, 5, 7)
+        wanted = asking.wanted(range(least, most + 1))
+        if sum(_in_half(one, half, state) for one in population.of(state)) != wanted:
+            return None
+        elements = population.seen(asking)
         for one in elements:
             off = at(one).x - state.width / 2 if half in HALVES[:2] else at(one).y - state.height / 2
             if abs(off) < one.numbers["radius"] * 0.75:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.choosing import shuffled
 from saccade.gym.programs.quantity_words import (
     a_measure,
     are_apart,
@@ -86,9 +87,11 @@ def _between(asking: Asking) -> ProgramQuestion | None:
     order = ranking(state.measures[which])
     if order is None or len(order) < 4:
         return None
-    a, b = sorted(int(i) for i in asking.rng.permutation(len(order))[:2])
-    words = {"first": state.entries[order[a]], "second": state.entries[order[b]]}
-    count = b - a - 1
+    count = asking.wanted(range(len(order) - 1))
+    a = int(asking.rng.integers(len(order) - 1 - count))
+    b = a + count + 1
+    ends = shuffled(asking.rng, (state.entries[order[a]], state.entries[order[b]]))
+    words = {"first": ends[0], "second": ends[1]}
     near = [str(count + 2), str(count + 1)]
     return question_with(state, which, str(count), kind="integer", seen=order[a : b + 1], words=words, near=near)
 
@@ -98,7 +101,7 @@ def _place(asking: Asking) -> ProgramQuestion | None:
     order = ranking(state.measures[which])
     if order is None:
         return None
-    at = int(asking.rng.integers(len(order)))
+    at = asking.wanted(range(len(order)))
     words = {"name": state.entries[order[at]]}
     near = [str(len(order) - at), str(at + 2)]
     return question_with(state, which, str(at + 1), kind="integer", seen=order[: at + 1], words=words, near=near)

@@ -1,9 +1,11 @@
 """Programs on the order in which labelled quantities stand: rises, the first above a level, what comes next."""
 
 import itertools
+import math
 from collections.abc import Mapping
 
 from saccade.gym.program import Asking, Program, ProgramQuestion
+from saccade.gym.programs.choosing import chosen
 from saccade.gym.programs.quantity_words import (
     a_measure,
     a_readable,
@@ -11,7 +13,7 @@ from saccade.gym.programs.quantity_words import (
     column_of,
     quantities,
     question_with,
-    threshold,
+    thresholds,
 )
 from saccade.gym.state import SceneState
 
@@ -23,9 +25,17 @@ def _rises(asking: Asking) -> ProgramQuestion | None:
     if not state.is_ordered or not all(are_apart(measure, x, y) for x, y in steps):
         return None
     rising = [index for index, (x, y) in enumerate(steps) if y > x]
+    if len(rising) != asking.wanted(_usual_rises(len(steps))):
+        return None
     seen = sorted({index for rise in rising for index in (rise, rise + 1)})
     near = [str(len(steps) - len(rising)), str(len(rising) + 1)]
     return question_with(state, which, str(len(rising)), kind="integer", seen=seen, near=near)
+
+
+def _usual_rises(steps: int) -> range:
+    """How many of so many steps rise, where that is not rare: about half, of random values within 2.6 deviations."""
+    reach = 2.6 * ((steps + 1) / 12) ** 0.5
+    return range(math.ceil(steps / 2 - reach), math.floor(steps / 2 + reach) + 1)
 
 
 def _steepest(asking: Asking) -> ProgramQuestion | None:
@@ -47,9 +57,12 @@ def _first_above(asking: Asking) -> ProgramQuestion | None:
     if which is None or not state.is_ordered:
         return None
     measure = state.measures[which]
-    level = threshold(asking.rng, measure)
-    if level is None:
+    first = asking.wanted(range(len(measure.values)))
+    before = max(measure.values[:first], default=-math.inf)
+    levels = [level for level in thresholds(measure) if before < level < measure.values[first]]
+    if not levels:
         return None
+    level = chosen(asking.rng, levels)
     above = [index for index, value in enumerate(measure.values) if value > level]
     words = {"level": f"{level:g}"}
     near = [state.entries[above[-1]]]
@@ -75,7 +88,6 @@ def _solve_rises(state: SceneState, words: Mapping[str, str]) -> str:
 
 RISES = Program(
     name="count_rises",
-    spread=6,
     wordings=(
         "How many times does the value rise from one {noun} to the next{series}?",
         "Count the rises from one {noun} to the next{series}.",

@@ -11,7 +11,7 @@ from saccade.gym.programs.quantity_words import (
     number,
     quantities,
     question_with,
-    threshold,
+    thresholds,
     two_entries,
     value_text,
 )
@@ -103,9 +103,10 @@ def _spread(asking: Asking) -> ProgramQuestion | None:
 
 def _count(asking: Asking, *, is_above: bool) -> ProgramQuestion | None:
     state, which = quantities(asking), a_readable(asking)
-    level = None if which is None else threshold(asking.rng, state.measures[which])
-    if which is None or level is None:
+    levels = [] if which is None else thresholds(state.measures[which])
+    if which is None or not levels:
         return None
+    level = asking.wanted(levels)
     values = state.measures[which].values
     found = [index for index, value in enumerate(values) if (value > level) == is_above]
     count = len(found)
@@ -172,6 +173,7 @@ BOTTOM = Program(
 )
 DIFFERENCE = Program(
     name="difference",
+    spread=8,
     wordings=(
         "By how much is {first} above {second}{series}?",
         "What is the difference between {first} and {second}{series}?",
@@ -197,6 +199,7 @@ TOTAL = Program(
 )
 SPREAD = Program(
     name="range",
+    spread=8,
     wordings=(
         "What is the difference between the highest and the lowest value{series}?",
         "How far apart are the largest and the smallest value{series}?",
@@ -206,14 +209,12 @@ SPREAD = Program(
 )
 COUNT_ABOVE = Program(
     name="count_above",
-    spread=6,
     wordings=("How many values are above {level}{series}?", "Count the values greater than {level}{series}."),
     ask=lambda asking: _count(asking, is_above=True),
     solve=lambda state, words: str(sum(v > float(words["level"]) for v in column_of(state, words).values())),
 )
 COUNT_BELOW = Program(
     name="count_below",
-    spread=6,
     wordings=("How many values are below {level}{series}?", "Count the values smaller than {level}{series}."),
     ask=lambda asking: _count(asking, is_above=False),
     solve=lambda state, words: str(sum(v < float(words["level"]) for v in column_of(state, words).values())),

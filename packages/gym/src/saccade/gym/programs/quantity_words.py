@@ -3,8 +3,6 @@
 import itertools
 from collections.abc import Mapping, Sequence
 
-from numpy.random import Generator
-
 from saccade.gym.grammars.quantities import Measure, QuantityState
 from saccade.gym.program import Asking, ProgramQuestion
 from saccade.gym.state import SceneState, as_state
@@ -70,13 +68,14 @@ def ranking(measure: Measure) -> list[int] | None:
     return order if all(are_apart(measure, a, b) for a, b in itertools.pairwise(values)) else None
 
 
-def threshold(rng: Generator, measure: Measure) -> float | None:
-    """A number between two neighbouring values that are apart: some are above it, some below; None where none is."""
+def thresholds(measure: Measure) -> list[float]:
+    """Numbers between neighbouring values that are apart, the lowest first: some are above it, some below."""
     values = sorted(set(measure.values))
     gaps = [(a, b) for a, b in itertools.pairwise(values) if are_apart(measure, a, b)]
-    if not gaps:
-        return None
-    low, high = gaps[int(rng.integers(len(gaps)))]
+    return [_between(measure, low, high) for low, high in gaps]
+
+
+def _between(measure: Measure, low: float, high: float) -> float:
     middle = (low + high) / 2
     return round(middle, measure.decimals) if measure.decimals or middle == int(middle) else round(middle, 1)
 

@@ -140,13 +140,11 @@ def _higher_of_two(readings: Readings) -> Program:
     return higher_of_two
 
 
-def _free_number(asking: Asking, elements: Sequence[Element]) -> int:
-    """A number of the scale that is no element's value."""
-    one = elements[0]
-    low, high, minor = (round(one.numbers[name]) for name in ("low", "high", "minor"))
+def _free_numbers(elements: Sequence[Element]) -> list[int]:
+    """The numbers of the scale, its ends aside, that are no element's value; its upper end where there are none."""
+    low, high, minor = (round(elements[0].numbers[name]) for name in ("low", "high", "minor"))
     taken = {value_of(element) for element in elements}
-    free = [number for number in range(low + minor, high, minor) if number not in taken]
-    return chosen(asking.rng, free) if free else high
+    return [number for number in range(low + minor, high, minor) if number not in taken] or [high]
 
 
 def _is_above(readings: Readings) -> Program:
@@ -178,11 +176,14 @@ def _count_above(readings: Readings) -> Program:
         "How many of the {many} have a {value} above {bound}?",
         "Count the {many} whose {value} is more than {bound}.",
         solve=solve,
-        spread=6,
     )
-    def count_above(asking: Asking) -> ProgramQuestion:
+    def count_above(asking: Asking) -> ProgramQuestion | None:
         elements = readings.several(asking)
-        bound = _free_number(asking, elements)
+        wanted = asking.wanted(range(len(elements) + 1))
+        bounds = [at for at in _free_numbers(elements) if sum(value_of(one) > at for one in elements) == wanted]
+        if not bounds:
+            return None
+        bound = chosen(asking.rng, bounds)
         above = [one for one in elements if value_of(one) > bound]
         words = {"many": readings.many, "bound": str(bound), "value": readings.value}
         return count_of(len(above), words, elements, _readings_text(elements), wrong=[len(elements) - len(above)])
@@ -197,7 +198,11 @@ def _which_reads(readings: Readings) -> Program:
 
     def falsify(asking: Asking) -> ProgramQuestion:
         elements = readings.several(asking)
-        words = {"many": readings.many, "number": str(_free_number(asking, elements)), "value": readings.value}
+        words = {
+            "many": readings.many,
+            "number": str(chosen(asking.rng, _free_numbers(elements))),
+            "value": readings.value,
+        }
         return choice_of("", [e.name for e in elements], words, elements)
 
     @program(
@@ -226,6 +231,7 @@ def _spread(readings: Readings) -> Program:
         "How far apart are the {most} and the {least} {value} of the {many}?",
         "What is the {most} {value} of the {many} less the {least}?",
         solve=solve,
+        spread=8,
     )
     def spread(asking: Asking) -> ProgramQuestion | None:
         elements = readings.several(asking)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from saccade.gym.grammars.scores import KEYS, METERS, STEPS, ScoreState, values_at
 from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of, told_of
+from saccade.gym.programs.choosing import chosen
 from saccade.gym.state import Element, SceneState, as_state
 
 Words = Mapping[str, str]
@@ -23,6 +24,11 @@ def _notes(asking: Asking) -> list[Element]:
     """All notes, in random order."""
     notes = asking.state.of_kind("note")
     return [notes[int(at)] for at in asking.rng.permutation(len(notes))]
+
+
+def _counts(asking: Asking, axis: str, most: int) -> range:
+    """Counts that melodies have often enough to be asked for equally often: up to two more than at level 0."""
+    return range(1, most + 1 + round(2 * asking.levels[axis]))
 
 
 def _words(note: Element) -> Words:
@@ -62,12 +68,6 @@ def _value(asking: Asking) -> ProgramQuestion | None:
     return None
 
 
-def _values(state: SceneState) -> list[str]:
-    """The note values that there are."""
-    there = {note.attributes["value"] for note in state.of_kind("note")}
-    return [value for value in VALUES if value in there]
-
-
 @program(
     "How many notes does measure {measure} have, rests aside?",
     "Count the notes of measure {measure}.",
@@ -83,10 +83,10 @@ def _count_notes(asking: Asking) -> ProgramQuestion | None:
     return count_of(len(found), {"measure": str(measure)}, found, wrong=[len(found) + len(beside)])
 
 
-@program("How many rests are there in all?", "Count the rests of the melody.", spread=8)
+@program("How many rests are there in all?", "Count the rests of the melody.")
 def _count_rests(asking: Asking) -> ProgramQuestion | None:
     found = asking.state.of_kind("rest")
-    return count_of(len(found), {}, found) if found else None
+    return count_of(len(found), {}, found) if len(found) == asking.wanted(_counts(asking, "measures", 3)) else None
 
 
 @program(
@@ -95,10 +95,14 @@ def _count_rests(asking: Asking) -> ProgramQuestion | None:
     solve=lambda state, words: str(sum(one.name.startswith(f"{words['value']} note") for one in state.elements)),
 )
 def _count_value(asking: Asking) -> ProgramQuestion | None:
-    value = asking.wanted(_values(asking.state))
-    found = [note for note in asking.state.of_kind("note") if note.attributes["value"] == value]
+    notes, count = asking.state.of_kind("note"), asking.wanted(_counts(asking, "measures", 3))
+    values = [value for value in VALUES if sum(note.attributes["value"] == value for note in notes) == count]
+    if not values:
+        return None
+    value = chosen(asking.rng, values)
+    found = [note for note in notes if note.attributes["value"] == value]
     rests = [rest for rest in asking.state.of_kind("rest") if rest.attributes["value"] == value]
-    return count_of(len(found), {"value": value}, found, wrong=[len(found) + len(rests)]) if found else None
+    return count_of(count, {"value": value}, found, wrong=[count + len(rests)])
 
 
 @program(
@@ -199,13 +203,12 @@ def _direction(one: Element, after: Element) -> str:
     "Before how many notes does a {sign} stand? The key signature does not count.",
     "Apart from the key signature, how many times is a {sign} written?",
     solve=lambda state, words: str(sum(one.get("sign") == words["sign"] for one in state.elements)),
-    spread=12,
 )
 def _count_signs(asking: Asking) -> ProgramQuestion | None:
-    sign = asking.wanted(("sharp", "flat"))
+    sign, count = asking.wanted([(sign, count) for sign in ("sharp", "flat") for count in _counts(asking, "signs", 2)])
     found = [note for note in asking.state.of_kind("note") if note.get("sign") == sign]
     others = [note for note in asking.state.of_kind("note") if note.get("sign")]
-    return count_of(len(found), {"sign": sign}, found, wrong=[len(others)]) if found else None
+    return count_of(count, {"sign": sign}, found, wrong=[len(others)]) if len(found) == count else None
 
 
 @program("How many measures does the melody have?", "Count the measures.")
@@ -218,7 +221,7 @@ def _count_measures(asking: Asking) -> ProgramQuestion | None:
 @program(
     "Which measure has the most notes? The first one is number 1, rests do not count.",
     "Counting measures from 1, which one holds more notes than any other?",
-    spread=8,
+    spread=16,
 )
 def _most_notes(asking: Asking) -> ProgramQuestion | None:
     state = _score(asking.state)

@@ -77,12 +77,12 @@ def _give_directions(asking: Asking) -> ProgramQuestion | None:
     down, across = _offset(asking.state, one)
     if abs(down) + abs(across) > asking.levels.whole("steps", 3, 5, 10):
         return None
-    other = (across, down) if abs(down) != abs(across) else (down + 1, across)
-    turned = dict.fromkeys(
-        [(down, across), (-down, across), (down, -across), (-down, -across), other, (down, across + 1)]
+    # Each of the options has the same others: which of them is right cannot be told from what they have in common.
+    turned = [(-down, across), (down, -across)] if down and across else [(across, down), (-across, -down)]
+    ways = [(down, across), (-down, -across), *turned]
+    return choice_of(
+        _walk_text(down, across), [_walk_text(*way) for way in ways], {"it": one.name}, [_walker(asking.state), one]
     )
-    options = [_walk_text(*way) for way in turned if any(way)][:4]
-    return choice_of(_walk_text(down, across), options, {"it": one.name}, [_walker(asking.state), one])
 
 
 def _solve_blocks(state: SceneState, words: Words) -> str:
@@ -130,10 +130,12 @@ def _solve_street(state: SceneState, words: Words) -> str:
     solve=_solve_street,
     experts=("points", "boxes"),
 )
-def _on_street(asking: Asking) -> ProgramQuestion:
+def _on_street(asking: Asking) -> ProgramQuestion | None:
     here, is_row = _walker(asking.state), bool(asking.rng.integers(2))
     axis = "row" if is_row else "column"
     meant = [one for one in _landmarks(asking.state) if one.numbers[axis] == here.numbers[axis]]
+    if len(meant) != asking.wanted((0, 1, 2)):
+        return None
     street = "the street that runs from left to right" if is_row else "the street that runs from top to bottom"
     return count_of(len(meant), {"street": street, "axis": axis}, [here, *meant])
 

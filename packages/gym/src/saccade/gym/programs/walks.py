@@ -60,12 +60,14 @@ def _exit(asking: Asking) -> ProgramQuestion | None:
     f"{_GO} How many cells do you visit before you leave the board, counting the first?",
     f"{_FOLLOW} How many cells are on the way out, counting the first?",
     solve=lambda state, words: str(len(_from(state, words)[0])),
-    spread=10,
 )
 def _length(asking: Asking) -> ProgramQuestion | None:
-    start, path, side = _start(asking)
-    if not side:
+    board, wanted = board_of(asking.state), asking.wanted(range(1, 7))
+    walks = [(start, *_path(board, start)) for start in seen_cells(board)]
+    walks = [walk for walk in walks if walk[2] and len(walk[1]) == wanted]
+    if not walks:
         return None
+    start, path, _ = chosen(asking.rng, walks)
     return count_of(len(path), _where(start), path, " ".join(one.get("arrow") for one in path))
 
 
