@@ -1,7 +1,7 @@
 """Training in environments: success on held-out episodes, before and after, with several seeds.
 
 python -m studies.environments.seeds --cases minigrid guess --seeds 0 1 2 --json studies/environments/seeds.json
-python -m studies.environments.seeds --cases tiles tiles-caption … --json studies/environments/captions.json
+python -m studies.environments.seeds --cases tiles tiles-caption tiles-words tiles-nothing
 python -m studies.environments.seeds --cases verifiers --python envs/verifiers/bin/python    # docs/environments.md
 """
 

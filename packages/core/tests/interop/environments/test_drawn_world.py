@@ -36,17 +36,17 @@ def test_the_expert_earns_one_in_every_episode(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", INTERACTIVE)
-def test_no_first_picture_is_in_two_splits(name: str) -> None:
+def test_no_beginning_is_in_two_splits_and_hardly_one_comes_twice(name: str) -> None:
     source = DrawnSource(name=name, difficulty=0.0)
     shown = {
         split: {
-            (interaction.goal, image_hash(interaction.picture()))
+            interaction.split_key
             for interaction in (source.interaction(NumberedEpisode(number=number, split=split)) for number in range(24))
         }
         for split in ("train", "test")
     }
     assert not shown["train"] & shown["test"]
-    assert len(shown["train"]) > 8
+    assert min(map(len, shown.values())) >= 23
 
 
 def test_what_is_undone_is_taken_back() -> None:
@@ -103,7 +103,7 @@ def test_the_expert_goes_on_from_wherever_a_policy_left_off(name: str) -> None:
         for _ in range(12):
             action = f"click {rng.integers(1000)} {rng.integers(250)}"
             wild = {
-                "slide_tiles": f"slide {rng.integers(1, 9)}",
+                "slide_tiles": f"slide {rng.integers(1, 100)}",
                 "colour_graph": f"paint {'ABCDEFGH'[rng.integers(8)]} red",
             }
             if interaction.act(wild.get(name, action)).is_over:

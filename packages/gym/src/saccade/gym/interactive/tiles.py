@@ -1,4 +1,6 @@
-"""``slide_tiles``: a sliding puzzle that is brought in order. Any way there counts.
+"""``slide_tiles``: a sliding puzzle whose numbers are brought in rising order. Any way there counts.
+
+Every board has numbers of its own, and tiles are moved by them: no list of moves solves two boards unseen.
 
 Axes: ``clutter`` (how many tiles the board has), ``moves`` (how many moves away from order it begins).
 """
@@ -20,8 +22,9 @@ from saccade.tasks.interaction import Move, Outcome
 AXES = ("clutter", "moves")
 BOARDS = ((3, 3), (3, 4), (4, 4))
 GAP = 0
+MOST = 99
 Order = tuple[int, ...]
-"""Numbers of the tiles row by row; ``GAP`` for the empty place."""
+"""Ranks of the tiles' numbers row by row, from 1; ``GAP`` for the empty place."""
 
 
 @dataclass(slots=True)
@@ -29,6 +32,8 @@ class TilesInteraction:
     """A board that is being put in order."""
 
     order: Order
+    numbers: tuple[int, ...]
+    """The tiles' numbers, rising."""
     columns: int
     look: Renderer
     seed: int
@@ -36,8 +41,7 @@ class TilesInteraction:
 
     @property
     def goal(self) -> str:
-        last = len(self.order) - 1
-        return f"Slide the tiles until they read 1 to {last} row by row, with the gap in the last place."
+        return "Slide the tiles until their numbers rise row by row, with the gap in the last place."
 
     @property
     def actions(self) -> str:
@@ -47,14 +51,14 @@ class TilesInteraction:
 
     @property
     def split_key(self) -> bytes:
-        return bytes(self.order)
+        return bytes((*self.order, *self.numbers))
 
     def picture(self) -> Image.Image:
         cells = [
-            board_cell(*divmod(place, self.columns), digit=str(number))
-            if number != GAP
+            board_cell(*divmod(place, self.columns), digit=self._said(rank))
+            if rank != GAP
             else board_cell(*divmod(place, self.columns), kind="empty")
-            for place, number in enumerate(self.order)
+            for place, rank in enumerate(self.order)
         ]
         state = board_state(cells, len(self.order) // self.columns, self.columns, SIDE_PX)
         [image] = self.look.render(state, default_rng(self.seed), Levels()).images
@@ -63,8 +67,7 @@ class TilesInteraction:
     def caption(self) -> str:
         rows = range(0, len(self.order), self.columns)
         return "\n".join(
-            " ".join(str(number) if number != GAP else "gap" for number in self.order[start : start + self.columns])
-            for start in rows
+            " ".join(self._said(rank) for rank in self.order[start : start + self.columns]) for start in rows
         )
 
     def act(self, action: str) -> Outcome:
@@ -72,7 +75,7 @@ class TilesInteraction:
         if command is None or not command.rest.isdecimal():
             return unknown_action(action, self.actions)
         number = int(command.rest[:4])
-        movable = _movable(self.order, self.columns)
+        movable = {self.numbers[rank - 1]: after for rank, after in _movable(self.order, self.columns).items()}
         if number not in movable:
             return Outcome(said=f"No tile with the number {number} shares a side with the gap. Nothing has moved.")
         self.order = movable[number]
@@ -84,8 +87,11 @@ class TilesInteraction:
         return sum(number == place + 1 for place, number in enumerate(self.order[:tiles])) / tiles
 
     def next_move(self) -> Move:
-        number = first_slide(self.order, self.columns)
+        number = self._said(first_slide(self.order, self.columns))
         return Move(thought=f"{number} slides into the gap", action=f"slide {number}")
+
+    def _said(self, rank: int) -> str:
+        return str(self.numbers[rank - 1]) if rank != GAP else "gap"
 
 
 def _solved(places: int) -> Order:
@@ -93,7 +99,7 @@ def _solved(places: int) -> Order:
 
 
 def _movable(order: Order, columns: int) -> dict[int, Order]:
-    """The board after each possible move, by the number of the tile that moves."""
+    """The board after each possible move, by the rank of the tile that moves."""
     gap = order.index(GAP)
     row, column = divmod(gap, columns)
     found = {}
@@ -107,7 +113,10 @@ def _movable(order: Order, columns: int) -> dict[int, Order]:
 
 
 def first_slide(order: Order, columns: int) -> int:
-    """The first move of a shortest way to order: searched from both ends. ValueError for a board in order already."""
+    """The rank that moves first on a shortest way to order; ValueError for a board in order already.
+
+    The way is searched from both ends.
+    """
     goal = _solved(len(order))
     if order == goal:
         raise ValueError("the tiles are in order already")
@@ -143,8 +152,13 @@ def draw_tiles(rng: Generator, levels: Levels) -> TilesInteraction:
         order, before = chosen(rng, after), order
     if order == _solved(rows * columns):
         order = next(iter(_movable(order, columns).values()))
+    numbers = sorted(int(number) + 1 for number in rng.permutation(MOST)[: rows * columns - 1])
     return TilesInteraction(
-        order=order, columns=columns, look=chosen(rng, (BOARD, WOODEN)), seed=int(rng.integers(1 << 31))
+        order=order,
+        numbers=tuple(numbers),
+        columns=columns,
+        look=chosen(rng, (BOARD, WOODEN)),
+        seed=int(rng.integers(1 << 31)),
     )
 
 
