@@ -7,12 +7,10 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import uvicorn
 from starlette.applications import Starlette
 
 from saccade.media.store import MediaStore
-from saccade.services.http.connections import protocol_within
-from saccade.services.http.listening import BACKLOG, SignalledServer, listening, new_event_loop
+from saccade.services.http.listening import listening, new_event_loop
 from saccade.services.logs import log_as_json
 from saccade.serving.agent import Agent
 from saccade.serving.app import create_agent_app
@@ -20,6 +18,7 @@ from saccade.serving.episodes import EpisodesOfRequests
 from saccade.serving.meters import AgentMeters
 from saccade.serving.pictures import PicturesInUse
 from saccade.serving.remote import PictureFetcher
+from saccade.serving.served_app import ServedApp
 from saccade.serving.settings import AgentServerSettings
 
 logger = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ def serve_agent(
         runner.run(server.run(bound))
 
 
-class AgentServer:
+class AgentServer(ServedApp):
     """One server: its parts, and its life from the first request to the last."""
 
     def __init__(
@@ -67,39 +66,17 @@ class AgentServer:
         self.episodes = EpisodesOfRequests(agent, PicturesInUse(media), settings, meters, fetcher)
         self._agent = agent
         self._tool_names = tool_names
-        self._address: tuple[str, int] = (settings.host, settings.port)
-        self._server = SignalledServer(
-            uvicorn.Config(
-                create_agent_app(self.episodes, token=token, lifespan=self._lifespan),
-                http=protocol_within(settings.request_s),
-                ws="none",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                lifespan="on",
-                timeout_keep_alive=75,
-                timeout_graceful_shutdown=max(1, round(settings.drain_s)),
-                backlog=BACKLOG,
-            )
+        self.serve(
+            create_agent_app(self.episodes, token=token, lifespan=self._lifespan),
+            (settings.host, settings.port),
+            request_s=settings.request_s,
+            drain_s=settings.drain_s,
         )
-
-    @property
-    def has_started(self) -> bool:
-        return self._server.started
-
-    async def run(self, listener: socket.socket) -> None:
-        """Returns after SIGTERM, SIGINT or ``stop``, when no request is out any more."""
-        self._address = listener.getsockname()[:2]
-        await self._server.serve(sockets=[listener])
-
-    def stop(self) -> None:
-        """Called from any thread."""
-        self._server.should_exit = True
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._agent.start()
-        (host, port), name = self._address, self.episodes.settings.name
+        (host, port), name = self.address, self.episodes.settings.name
         fields = {"host": host, "port": port, "pid": os.getpid(), "model": name, "tools": sorted(self._tool_names)}
         logger.info("serving", extra={"fields": fields})
         try:

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
-import uvicorn
 from jaxtyping import Int
 from starlette.applications import Starlette
 from torch import Tensor
@@ -21,9 +20,9 @@ from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import load_model
 from saccade.models.vlm import VisionLanguageModel
-from saccade.services.http.connections import protocol_within
-from saccade.services.http.listening import BACKLOG, SignalledServer, new_event_loop
+from saccade.services.http.listening import new_event_loop
 from saccade.services.logs import log_as_json
+from saccade.serving.served_app import ServedApp
 from saccade.serving.tinker.app import create_tinker_app
 from saccade.serving.tinker.service import TinkerService
 from saccade.serving.tinker.settings import TinkerSettings
@@ -79,7 +78,7 @@ def _never_written(model: VisionLanguageModel) -> Int[Tensor, "forbidden"]:
     return torch.tensor([*sorted({model.image_token_id, *beyond})], dtype=torch.long, device=model.device)
 
 
-class TinkerServer:
+class TinkerServer(ServedApp):
     """One server, and its life from the first request to the last."""
 
     def __init__(
@@ -92,39 +91,17 @@ class TinkerServer:
         token: str | None = None,
     ) -> None:
         self.service = TinkerService(base, another, settings, root=root)
-        self._address: tuple[str, int] = (settings.host, settings.port)
-        self._server = SignalledServer(
-            uvicorn.Config(
-                create_tinker_app(self.service, token=token, lifespan=self._lifespan),
-                http=protocol_within(settings.request_s),
-                ws="none",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                lifespan="on",
-                timeout_keep_alive=75,
-                timeout_graceful_shutdown=_DRAIN_S,
-                backlog=BACKLOG,
-            )
+        self.serve(
+            create_tinker_app(self.service, token=token, lifespan=self._lifespan),
+            (settings.host, settings.port),
+            request_s=settings.request_s,
+            drain_s=_DRAIN_S,
         )
-
-    @property
-    def has_started(self) -> bool:
-        return self._server.started
-
-    async def run(self, listener: socket.socket) -> None:
-        """Returns after SIGTERM, SIGINT or ``stop``."""
-        self._address = listener.getsockname()[:2]
-        await self._server.serve(sockets=[listener])
-
-    def stop(self) -> None:
-        """Called from any thread."""
-        self._server.should_exit = True
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.service.queue.start()
-        (host, port), name = self._address, self.service.settings.name
+        (host, port), name = self.address, self.service.settings.name
         logger.info("serving", extra={"fields": {"host": host, "port": port, "pid": os.getpid(), "model": name}})
         try:
             yield
