@@ -1,11 +1,17 @@
 """Something drawn that actions change: what an interactive family draws and what an environment plays."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from numpy.random import Generator
 from PIL import Image
+
+SCALE = 1000
+"""Actions give places in thousandths of the width and the height of the picture that is shown."""
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +70,19 @@ class Interaction(Protocol):
     def next_move(self) -> Move:
         """The expert's next action, from whatever state the interaction is in."""
         ...
+
+
+def place_in(words: str) -> tuple[float, float] | None:
+    """The place that an action names, in thousandths; None unless there are two numbers, each from 0 to ``SCALE``."""
+    found = [float(number) for number in _NUMBER.findall(words)]
+    if len(found) != 2 or not all(0 <= number <= SCALE for number in found):
+        return None
+    return found[0], found[1]
+
+
+def no_place(verb: str) -> Outcome:
+    """The outcome of an action that needs a place and names none."""
+    return Outcome(invalid=f"'{verb}' takes two numbers from 0 to {SCALE}, as in '{verb} 500 250'")
 
 
 InteractionFunction = Callable[[Generator, float], Interaction]

@@ -9,11 +9,10 @@ from saccade.errors import UserError
 from saccade.geometry import Box
 from saccade.media.store import MediaStore
 from saccade.rewards.answers import answer_is_right
-from saccade.tasks.interaction import Move, Outcome
+from saccade.tasks.interaction import SCALE, Move, Outcome, no_place, place_in
 from saccade.tasks.procedural import generate
 from saccade.types import Task
 
-SCALE = 1000
 WINDOW_PX = 256
 """The longer side of what is shown, whatever part of the picture it is."""
 LEAST_PX = 16
@@ -23,7 +22,6 @@ NEAR = 3
 _PLACES = frozenset(("click", "boxes"))
 _WAYS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _ACTION = re.compile(r"(?P<verb>zoom in|zoom out|move|picture|answer)\b[\s:,]*(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(slots=True)
@@ -87,9 +85,9 @@ class LookInteraction:
             across, down = _WAYS[rest.lower()]
             x, y = self.window.center.x + across * self.window.width / 2, self.window.center.y
             return self._look(x, y + down * self.window.height / 2, 1.0)
-        place = [float(number) for number in _NUMBER.findall(rest)]
-        if len(place) != 2 or max(place) > SCALE:
-            return Outcome(invalid="a zoom has two numbers from 0 to 1000, as in 'zoom in 500 250'")
+        place = place_in(rest)
+        if place is None:
+            return no_place("zoom in")
         x = self.window.x1 + place[0] / SCALE * self.window.width
         return self._look(x, self.window.y1 + place[1] / SCALE * self.window.height, 0.5)
 

@@ -25,7 +25,7 @@ from saccade.gym.interactive.page import CLICK, SCROLL, THEMES, ScrolledPage
 from saccade.gym.levels import Levels
 from saccade.gym.programs.choosing import chosen, shuffled
 from saccade.gym.state import Element
-from saccade.tasks.interaction import Move, Outcome
+from saccade.tasks.interaction import Move, Outcome, no_place, place_in
 
 AXES = ("clutter", "print", "size")
 STREETS = ("Mill Lane", "High Street", "Park Road", "Station Road", "Church Hill", "River Walk")
@@ -106,9 +106,9 @@ class FormInteraction:
             return outcome
         if command.verb == "type":
             return self._type(command)
-        place = command.place()
+        place = place_in(command.rest)
         if place is None:
-            return Outcome(invalid="a click has two numbers from 0 to 1000, as in 'click 500 250'")
+            return no_place("click")
         return self._click(self.page.clicked(self.widgets, place))
 
     def progress(self) -> float:

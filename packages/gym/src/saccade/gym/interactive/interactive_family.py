@@ -10,12 +10,8 @@ from saccade.errors import UserError
 from saccade.gym.levels import Levels, share_of
 from saccade.tasks.interaction import Interaction, Outcome
 
-SCALE = 1000
-"""Actions give places in thousandths of the width and the height of the picture that is shown."""
 MAX_TYPED = 200
 """Characters that one action may type."""
-
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,13 +47,6 @@ class Command:
 
     verb: str
     rest: str
-
-    def place(self) -> tuple[float, float] | None:
-        """The two numbers of a place, in thousandths; None unless there are two, each from 0 to ``SCALE``."""
-        found = [float(number) for number in _NUMBER.findall(self.rest)]
-        if len(found) != 2 or not all(0 <= number <= SCALE for number in found):
-            return None
-        return found[0], found[1]
 
 
 def read_command(action: str, verbs: Sequence[str]) -> Command | None:

@@ -18,7 +18,7 @@ from saccade.gym.levels import Levels
 from saccade.gym.programs.choosing import chosen, shuffled
 from saccade.gym.programs.windows import ROW_GOALS
 from saccade.gym.state import Element
-from saccade.tasks.interaction import Move, Outcome
+from saccade.tasks.interaction import Move, Outcome, no_place, place_in
 
 AXES = ("clutter", "print")
 LIST_TOOLS = {"bin": "the bin", "print": "the printer", "star": "the star", "envelope": "the envelope"}
@@ -79,9 +79,9 @@ class ListInteraction:
         command = read_command(action, ("click",))
         if command is None:
             return unknown_action(action, self.actions)
-        place = command.place()
+        place = place_in(command.rest)
         if place is None:
-            return Outcome(invalid="a click has two numbers from 0 to 1000, as in 'click 500 250'")
+            return no_place("click")
         one = self.page.clicked(self._widgets(), place)
         return Outcome() if one is None else self._click(one)
 

@@ -10,11 +10,11 @@ import numpy as np
 from PIL import Image
 
 from saccade.gym.grammars.windows import WindowState, box_of
-from saccade.gym.interactive.interactive_family import SCALE, Command
+from saccade.gym.interactive.interactive_family import Command
 from saccade.gym.levels import Levels
 from saccade.gym.looks.windows import DARK_THEME, GREY_THEME, LIGHT_THEME, Theme, render_window
 from saccade.gym.state import Element
-from saccade.tasks.interaction import Outcome
+from saccade.tasks.interaction import SCALE, Outcome
 
 THEMES = (LIGHT_THEME, DARK_THEME, GREY_THEME)
 SCROLLED = 0.6
