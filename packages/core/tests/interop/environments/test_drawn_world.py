@@ -218,3 +218,11 @@ def test_the_caption_of_a_form_tells_what_is_in_sight_alone() -> None:
         interaction.act("scroll down")
     assert interaction.caption() != seen
     assert any(line not in seen for line in interaction.caption().splitlines())
+
+
+def test_an_expert_that_is_cut_short_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    source = DrawnSource(name="fill_form?size=0.5", difficulty=1.0)
+    assert len(source.demonstration(NumberedEpisode(number=0), 60)) > 3
+    assert not caplog.records
+    assert len(source.demonstration(NumberedEpisode(number=0), 3)) == 3
+    assert "raise max_turns" in caplog.text

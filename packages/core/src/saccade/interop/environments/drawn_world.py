@@ -5,6 +5,8 @@ it where a family counts no progress, or begins with all of it. Progress counts 
 is undone is taken back, so that no way round in a circle pays.
 """
 
+import functools
+import logging
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ LOOK = "look/"
 """What stands before a family that is seen through a window."""
 PROGRESS_SHARE = 0.5
 """What of an episode's reward is for progress; the rest is for its success."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +70,20 @@ class DrawnSource(EndlessSource):
         while len(moves) < max_turns:
             moves.append(interaction.next_move())
             if interaction.act(moves[-1].action).is_over:
-                break
+                return moves
+        _say_cut(self.name, max_turns)
         return moves
+
+
+@functools.cache
+def _say_cut(name: str, max_turns: int) -> None:
+    """Once in a process, whichever episode it is of."""
+    logger.warning(
+        "the expert of gym:%s does not end every episode within max_turns=%d: those are imitated without their end; "
+        "raise max_turns",
+        name,
+        max_turns,
+    )
 
 
 def _interaction_function(name: str) -> InteractionFunction:
