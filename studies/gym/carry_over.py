@@ -150,9 +150,13 @@ def run(variant: str, seed: int, out: Path, each: int, smaller: Sequence[str]) -
             families = rewarded_families(seed, count)
             settings = [*SHARED, "rl.steps=60", f"families={json.dumps(families)}", *more, *smaller, "sft.steps=0"]
             # Another seed than the imitation's draws other pictures.
-            train("look_closer", 100 + seed, directory, settings, threads=1, start=imitation_of(out / f"{HABIT}-{seed}"))
+            train(
+                "look_closer", 100 + seed, directory, settings, threads=1, start=imitation_of(out / f"{HABIT}-{seed}")
+            )
             checkpoint = sorted((directory / "checkpoints").glob("rl-*"))[-1]
-        sets = {name: by_family(rows) for name, rows in measured(checkpoint, out / f"{directory.name}-asked", each).items()}
+        sets = {
+            name: by_family(rows) for name, rows in measured(checkpoint, out / f"{directory.name}-asked", each).items()
+        }
         row = {"variant": variant, "seed": seed, "held_out": held_out_families(seed), "sets": sets}
         kept.write_text(json.dumps(rounded(row | {"wall_s": time.monotonic() - began[1]})), encoding="utf-8")
     row: Row = json.loads(kept.read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 
+import pytest
 from test_run_stages import RL, ByStep, Witness, token_reward
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -13,6 +14,7 @@ from saccade.heartbeat import PHASES
 from saccade.learner.learner import Learner
 from saccade.tasks.curriculum import Question
 from saccade.train.loops import RLLoop, supervise
+from saccade.train.stages import SFTStage, with_episodes
 from saccade.types import Score, Task, Trajectory
 
 
@@ -79,3 +81,22 @@ def test_demonstrations_that_take_long_are_told() -> None:
     with PHASES.phase(lambda: "sft 0/2"):
         next(supervise(listening, model, Learner(model, RL.optimizer), first_step=0))
     assert heard.words == {"source": "making demonstrations"}
+
+
+@pytest.mark.parametrize(("limit", "says"), [(2, True), (256, False)])
+def test_demonstrations_that_no_turn_can_hold_are_told_once(
+    limit: int, says: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    witness = Witness()
+    stage = witness.plan().stages[0]
+    assert isinstance(stage, SFTStage)
+    short = with_episodes(
+        stage, lambda episodes: replace(episodes, rollout=replace(episodes.rollout, max_turn_tokens=limit))
+    )
+    assert isinstance(short, SFTStage)
+    model = witness.build_model()
+    steps = supervise(short, model, Learner(model, RL.optimizer), first_step=0)
+    assert len([next(steps) for _ in range(2)]) == 2
+    told = [record.getMessage() for record in caplog.records if "max_turn_tokens" in record.getMessage()]
+    assert len(told) == says
+    assert all(f"more than rollout.max_turn_tokens={limit} tokens" in one for one in told)

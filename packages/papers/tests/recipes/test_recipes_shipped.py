@@ -129,6 +129,12 @@ def test_look_closer_starts_from_the_base_model() -> None:
     assert plan.build_model().layer_count >= 2
 
 
+def test_families_whose_experts_do_not_crop_first_cannot_teach_the_habit() -> None:
+    plan = look_closer(RecipeContext(overrides=('families=["counting"]', "careless_share=1")))
+    with pytest.raises(UserError, match=r"the expert of task counting/.* does not begin with a crop.*careless_share=0"):
+        imitation(plan).batch(0)
+
+
 def test_a_demo_whose_every_question_is_asked_without_the_tool_is_refused() -> None:
     with pytest.raises(UserError, match=r"no_tool_tasks=16 must lie between 0 and rl.tasks_per_step - 1 \(15\)"):
         demo(RecipeContext(overrides=("no_tool_tasks=16",)))

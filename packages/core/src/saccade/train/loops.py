@@ -60,10 +60,14 @@ def supervise(
 ) -> Iterator[StepOutcome]:
     """Runs the stage's steps from ``first_step`` on, one at a time."""
     settings = stage.settings
+    has_said = False
     for step in range(first_step, settings.steps):
         with phase(lambda: "making demonstrations"):
             batch = stage.batch(step)
             trajectories = [_imitated_trajectory(one, model) for one in batch]
+        if not has_said and (beyond := _beyond_limits(batch, trajectories)):
+            logger.warning("stage %s: %s", stage.name, beyond)
+            has_said = True
         metrics = learner.update(
             weighted(
                 [one for trajectory in trajectories for one in training_sequences(trajectory)],
@@ -90,6 +94,25 @@ def _imitated_trajectory(demonstration: Demonstration | SpokenConversation, mode
             may_fail=demonstration.may_fail,
             drops_old_thoughts=demonstration.episodes.rollout.drops_old_thoughts,
         )
+
+
+def _beyond_limits(
+    batch: Sequence[Demonstration | SpokenConversation], trajectories: Sequence[Trajectory]
+) -> str | None:
+    """What of these demonstrations the policy could never write, as its turns are cut before; None for nothing."""
+    longest: dict[int, list[int]] = {}
+    for one, trajectory in zip(batch, trajectories, strict=True):
+        if isinstance(one, Demonstration):
+            turns = [len(segment.ids) for segment in trajectory.segments if segment.role == "action"]
+            longest.setdefault(one.episodes.rollout.max_turn_tokens, []).append(max(turns, default=0))
+    for limit, turns in longest.items():
+        if too_long := sum(one > limit for one in turns):
+            return (
+                f"{too_long} of {len(turns)} demonstrations of a step have a turn of more than "
+                f"rollout.max_turn_tokens={limit} tokens (up to {max(turns)}): the policy is taught what it can never "
+                f"finish, since its own turns are cut there; raise rollout.max_turn_tokens to {max(turns)} or more"
+            )
+    return None
 
 
 logger = logging.getLogger(__name__)

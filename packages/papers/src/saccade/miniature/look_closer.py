@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.config import RecipeContext, apply_overrides
+from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.miniature.habits import centred
 from saccade.models import LoadSettings, VisionLanguageModel, base_checkpoint, instruction_style, load_model
@@ -102,7 +103,13 @@ def look_closer(context: RecipeContext) -> Plan:
         chance = generator_for(context.seed, "demonstration", index)
         shown, other = example("train", 2 * index), example("train", 2 * index + 1)
         if chance.random() < settings.careless_share:
-            shown = centred(shown, other=other)
+            try:
+                shown = centred(shown, other=other)
+            except ValueError as error:
+                raise UserError(
+                    f"families: {error}, and the careless expert crops the middle; name programs whose experts crop "
+                    "first, such as shape_places/corner, or set careless_share=0"
+                ) from error
         return Demonstration(example=shown, episodes=episodes)
 
     def evaluation(name: str, count: int) -> Evaluate:
