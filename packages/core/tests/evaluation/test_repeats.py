@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from saccade.evaluation.figures import figures
 from saccade.evaluation.repeats import majority_is_right, pass_at_k, repeats
-from saccade.evaluation.samples import StoredSample
+from saccade.evaluation.samples import SampleHeader, SampleSet, StoredSample
 
 PLAIN = StoredSample(
     id="a", q="a", key="", sample=0, status="answered", right=True, score=1.0, answer="1", gold="1", reply="1",
@@ -61,3 +62,12 @@ def test_questions_count_alike_and_failed_samples_are_in_no_figure() -> None:
 def test_one_sample_each_is_the_accuracy() -> None:
     found = repeats(samples(a="+", b="-", c="x"))
     assert (found.k, found.avg.mean, found.avg.n) == (1, 0.5, 2)
+
+
+def test_an_episode_ends_by_an_action_and_is_in_the_form_without_an_answer() -> None:
+    played = replace(PLAIN, answer=None, gold="", reply="<action>slide 3</action>", calls={"act": 4})
+    silent = replace(played, id="b", status="turn_limit", right=False, reply="I would slide 3", calls={})
+    asked = replace(PLAIN, id="c", answer=None, right=False, calls={"crop": 1})
+    header = SampleHeader(name="played", model={}, asked={})
+    assert figures(SampleSet(header=header, samples=(played,))).not_in_form == 0
+    assert figures(SampleSet(header=header, samples=(played, silent, asked))).not_in_form == 2

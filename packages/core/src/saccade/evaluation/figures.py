@@ -83,7 +83,7 @@ class EvaluationFigures:
     cut_off: int
     """Samples that a limit on tokens ended before they answered: wrong in every figure."""
     not_in_form: int
-    """Samples that ended without an answer in the protocol's form."""
+    """Samples that ended without an answer in the protocol's form; of an environment, without one action in it."""
     refused: int
     """Samples whose last reply the server marked as a refusal, or said that a filter took; in none of the other two."""
     empty: int
@@ -152,7 +152,9 @@ class EvaluationFigures:
 
 def _is_in_no_form(sample: StoredSample) -> bool:
     is_whole = sample.status != "token_limit" and not sample.refused
-    return sample.answer is None and is_whole and bool(sample.reply.strip())
+    # An episode of an environment has no right answer, and ends by an action.
+    is_played = not sample.gold and bool(sample.calls)
+    return sample.answer is None and is_whole and bool(sample.reply.strip()) and not is_played
 
 
 def figures(found: SampleSet, *, times: Sequence[SampleTimes] = (), price: Price | None = None) -> EvaluationFigures:
