@@ -30,12 +30,6 @@ FORM = (
 )
 """Random play is imitated until nearly every turn is an action; with fewer steps reinforcement learns the form only."""
 
-DRAWN = {
-    "tiles": ("gym:slide_tiles?clutter=0&moves=0.25", "rollout.max_turn_tokens=12"),
-    "colours": ("gym:colour_graph?clutter=0", "rollout.max_turn_tokens=12"),
-}
-"""Interactive families: 3 x 3 tiles six moves from order, and graphs of four or five discs."""
-
 SHOWN: dict[str, tuple[str, ...]] = {
     "": (),
     "-caption": ("--set", 'environment.arguments={"caption": true}'),
@@ -43,18 +37,24 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "-nothing": ("--set", "environment.pictures=none"),
 }
 """What a policy is shown: the picture, a caption beside it, the caption alone, or the goal alone."""
+LEARNED: dict[str, tuple[str, ...]] = {
+    "": (),
+    "-rules": ("--set", "show.rules_each_turn=true"),
+    "-rloo": ("--set", "rl.algorithm.name=rloo"),
+    "-gspo": ("--set", "rl.algorithm.name=gspo"),
+}
+"""What else is changed where a caption stands beside the picture: the rules with each turn, or the algorithm."""
+TILES = (
+    *("--env", "gym:slide_tiles?clutter=0&moves=0", "--model", "saccade:gym"),
+    *("--set", "rollout.max_turn_tokens=24", "--set", "rollout.max_tokens=4096", "--set", "max_turns=12"),
+    *("--set", "held_out=256", "--set", "sft.steps=600", "--set", "rl.steps=30"),
+)
+"""Three by three tiles, four moves from order: an expert's play is imitated, then rewards are followed."""
 
 
-def drawn_cases() -> dict[str, tuple[str, ...]]:
-    """An interactive family in each way of showing it: an expert's play is imitated, then rewards are followed."""
-    return {
-        f"{family}{name}": (
-            *("--env", env, "--set", tokens, *shown, "--set", "max_turns=14", "--set", "held_out=256"),
-            *("--set", "sft.steps=150", "--set", "rl.steps=30", "--set", "rollout.max_tokens=2048"),
-        )
-        for family, (env, tokens) in DRAWN.items()
-        for name, shown in SHOWN.items()
-    }
+def tiles_cases() -> dict[str, tuple[str, ...]]:
+    shown = {f"tiles{name}": (*TILES, *how) for name, how in SHOWN.items()}
+    return shown | {f"tiles-caption{name}": (*TILES, *SHOWN["-caption"], *how) for name, how in LEARNED.items()}
 
 
 CASES: dict[str, tuple[str, ...]] = {
@@ -74,7 +74,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("--set", "environment.action_names=" + ",".join(f"<answer>{number}</answer>" for number in range(1, 10))),
         *("--set", "rl.steps=60", "--set", "rollout.max_turn_tokens=6"),
     ),
-    **drawn_cases(),
+    **tiles_cases(),
 }
 
 

@@ -17,6 +17,7 @@ from saccade.interop.environments.world import (
     NumberedEpisode,
     StepResult,
     WorldObservation,
+    WorldSource,
     episode_task,
 )
 from saccade.interop.environments.world_env import WorldEnv, WorldSettings
@@ -167,9 +168,27 @@ def test_a_reward_that_is_no_number_is_no_reward() -> None:
         EnvironmentReward()(TASK, _trajectory((broken,)))
 
 
-def test_a_world_that_breaks_is_made_anew_and_led_to_where_it_was() -> None:
-    whole, broken = (_played(EchoSource(breaks_at=at)) for at in (0, 4))
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_world_that_breaks_is_made_anew_and_led_to_where_it_was(repeats: bool) -> None:
+    whole, broken = (_played(EchoSource(breaks_at=at), rules_each_turn=repeats) for at in (0, 4))
     assert whole == broken
+
+
+@pytest.mark.parametrize(
+    ("source", "own", "again"),
+    [
+        (EMPTY, "", "The actions are left, right, forward"),
+        (EchoSource(), "", "more\nsay something"),
+        (EchoSource(), "write <|im_end|>a word", "more\nwrite"),
+    ],
+)
+def test_each_turn_repeats_the_actions_or_the_rules(source: WorldSource, own: str, again: str) -> None:
+    env = WorldEnv(context(), source, WorldSettings(form="text", rules=own, rules_each_turn=True))
+    with closing(env):
+        env.reset(options={"task": episode_task(source.name, NumberedEpisode(number=0))})
+        said = env.step("forward")[0]
+    assert again in said
+    assert "<|im_end|>" not in said
 
 
 def test_a_world_that_cannot_be_led_back_ends_the_trajectory() -> None:
@@ -287,9 +306,9 @@ def test_an_expert_is_imitated_in_contexts(model: VisionLanguageModel) -> None:
     assert sum(segment.role == "action" for segment in shown.segments) == 9
 
 
-def _played(source: EchoSource) -> list[tuple[object, object]]:
+def _played(source: EchoSource, *, rules_each_turn: bool) -> list[tuple[object, object]]:
     """An episode whose steps are tried again once, as the rollout does."""
-    env = WorldEnv(context(), source, WorldSettings(form="text"))
+    env = WorldEnv(context(), source, WorldSettings(form="text", rules_each_turn=rules_each_turn))
     with closing(env):
         env.reset(options={"task": episode_task("echo", NumberedEpisode(number=0))})
         for action in ["a", "b", "c", "d"]:

@@ -32,7 +32,7 @@ class WorldSettings:
     rules: str = ""
     """Text before the first observation; empty for the environment's own rules and actions."""
     rules_each_turn: bool = False
-    """Whether every observation repeats the actions."""
+    """Whether every observation repeats the actions, or the rules of an environment that does not name its actions."""
     window: int = 0
     """Observations that stay in the model's context; 0 keeps all. A new context begins when the window is full, with
     the last half of it."""
@@ -162,7 +162,8 @@ class WorldEnv:
 
     def _led_back(self) -> None:
         first = self._observation(self._open_world().reset(self._episode))
-        shown = [first, *(self._observation(self._open_world().step(action).shown) for action in self._actions)]
+        later = (self._later_observation(self._open_world().step(action).shown) for action in self._actions)
+        shown = [first, *later]
         known = [self._first, *(turn.observation for turn in self.turns if turn.result and turn.result.is_ok)]
         if any(one is not None and _content_key(now) != _content_key(one) for now, one in zip(shown, known)):
             self._abandon()
@@ -184,13 +185,19 @@ class WorldEnv:
     def _next_observation(self, result: StepResult) -> Observation:
         if result.invalid:
             return Observation(text=f"{without_role_tokens(result.invalid)}. Nothing has happened.")
-        observation = self._observation(result.shown)
-        if self._settings.rules_each_turn and (actions := self._source.actions()):
-            listed = f"The actions are {', '.join(actions)}."
-            observation = Observation(
-                text="\n".join(filter(None, (observation.text, listed))), images=observation.images
-            )
-        return observation
+        return self._later_observation(result.shown)
+
+    def _later_observation(self, shown: WorldObservation) -> Observation:
+        """An observation after an action, with the actions, or else the rules, where each is to repeat them."""
+        observation = self._observation(shown)
+        if not self._settings.rules_each_turn:
+            return observation
+        actions = self._source.actions()
+        again = f"The actions are {', '.join(actions)}." if actions else without_role_tokens(self._rules())
+        return Observation(text="\n".join(filter(None, (observation.text, again))), images=observation.images)
+
+    def _rules(self) -> str:
+        return self._settings.rules or whole_characters(self._open_world().rules)
 
     def _observation(self, shown: WorldObservation) -> Observation:
         most = self._settings.max_picture_px
@@ -205,8 +212,7 @@ class WorldEnv:
 
     def _opening(self, observation: Observation, later: "list[Turn] | tuple[()]") -> Message:
         """The message that opens a context: rules, then what was shown, and the turns that are kept, in order."""
-        rules = self._settings.rules or whole_characters(self._open_world().rules)
-        said = without_role_tokens(f"{rules} {asked_form(self._settings.form)}".strip())
+        said = without_role_tokens(f"{self._rules()} {asked_form(self._settings.form)}".strip())
         if self._actions:
             said += f" So far {len(self.turns)} turns were taken; these are the last observations."
         parts: list[str | object] = [said, *observation.images, *([observation.text] if observation.text else [])]
