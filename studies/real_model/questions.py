@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,49 @@ def _darkest(made: Scene, pixels: Pixels, rng: random.Random) -> Asked:
     )
 
 
+def _reaches(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
+    if len(_present(made)) < 2:
+        return None
+    first, second = rng.sample(_present(made), 2)
+    last = {one: np.nonzero((pixels == COLOURS[one]).all(axis=-1))[1].max() for one in (first, second)}
+    if last[first] == last[second]:
+        return None
+    return Asked(
+        question="Which colour has the pixel with the larger x, the one farthest to the right: "
+        f"{first} {COLOURS[first]} or {second} {COLOURS[second]}?",
+        answer=max(first, second, key=last.__getitem__),
+        thought="",
+        code="",
+        boxes=_boxes(made, first, second),
+    )
+
+
+def _upper(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
+    middle, grey = pixels.shape[0] // 2, pixels.mean(axis=-1)
+    upper, lower = grey[:middle].mean(), grey[middle:].mean()
+    if abs(upper - lower) < 2:
+        return None
+    return Asked(
+        question="Which half of the picture is darker on average, the upper or the lower?",
+        answer="upper" if upper < lower else "lower",
+        thought="",
+        code="",
+    )
+
+
+def _third(made: Scene, pixels: Pixels, rng: random.Random) -> Asked | None:
+    cuts = [round(pixels.shape[1] * part / 3) for part in range(4)]
+    means = [pixels[:, start:end].mean() for start, end in pairwise(cuts)]
+    if np.diff(np.sort(means))[-1] < 2:
+        return None
+    return Asked(
+        question="Which third of the picture is the brightest on average: the left, the middle or the right?",
+        answer=("left", "middle", "right")[int(np.argmax(means))],
+        thought="",
+        code="",
+    )
+
+
 def _array(rng: random.Random) -> str:
     return rng.choice(
         ("import numpy as np\na = np.array(input_image)", "import numpy as np\na = np.asarray(input_image)")
@@ -191,6 +235,8 @@ ON_SCENES: Mapping[str, Kind] = {
     "column": _column,
 }
 ON_PHOTOS: Mapping[str, Kind] = {"side": _side, "channel": _channel, "darkest": _darkest}
+FOR_CARRYING: Mapping[str, Kind] = {"reaches": _reaches, "upper": _upper, "third": _third}
+"""Comparisons like ``more``, ``side`` and ``channel``, asked where they are named: no model is trained on them."""
 SHOWN = ("count", "more", "pixel", "side")
 """Kinds that solutions are written for."""
 NEVER = ("leftmost", "width", "column")
@@ -217,8 +263,8 @@ def asked_about(seed: int, kinds: Sequence[str]) -> tuple[str, Scene, Asked]:
     rng = random.Random(f"question {seed}")
     kind = rng.choice(kinds)
     for attempt in range(100):
-        made = photo(rng) if kind in ON_PHOTOS else plain_scene(seed * 100 + attempt)
-        found = {**ON_SCENES, **ON_PHOTOS}[kind](made, np.asarray(made.picture), rng)
+        made = plain_scene(seed * 100 + attempt) if kind in (*ON_SCENES, "reaches") else photo(rng)
+        found = {**ON_SCENES, **ON_PHOTOS, **FOR_CARRYING}[kind](made, np.asarray(made.picture), rng)
         if found is not None:
             return kind, made, found
     raise ValueError(f"no picture of 100 allows the question {kind!r}")
@@ -254,7 +300,9 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=128)
     parser.add_argument("--examples", type=int, default=96)
     every = (*ON_SCENES, *ON_PHOTOS)
-    parser.add_argument("--kinds", nargs="+", choices=every, help="Kinds to ask, in training and held out alike.")
+    parser.add_argument(
+        "--kinds", nargs="+", choices=(*every, *FOR_CARRYING), help="Kinds to ask, in training and held out alike."
+    )
     options = parser.parse_args()
     practised = options.kinds or tuple(kind for kind in every if kind not in NEVER)
     write_rows(options.out, "train", range(10**6, 10**6 + options.train), practised)
