@@ -153,11 +153,12 @@ def test_a_step_without_a_difference_between_rewards_says_that_it_changed_nothin
 ) -> None:
     stage = reinforcement(Stream(name="main", episodes=FINE))
     with caplog.at_level(logging.WARNING):
-        run(tmp_path / "run", stage)
-    assert [values["updates"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [0.0, 0.0]
+        run(tmp_path / "run", replace(stage, settings=replace(stage.settings, steps=5)))
+    assert [values["updates"] for _, values in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [0.0] * 5
     said = [record.getMessage() for record in caplog.records]
     assert said[0].startswith("step 1 of stage rl changed no weight: no reward differed inside any of its 2 groups")
-    assert len(said) == 2
+    assert [one.partition(" of ")[0] for one in said] == ["step 1", "step 2", "step 4"]
+    assert said[-1].endswith("(4 such steps so far)")
 
 
 def test_an_interrupted_run_says_so_in_words(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -147,6 +148,8 @@ class RLLoop(Iterator[StepOutcome]):
         self._learner = learner
         self._seed = seed
         self._step = first_step
+        self._without_effect: Counter[str] = Counter()
+        """Steps that changed no weight, by the reason."""
         self._questions = stage.questions()
         self._rollouts = rollouts or InProcess(engine, model)
         self._collector = Collector(stage, self._rollouts, self._questions, seed=seed)
@@ -306,16 +309,29 @@ class RLLoop(Iterator[StepOutcome]):
     def _warn_of_nothing_learned(self, batch: Batch, rejected: int) -> None:
         if all(one.status == "failed" for group in batch.played for one in group.trajectories):
             return
-        reason = (
-            f"no reward differed inside any of its {len(batch.played)} groups; if that goes on, ask questions of "
-            "another difficulty, or raise group_size or tasks_per_step"
-            if all(map(is_constant, batch.played))
-            else f"{rejected} sequences were rejected because their sampler is too far from the learner; raise "
-            "sequence_rejection, or lower staleness or the learning rate"
-            if rejected
-            else "all that could teach was truncated and masked; allow more tokens or turns, or unset masks_truncated"
-        )
-        logger.warning("step %d of stage %s changed no weight: %s", self._step + 1, self._stage.name, reason)
+        if all(map(is_constant, batch.played)):
+            kind, reason = (
+                "alike",
+                f"no reward differed inside any of its {len(batch.played)} groups; if that goes on, ask questions of "
+                "another difficulty, or raise group_size or tasks_per_step",
+            )
+        elif rejected:
+            kind, reason = (
+                "rejected",
+                f"{rejected} sequences were rejected because their sampler is too far from the learner; raise "
+                "sequence_rejection, or lower staleness or the learning rate",
+            )
+        else:
+            kind, reason = (
+                "masked",
+                "all that could teach was truncated and masked; allow more tokens or turns, or unset masks_truncated",
+            )
+        self._without_effect[kind] += 1
+        count = self._without_effect[kind]
+        # At the first, second, fourth, eighth, … such step: a policy that has learned its questions has many.
+        if count & (count - 1) == 0:
+            reason += f" ({count} such steps so far)" if count > 1 else ""
+            logger.warning("step %d of stage %s changed no weight: %s", self._step + 1, self._stage.name, reason)
 
     def _minibatches(
         self, groups: Sequence[Sequence[TrainingSequence]], epoch: int
