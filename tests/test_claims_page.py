@@ -45,6 +45,10 @@ def test_the_readme_says_how_many_claims_there_are() -> None:
 def test_each_comparison_of_each_design_stands_in_one_row() -> None:
     named = Counter((row["design"], label) for row in ROWS if "design" in row for label in row["compares"])
     assert named == Counter((claim.name, one.label) for claim in CLAIMS.values() for one in claim.comparisons)
+    readme = (STUDIES / "claims/README.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"\n\| `(\w+)`.* \| (\d+) \|", readme)) == {
+        name: str(minutes) for name, minutes in DATA["minutes"].items()
+    }
     assert DATA["minutes"].keys() == CLAIMS.keys()
 
 
