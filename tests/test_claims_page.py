@@ -112,6 +112,7 @@ def test_figures_older_than_the_code_are_never_a_verdict() -> None:
 def test_a_row_counts_as_shown_only_if_all_of_it_is() -> None:
     assert kind_of(["shown", "shown on 3 seeds"]) == "shown"
     assert kind_of(["open on 3 seeds", "shown on 3 seeds"]) == "shown in part"
+    assert kind_of(["the opposite", "shown"]) == "the opposite"
     assert kind_of(["excluded beyond 2.0 points", "the opposite"]) == "excluded"
     assert kind_of([NOT_YET, "the opposite on 1 of 2 seeds, real weights"]) == "open"
 

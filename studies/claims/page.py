@@ -50,7 +50,8 @@ def of_design(row: Row, planned: Mapping[str, float], folder: Path) -> list[Find
     runs = [run for run in runs if run["settings"] == claim.settings_of(run["variant"])]
     minutes = sum(run["wall_s"] for run in runs) / 60 or planned[claim.name]
     found = []
-    for one in (one for one in claim.comparisons if one.label in row["compares"]):
+    comparisons = {one.label: one for one in claim.comparisons}
+    for one in (comparisons[label] for label in row["compares"]):
         changes = changes_of(claim, one, runs)
         if len(changes) < 2:
             found.append(Finding(text="", verdict=NOT_YET, minutes=minutes))
@@ -127,10 +128,10 @@ def _interval(change: PairedChange | Difference) -> str:
 
 
 def kind_of(verdicts: Sequence[str]) -> str:
-    """What a row counts as: shown only if all of it is."""
+    """What a row counts as: shown only if all of it is, and not in part if its first comparison says the opposite."""
     kinds = [next(kind for kind in KINDS if verdict.startswith(kind)) for verdict in verdicts]
     mixed = len(set(kinds)) > 1 and any(kind.startswith("shown") for kind in kinds)
-    return KINDS[0] if mixed else kinds[0]
+    return KINDS[0] if mixed and kinds[0] != "the opposite" else kinds[0]
 
 
 def table(data: Mapping[str, Any], folder: Path = STUDIES / "claims") -> str:
@@ -160,9 +161,11 @@ def _line(row: Row, found: Sequence[Finding], verdicts: Sequence[str]) -> str:
     lines = [one for one in found if one.text]
     # A source stands once, behind the last line that is of it.
     ends = [one.source != after.source for one, after in pairwise([*lines, Finding(text="")])]
-    result = [f"{one.text} ({one.source})" if last and one.source else one.text for one, last in zip(lines, ends)]
+    told = [f"{one.text}: {one.verdict}" if one.verdict and len(verdicts) > 1 else one.text for one in lines]
+    result = [f"{text} ({one.source})" if end and one.source else text for text, one, end in zip(told, lines, ends)]
     command = f"python -m studies.claims {row['design']}" if "design" in row else row.get("command", "")
-    minutes = max((one.minutes for one in found), default=0) or row.get("minutes", 0)
+    costs = [one.minutes for one in found]
+    minutes = costs[0] if "design" in row else max(costs, default=0) or row.get("minutes", 0)
     cells = (f"{row['says']} ({row['where']})", row.get("here", ""), "<br>".join(result), "; ".join(verdicts))
     return f"| {' | '.join(cells)} | {f'{minutes:.0f}' if minutes else ''} | {f'`{command}`' if command else ''} |"
 
