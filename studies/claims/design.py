@@ -43,6 +43,11 @@ class Comparison:
     end_point: Figure | None = None
     """Another end point than the claim's, named before the first run too."""
 
+    @property
+    def label(self) -> str:
+        figure = f", {self.end_point.label}" if self.end_point is not None else ""
+        return f"{self.variant}{f' over {self.base}' if self.base else ''}{figure}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
@@ -80,6 +85,12 @@ class Claim:
     def imitations(self) -> Variants:
         """Settings of every imitation, by name."""
         return {IMITATION: self.imitation, **self.other_imitations}
+
+    def settings_of(self, variant: str, smaller: Iterable[str] = ()) -> list[str]:
+        """All settings of an imitation or a variant. Whatever is smaller: an imitation has no reinforcement."""
+        if variant in self.imitations:
+            return [*self.shared, *self.imitations[variant], *smaller, *self.no_rl]
+        return [*self.shared, *self.variants[variant], *smaller]
 
     def needed(self, asked: Iterable[str]) -> list[str]:
         """The imitations and variants that must run for these variants, each behind what it starts from."""
@@ -137,9 +148,7 @@ def run_claim(
 
     def made(variant: str, imitation: int, draw: int) -> Row:
         imitates = variant in claim.imitations
-        # Whatever is smaller: an imitation has no reinforcement.
-        own = claim.imitations[variant] if imitates else claim.variants[variant]
-        settings = [*claim.shared, *own, *smaller, *(claim.no_rl if imitates else ())]
+        settings = claim.settings_of(variant, smaller)
         key = {"variant": variant, "imitation": imitation, "draw": draw, "settings": settings}
         with lock:
             kept = [row for row in read(out / "results.jsonl") if key.items() <= row.items()]
@@ -175,6 +184,14 @@ def by_imitation(rows: Iterable[Row], variant: str, label: str) -> dict[int, flo
     return {imitation: statistics.mean(values) for imitation, values in sorted(found.items())}
 
 
+def changes_of(claim: Claim, one: Comparison, rows: Sequence[Row]) -> list[float]:
+    """The change of each imitation that has both sides, in its order."""
+    label = (one.end_point or claim.end_point).label
+    after = by_imitation(rows, one.variant, label)
+    before = by_imitation(rows, one.base, label) if one.base else dict.fromkeys(after, 0.0)
+    return [after[imitation] - before[imitation] for imitation in sorted(before.keys() & after.keys())]
+
+
 def report(claim: Claim, rows: Sequence[Row]) -> str:
     """Markdown: what each variant reached in every figure, then each comparison with interval and verdict."""
     names = [one for one in (*claim.imitations, *claim.variants) if any(row["variant"] == one for row in rows)]
@@ -185,26 +202,18 @@ def report(claim: Claim, rows: Sequence[Row]) -> str:
         lines.append(f"| {name} | {' | '.join(_mean_and_each(cell) for cell in cells)} |")
     lines += ["", "| compared | change (95 %) | spread | verdict | power | imitations for 80 % |", "|---" * 6 + "|"]
     for one in claim.comparisons:
-        label = (one.end_point or claim.end_point).label
-        after = by_imitation(rows, one.variant, label)
-        before = by_imitation(rows, one.base, label) if one.base else dict.fromkeys(after, 0.0)
-        changes = [after[imitation] - before[imitation] for imitation in sorted(before.keys() & after.keys())]
+        changes = changes_of(claim, one, rows)
         if len(changes) > 1:
             found = paired_change(changes)
             needed = imitations_needed(one.expected, found.sd)
             lines.append(
-                f"| {_compared(one)} (claimed: {one.expected:+g}) "
+                f"| {one.label} (claimed: {one.expected:+g}) "
                 f"| {found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f}) | {found.sd:.1f} "
                 f"| {found.verdict(one.expected)} | {power_of(one.expected, found.sd, found.n):.0%} "
                 f"| {'more than 200' if needed is None else needed} |"
             )
-    said = [f"- {_compared(one)}: {one.says}" for one in claim.comparisons if one.says]
+    said = [f"- {one.label}: {one.says}" for one in claim.comparisons if one.says]
     return "\n".join([*lines, *([""] if said else []), *said])
-
-
-def _compared(one: Comparison) -> str:
-    figure = f", {one.end_point.label}" if one.end_point is not None else ""
-    return f"{one.variant}{f' over {one.base}' if one.base else ''}{figure}"
 
 
 def _mean_and_each(values: dict[int, float]) -> str:

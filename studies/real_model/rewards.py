@@ -67,8 +67,18 @@ def reinforced(directory: Path, seed: int, threads: int, settings: Sequence[str]
         "wall_s": report["wall_s"],
         "stages": report["stages"],
         "comparisons": report["comparisons"],
+        "right": {name: right_answers(directory, name) for name in ("before", "after_rl")},
         "curve": [{key: metric.get(key) for key in keys} for metric in metrics],
     }
+
+
+def right_answers(directory: Path, evaluation: str) -> str:
+    """1 or 0 for each question of an evaluation, in the order of their names: variants are paired by question."""
+    from saccade.runs.records import read_records
+    from saccade.runs.runinfo import RunPaths
+
+    found = {one.task.id: one.trajectory.score for one in read_records(RunPaths(root=directory).evaluation(evaluation))}
+    return "".join("1" if score is not None and score.is_right else "0" for _, score in sorted(found.items()))
 
 
 def table(rows: Sequence[Row]) -> str:
