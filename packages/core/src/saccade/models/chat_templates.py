@@ -5,7 +5,7 @@ honest one uses a few hundredths of them.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import lru_cache
 from threading import Lock
@@ -30,15 +30,22 @@ class TemplateTokenizer:
     """A tokenizer whose chat template is rendered with bounds, for a model with so many tokens."""
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerFast, *, vocabulary: int, written_image: str = "", image_token: str = ""
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        *,
+        vocabulary: int,
+        written_image: str = "",
+        image_token: str = "",
+        spelled: Collection[int] = (),
     ) -> None:
-        """``image_token`` stands in what is rendered for each ``written_image`` of the template."""
+        """``image_token`` stands in what is rendered for each ``written_image`` of the template. Added tokens beyond
+        the ``vocabulary``, and those of ``spelled``, are written in pieces."""
         self._tokenizer = tokenizer
         self._image = written_image, image_token
         self._bytes = TokenBytes(tokenizer)
         self._spelled: dict[int, list[int]] = {}
         for token, index in tokenizer.get_added_vocab().items():
-            if index >= vocabulary:
+            if index >= vocabulary or index in spelled:
                 # In two pieces it is a text as any other.
                 self._spelled[index] = [
                     one for piece in (token[:1], token[1:]) for one in self.encode(piece, add_special_tokens=False)
@@ -50,7 +57,7 @@ class TemplateTokenizer:
         return dict(self._tokenizer.get_vocab())
 
     def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
-        """Ids of a text; special tokens without weights are spelled."""
+        """Ids of a text; added tokens without weights of their own are spelled."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens)
         return [one for token in ids for one in self._spelled.get(token, (token,))] if self._spelled else ids
 

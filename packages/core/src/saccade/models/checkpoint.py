@@ -151,6 +151,9 @@ class LoadSettings:
     """A Jinja file in place of the checkpoint's own template. It is saved with every checkpoint."""
     observation_role: Literal["auto", "tool", "user"] = "auto"
     """Role of a tool's result in the chat: ``auto`` is ``tool`` where the template knows that role, else ``user``."""
+    untrained_tokens: Literal["spelled", "kept"] = "spelled"
+    """Tokens such as ``<tool_call>`` whose weights a checkpoint never trained (their rows of the embedding are those of
+    tokens for nothing): ``spelled`` in pieces, as any text, or ``kept``, for who trains them with all weights."""
     deterministic: bool = False
     """The same seed gives the same bytes on a GPU too: deterministic kernels alone, and rows that wait for each other
     as on a CPU, where it is always so."""

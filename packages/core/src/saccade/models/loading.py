@@ -294,7 +294,8 @@ def load_chat(path: Path, settings: LoadSettings = LoadSettings()) -> Chat:
         _check_end(path, family.end_of_turn(tokenizer), tokenizer)
         family.check(config, tokenizer, image_processor)
         _bound_views(path, config, image_processor, settings, is_quiet=True)
-        return chat_of(config, tokenizer, family.view_rule(image_processor, config), _role(settings))
+        spelled = _spelled(base, tokenizer, settings, family.end_of_turn(tokenizer), is_quiet=True)
+        return chat_of(config, tokenizer, family.view_rule(image_processor, config), _role(settings), spelled)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     except (OSError, ValueError) as error:
@@ -377,10 +378,17 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         # A file maps weights at odd addresses, where matrix kernels round otherwise than in memory of their own: a
         # resumed run would not end with the bytes of one that was left alone.
         parameter.data = parameter.data.clone()
+    end = family_of(model.config.model_type).end_of_turn(tokenizer)
     try:
         _bound_views(path, model.config, image_processor, settings)
         loaded = VisionLanguageModel(
-            model, tokenizer, image_processor, media, observation_role=_role(settings), device=settings.torch_device
+            model,
+            tokenizer,
+            image_processor,
+            media,
+            observation_role=_role(settings),
+            device=settings.torch_device,
+            spelled=_spelled(weights, tokenizer, settings, end),
         )
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
@@ -395,6 +403,20 @@ def _load(path: Path, media: MediaStore, settings: LoadSettings, *, weights: Pat
         # What was read and copied lies free between the weights, where nothing larger fits.
         give_freed_memory_back()
     return loaded
+
+
+def _spelled(
+    weights: Path, tokenizer: PreTrainedTokenizerFast, settings: LoadSettings, end: str, *, is_quiet: bool = False
+) -> frozenset[int]:
+    """Tokens of the checkpoint that are written in pieces; all that it was never trained on are told."""
+    # Reads files by a library that little else needs at the start.
+    from saccade.models.untrained_tokens import say_untrained, untrained_tokens
+
+    untrained = untrained_tokens(weights, tokenizer, end)
+    are_spelled = settings.untrained_tokens == "spelled"
+    if not is_quiet:
+        say_untrained(weights, untrained, end=end, are_spelled=are_spelled)
+    return frozenset(index for token, index in untrained.items() if token != end and are_spelled)
 
 
 def _take_eight_bits(

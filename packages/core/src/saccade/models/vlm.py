@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -78,8 +78,12 @@ def chat_of(
     tokenizer: PreTrainedTokenizerFast,
     view: ViewRule,
     observation_role: ObservationRole | None = None,
+    spelled: Collection[int] = (),
 ) -> Chat:
-    """How a model of this configuration writes conversations; UserError for a chat template that cannot be used."""
+    """How a model of this configuration writes conversations; UserError for a chat template that cannot be used.
+
+    Tokens of ``spelled`` are written in pieces, as are those that have no weights.
+    """
     family, image_token_id = family_of(config.model_type), int(config.image_token_id)
     end = family.end_of_turn(tokenizer)
     vocabulary = tokenizer.get_vocab()
@@ -90,6 +94,7 @@ def chat_of(
             vocabulary=int(config.text_config.vocab_size),
             written_image=family.written_image,
             image_token=image_token,
+            spelled=spelled,
         ),
         image_token=image_token,
         image_token_id=image_token_id,
@@ -114,8 +119,9 @@ class VisionLanguageModel:
         *,
         observation_role: ObservationRole | None = None,
         device: str | None = None,
+        spelled: Collection[int] = (),
     ) -> None:
-        """``device`` is where the weights will be, if not where they are."""
+        """``device`` is where the weights will be, if not where they are; ``spelled`` as ``chat_of`` has it."""
         home = hf.device if device is None else torch.device(device)
         config = hf.config
         self.family: Family = family_of(config.model_type)
@@ -135,7 +141,9 @@ class VisionLanguageModel:
         self.image_processor = image_processor
         self.view: ViewRule = self.family.view_rule(image_processor, config)
         self.image_token_id = int(config.image_token_id)
-        self.chat = chat_of(config, tokenizer, self.view, observation_role)
+        self.spelled = tuple(sorted(spelled))
+        """Tokens that are written in pieces, although the model has them: it was never trained on them."""
+        self.chat = chat_of(config, tokenizer, self.view, observation_role, self.spelled)
         self.eos_token = self.chat.eos_token
         self.eos_id = self.chat.eos_id
         self.end_ids = self.chat.end_ids
@@ -201,10 +209,12 @@ class VisionLanguageModel:
         self.wanted_dtype = None
 
     def _find_forbidden_ids(self, device: torch.device) -> Int[Tensor, "forbidden"]:
-        """Tokens that only the environment may write: scaffolding and placeholders, and ids beyond the tokenizer."""
+        """Tokens that only the environment may write: scaffolding and placeholders, ids beyond the tokenizer, and what
+        is spelled."""
         written_by_environment = unspoken_tokens(self.tokenizer, self.family)
         beyond = range(len(self.tokenizer), self.vocab_size)
-        ids = sorted({token for token in (*written_by_environment.values(), *beyond) if token < self.vocab_size})
+        others = (*written_by_environment.values(), *beyond, *self.spelled)
+        ids = sorted({token for token in others if token < self.vocab_size})
         return torch.tensor(ids, dtype=torch.long, device=device)
 
     def encode_images(self, images: Sequence[ImageRef]) -> list[ImageFeatures]:
