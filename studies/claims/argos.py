@@ -23,12 +23,22 @@ ACCURACY = Claim(
         share_of("more plates, imitation", "after_sft_more"),
     ),
     shared=("evaluation_tasks=1000",),
-    imitation=("sft.steps=400",),
+    imitation=("sft.steps=800",),
     variants={"outcome": OUTCOME, "grounding": ("reward.reasoning_weight=0",), "whole": ()},
     comparisons=(
-        Comparison(variant="grounding", base="outcome", expected=2.0),
-        Comparison(variant="whole", base="outcome", expected=2.0),
-        Comparison(variant="whole", base="grounding", expected=1.0),
+        Comparison(
+            variant="whole",
+            base="outcome",
+            expected=1.1,
+            says="1.1 points, the mean of the eight columns of Tables 6 to 8.",
+        ),
+        Comparison(
+            variant="grounding",
+            base="outcome",
+            expected=1.1,
+            says="ours: as much by grounding alone, which adds nothing there (-0.15).",
+        ),
+        Comparison(variant="whole", base="grounding", expected=1.2, says='1.2 points without "- RQ", the same mean.'),
     ),
 )
 

@@ -26,7 +26,6 @@ from studies.seed_runs import Row, directory_of, imitation_of, write_results
 from saccade.evaluation.sample_files import read_samples, sample_files
 
 
-
 def checkpoints(options: argparse.Namespace, seed: int) -> dict[str, Path]:
     """What is measured, by name; the run on one kind is made where it is not there."""
     start = imitation_of(directory_of(BASE, seed, options.starts))
