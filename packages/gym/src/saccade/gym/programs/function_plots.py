@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
-from saccade.gym.grammars.function_plots import REACH, Curve, FunctionsState
+from saccade.gym.grammars.function_plots import MEET_WITHIN, REACH, Curve, FunctionsState, meet_once
 from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of
 from saccade.gym.programs.choosing import chosen, shuffled
@@ -197,17 +198,16 @@ def _meetings(first: Curve, second: Curve) -> list[int]:
 )
 def _meeting(asking: Asking) -> ProgramQuestion | None:
     curves = _plot(asking.state).curves
-    if len(curves) < 2:
+    places = [(_meetings(*pair), pair) for pair in permutations(curves, 2)]
+    pair = asking.with_wanted(
+        range(-MEET_WITHIN, MEET_WITHIN + 1), ((found[0], pair) for found, pair in places if len(found) == 1)
+    )
+    if pair is None or not meet_once(*pair):
         return None
-    first, second = shuffled(asking.rng, curves)[:2]
-    found, steps = _meetings(first, second), [step / 8 for step in range(-8 * REACH, 8 * REACH)]
-    gaps = [(first.at(x) - second.at(x), first.at(x + 0.125) - second.at(x + 0.125)) for x in steps]
-    # They cross once in the plot, and there.
-    if len(found) != 1 or sum(a * b < 0 or a == 0 for a, b in gaps) != 1:
-        return None
+    (first, second), (x,) = pair, _meetings(*pair)
     words = {"first": first.name, "second": second.name}
-    seen = [*_seen(asking.state, first, found[0]), *_seen(asking.state, second, found[0])]
-    return _number(found[0], words, seen, first.at(found[0]), -found[0])
+    seen = [*_seen(asking.state, first, x), *_seen(asking.state, second, x)]
+    return _number(x, words, seen, first.at(x), -x)
 
 
 @program(
