@@ -20,8 +20,8 @@ REACH = 6
 """The plot goes from minus this to this, in both directions."""
 NAMES = ("f", "g", "h")
 KINDS = ("line", "parabola", "bend")
-MEET_WITHIN = 4
-"""Graphs are asked where they meet from minus this to this."""
+MEETINGS = range(-4, 5)
+"""The x at which graphs that meet are asked about."""
 XS = tuple(range(-REACH, REACH + 1))
 
 
@@ -117,7 +117,7 @@ def draw_functions(rng: Generator, levels: Levels) -> FunctionsState:
         made = MAKERS[chosen(rng, kinds)](rng, NAMES[len(curves)], colours[len(curves)])
         if len(curves) == 1 and tries:
             tries -= 1
-            made = _moved_to(made, curves[0], chosen(rng, [x for x in curves[0].places() if abs(x) <= MEET_WITHIN]))
+            made = _moved_to(made, curves[0], chosen(rng, [x for x in curves[0].places() if x in MEETINGS]))
             if not meet_once(made, curves[0]):
                 continue
         if len(made.places()) >= 5 and all(made.at(x) != other.at(x) for other in curves for x in (0.5, 2.5)):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from saccade.gym.grammars.function_plots import MEET_WITHIN, REACH, Curve, FunctionsState, meet_once
+from saccade.gym.grammars.function_plots import MEETINGS, REACH, Curve, FunctionsState, meet_once
 from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of
 from saccade.gym.programs.choosing import chosen, shuffled
@@ -36,6 +36,11 @@ def _seen(state: SceneState, curve: Curve, *xs: float) -> list[Element]:
     return [state.element(identity) for identity in (f"name:{curve.name}", *parts)]
 
 
+def _telling(curve: Curve) -> list[int]:
+    """Whole x whose y is another number, so that no question says its answer."""
+    return [x for x in curve.places() if curve.at(x) != x]
+
+
 def _number(value: float, words: Words, seen: Sequence[Element], *wrong: float) -> ProgramQuestion:
     """A number that is read without a tolerance."""
     return ProgramQuestion(
@@ -55,10 +60,11 @@ def _number(value: float, words: Words, seen: Sequence[Element], *wrong: float) 
     solve=lambda state, words: f"{_of(state, words).at(int(words['x'])):g}",
     spread=4,
 )
-def _value_at(asking: Asking) -> ProgramQuestion:
+def _value_at(asking: Asking) -> ProgramQuestion | None:
     curve = _curve(asking)
-    assert curve is not None
-    x = chosen(asking.rng, curve.places())
+    if curve is None or not (places := _telling(curve)):
+        return None
+    x = chosen(asking.rng, places)
     words = {"name": curve.name, "x": str(x)}
     return _number(curve.at(x), words, _seen(asking.state, curve, x), -curve.at(x), curve.at(x) + 1)
 
@@ -75,9 +81,9 @@ def _where(curve: Curve, y: float) -> list[int]:
 )
 def _x_of_value(asking: Asking) -> ProgramQuestion | None:
     curve = _curve(asking, "line")
-    if curve is None:
+    if curve is None or not (places := _telling(curve)):
         return None
-    x = chosen(asking.rng, curve.places())
+    x = chosen(asking.rng, places)
     y = round(curve.at(x))
     return _number(x, {"name": curve.name, "y": str(y)}, _seen(asking.state, curve, x), -x, x + 1)
 
@@ -199,9 +205,7 @@ def _meetings(first: Curve, second: Curve) -> list[int]:
 def _meeting(asking: Asking) -> ProgramQuestion | None:
     curves = _plot(asking.state).curves
     places = [(_meetings(*pair), pair) for pair in permutations(curves, 2)]
-    pair = asking.with_wanted(
-        range(-MEET_WITHIN, MEET_WITHIN + 1), ((found[0], pair) for found, pair in places if len(found) == 1)
-    )
+    pair = asking.with_wanted(MEETINGS, ((found[0], pair) for found, pair in places if len(found) == 1))
     if pair is None or not meet_once(*pair):
         return None
     (first, second), (x,) = pair, _meetings(*pair)
