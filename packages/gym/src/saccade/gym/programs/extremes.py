@@ -255,8 +255,7 @@ def _count_beyond(population: Population, order: ThingOrder) -> Program:
         elements = population.of(asking.state)
         named = [one for one in named_once(elements) if _clear(order, elements, one)]
         beyond = [(len(_beyond(order, elements, *way)), way) for way in product(named, (True, False))]
-        answers = range(min(len(elements), asking.levels.whole("clutter", 3, 5, 10)))
-        found = asking.with_wanted(answers, beyond)
+        found = asking.with_wanted(range(asking.levels.whole("clutter", 3, 5, 7)), beyond)
         if found is None:
             return None
         one, says_more = found
