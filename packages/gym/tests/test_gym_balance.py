@@ -54,6 +54,14 @@ def test_no_answer_of_a_count_is_usual(name: str) -> None:
         ("chess_board/count_kind", 0.0, 4),
         ("chart_bubble/between", 0.5, 4),
         ("chart_bar/count_above", 0.0, 3),
+        ("chart_area/count_rises", 0.0, 5),
+        ("graph/degree", 0.0, 4),
+        ("screen_settings/count_in_section", 1.0, 9),
+        ("shape_order/count_beyond_down", 0.5, 5),
+        ("towns/blocks_between", 0.0, 6),
+        ("questionnaire/count_option", 0.0, 4),
+        ("marked_figures/count_right", 0.0, 3),
+        ("function_plot/meeting", 0.5, 9),
     ],
 )
 def test_an_answer_is_about_as_frequent_as_the_others_at_its_level(name: str, level: float, answers: int) -> None:
@@ -70,6 +78,11 @@ def test_an_element_is_as_often_the_rarer_one_of_two_as_the_more_frequent() -> N
 def test_a_ring_runs_through_each_element_as_often_as_not() -> None:
     by_element = Counter((one.words["element"], one.answer) for one in questions("molecule/in_ring", 0.5))
     assert set(by_element) == {(name, text) for name in ("oxygen", "nitrogen") for text in ("yes", "no")}
+
+
+def test_no_factor_of_a_product_is_zero_and_no_value_of_a_function_is_told_by_its_place() -> None:
+    assert "0" not in {one.answer for one in questions("fine_digits/product_of_digits", 0.5)}
+    assert not [one for one in questions("function_plot/x_of_value", 0.5) if one.answer == one.words["y"]]
 
 
 def test_the_article_before_a_slot_fits_the_word() -> None:

@@ -13,7 +13,7 @@ from saccade.answer_boxes import clicks_on
 from saccade.geometry import Box, Point, iou
 from saccade.gym.family import GymFamily
 from saccade.gym.grammars.crowds import NUMBERED, SINGLE
-from saccade.gym.grammars.floor_plans import FloorPlanState
+from saccade.gym.grammars.floor_plans import EDGE_PX, HALF_PX, FloorPlanState, Opening
 from saccade.gym.grammars.function_plots import FunctionsState
 from saccade.gym.grammars.invoices import InvoiceState
 from saccade.gym.grammars.marked_figures import MarkedState
@@ -151,6 +151,33 @@ def test_rooms_of_a_floor_plan_tile_it_and_all_can_be_reached() -> None:
                 assert on_wall
                 assert box.x1 <= door.at.x <= box.x2
                 assert box.y1 <= door.at.y <= box.y2
+
+
+def _door_pixels(wide: int, deep: int, *, is_upright: bool) -> int:
+    """What is seen of a door from one room into another of so many half metres, in the middle of the wall."""
+    along = (deep if is_upright else wide) / 2
+    cells = ((0, 0, wide, deep), (wide, 0, 2 * wide, deep) if is_upright else (0, deep, wide, 2 * deep))
+    x, y = (wide, along) if is_upright else (along, deep)
+    behind = 0 if is_upright else 1  # the room into which the door does not open
+    way_in = Opening(rooms=(behind,), at=Point(EDGE_PX, EDGE_PX + HALF_PX * (cells[behind][1] + 2)), is_upright=True)
+    door = Opening(rooms=(0, 1), at=Point(EDGE_PX + HALF_PX * x, EDGE_PX + HALF_PX * y), is_upright=is_upright)
+    plan = FloorPlanState(
+        elements=(),
+        width=2 * EDGE_PX + HALF_PX * cells[1][2],
+        height=2 * EDGE_PX + HALF_PX * cells[1][3],
+        names=("living room", "dining room"),
+        cells=cells,
+        doors=(way_in, door),
+        windows=(),
+    )
+    rendering = drawn("floor_plan", plan)
+    (region,) = rendering.of("door:1")
+    return int(region.mask(*rendering.images[0].size).to_array().sum())
+
+
+@pytest.mark.parametrize("is_upright", [True, False])
+def test_words_of_small_rooms_hide_nothing_of_a_door(is_upright: bool) -> None:
+    assert _door_pixels(4, 4, is_upright=is_upright) == _door_pixels(12, 12, is_upright=is_upright)
 
 
 def test_a_graph_goes_through_the_places_that_are_asked_for() -> None:

@@ -1,5 +1,7 @@
 """SVG as the looks draw it: shapes where they should be, styles as sheets say, regions of what is seen."""
 
+from itertools import islice
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -126,3 +128,17 @@ def test_letters_stand_where_their_anchor_says() -> None:
 def test_bold_letters_are_wider_and_kerned_pairs_narrower() -> None:
     assert lettering("sans", "Wins", is_bold=True).advance > 1.05 * lettering("sans", "Wins").advance
     assert lettering("sans", "AV").advance < lettering("sans", "A").advance + lettering("sans", "V").advance
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's count of a process's pages")
+def test_words_that_were_lettered_once_are_not_kept_for_good() -> None:
+    def held_pages() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+
+    words = (f"{number * 7919:08d}" for number in range(3600))
+    for one in islice(words, 600):  # fills what is kept of the last
+        lettering("sans", one)
+    before = held_pages()
+    for one in words:
+        lettering("sans", one)
+    assert held_pages() - before < 1500

@@ -1,7 +1,7 @@
 """Programs: questions about a state and its rendering, each with its answer and all that is known of it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -14,6 +14,7 @@ from saccade.gym.state import SceneState
 from saccade.types import AnswerKind
 
 Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 ExpertKind = Literal["crop", "points", "boxes", "code", "glance"]
 """How an expert finds an answer: crops of the evidence in order, points on it, boxes around it, a run of Python, or
@@ -43,6 +44,16 @@ class Asking:
     def wanted(self, options: Sequence[Item]) -> Item:
         """The one of the options that the coin falls on."""
         return options[int(self.coin * len(options))]
+
+    def with_wanted(self, answers: Sequence[Answer], items: Iterable[tuple[Answer, Item]]) -> Item | None:
+        """One of the items, each named after its answer, whose answer is the wanted one of ``answers``.
+
+        None where no item has it. All answers are asked for equally often, where states have each often enough: about
+        one in fifty.
+        """
+        wanted = self.wanted(answers)
+        found = [item for answer, item in items if answer == wanted]
+        return found[int(self.rng.integers(len(found)))] if found else None
 
     @property
     def is_wanted(self) -> bool:

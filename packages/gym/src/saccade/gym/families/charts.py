@@ -32,7 +32,7 @@ from saccade.gym.programs.quantity_pairs import (
     WIDEST,
     WINS,
 )
-from saccade.gym.programs.quantity_trends import FIRST_ABOVE, NEXT, RISES, STEEPEST
+from saccade.gym.programs.quantity_trends import FIRST_ABOVE, NEXT, STEEPEST, rises
 from saccade.gym.programs.quantity_values import (
     BOTTOM,
     COUNT_ABOVE,
@@ -126,7 +126,7 @@ FAMILIES = (
         "one line over months or years",
         _of("line", is_ordered=True, entries=(5, 8, 11)),
         EVERY_LOOK,
-        (VALUE, RISES, STEEPEST, FIRST_ABOVE, HIGHEST, LOWEST, SPREAD, COUNT_ABOVE),
+        (VALUE, rises((5, 8, 11)), STEEPEST, FIRST_ABOVE, HIGHEST, LOWEST, SPREAD, COUNT_ABOVE),
     ),
     _chart(
         "lines",
@@ -140,7 +140,7 @@ FAMILIES = (
         "a filled line over months or years",
         _of("area", is_ordered=True, entries=(5, 8, 11)),
         EVERY_LOOK,
-        (VALUE, PEAK, RISES, COUNT_BELOW, SECOND, DIFFERENCE, FIRST_ABOVE),
+        (VALUE, PEAK, rises((5, 8, 11)), COUNT_BELOW, SECOND, DIFFERENCE, FIRST_ABOVE),
     ),
     _chart(
         "pie",
@@ -161,7 +161,7 @@ FAMILIES = (
         "counts in bins",
         _changed_chart("histogram", bins, is_ordered=True, entries=(5, 7, 9)),
         EVERY_LOOK,
-        (VALUE, HIGHEST, COUNT_ABOVE, PAIR_SUM, DIFFERENCE, RISES, STEEPEST),
+        (VALUE, HIGHEST, COUNT_ABOVE, PAIR_SUM, DIFFERENCE, rises((5, 7, 9)), STEEPEST),
     ),
     _chart(
         "box",
@@ -205,6 +205,6 @@ FAMILIES = (
         "bars and a line with scales of their own",
         _changed_chart("dual", two_scales, is_ordered=True, entries=(4, 6, 9), sizes=WIDE),
         (MATPLOTLIB, VEGA),
-        (VALUE, FOLLOW, BEST_AMONG, HIGHEST, RISES, FIRST_ABOVE, MIDDLE),
+        (VALUE, FOLLOW, BEST_AMONG, HIGHEST, rises((4, 6, 9)), FIRST_ABOVE, MIDDLE),
     ),
 )

@@ -4,8 +4,9 @@ Axes: ``curves`` (how many), ``kinds`` (how many kinds of functions), ``print`` 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 from numpy.random import Generator
 
@@ -19,6 +20,8 @@ REACH = 6
 """The plot goes from minus this to this, in both directions."""
 NAMES = ("f", "g", "h")
 KINDS = ("line", "parabola", "bend")
+MEETINGS = range(-4, 5)
+"""The x at which graphs that meet are asked about."""
 XS = tuple(range(-REACH, REACH + 1))
 
 
@@ -88,13 +91,35 @@ MAKERS: dict[str, Callable[[Generator, str, str], Curve]] = {
 }
 
 
+def meet_once(first: Curve, second: Curve) -> bool:
+    """Whether two graphs cross in one place of the plot, beside the corners of its squares too."""
+    gaps = [first.at(step / 8) - second.at(step / 8) for step in range(-8 * REACH, 8 * REACH + 1)]
+    return sum(a * b < 0 or a == 0 for a, b in pairwise(gaps)) == 1
+
+
+def _moved_to(made: Curve, other: Curve, x: int) -> Curve:
+    """The curve moved up or down so that it meets the other at x; as it was where that gives no whole number, or moves
+    it to the plot's edge."""
+    up = made.up + other.at(x) - made.at(x)
+    return replace(made, up=round(up)) if up == round(up) and abs(up) < REACH else made
+
+
 def draw_functions(rng: Generator, levels: Levels) -> FunctionsState:
-    """Two or three graphs; each goes through five corners of the squares at least, no two are the same."""
+    """Two or three graphs; each goes through five corners of the squares at least, no two are the same.
+
+    In half of all plots the second is made to cross the first in one place, at any x: by chance most cross at 0.
+    """
     count, kinds = levels.whole("curves", 2, 2, 3), KINDS[: levels.whole("kinds", 2, 3, 3)]
     colours = shuffled(rng, tuple(PALETTE))
     curves: list[Curve] = []
+    tries = 30 * int(rng.integers(2))
     while len(curves) < count:
         made = MAKERS[chosen(rng, kinds)](rng, NAMES[len(curves)], colours[len(curves)])
+        if len(curves) == 1 and tries:
+            tries -= 1
+            made = _moved_to(made, curves[0], chosen(rng, [x for x in curves[0].places() if x in MEETINGS]))
+            if not meet_once(made, curves[0]):
+                continue
         if len(made.places()) >= 5 and all(made.at(x) != other.at(x) for other in curves for x in (0.5, 2.5)):
             curves.append(made)
     elements = []

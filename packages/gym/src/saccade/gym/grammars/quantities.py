@@ -118,12 +118,18 @@ def quantity_grammar(name: str, layout: QuantityLayout) -> Grammar:
     return Grammar(name=name, draw=quantities_drawn(layout), axes=layout.axes)
 
 
+def counts_of_entries(levels: Levels, entries: tuple[int, int, int]) -> tuple[int, int]:
+    """The least and the largest number of entries, of so many at the levels 0, 0.5 and 1."""
+    usual = levels.whole("entries", *entries)
+    return max(3, round(0.7 * usual)), usual + 1
+
+
 def quantities_drawn(layout: QuantityLayout) -> Callable[[Generator, Levels], QuantityState]:
     """Draws states: values are multiples of the step, different ones in a measure where there is room."""
 
     def draw(rng: Generator, levels: Levels) -> QuantityState:
-        most = levels.whole("entries", *layout.entries)
-        count = int(rng.integers(max(3, round(0.7 * most)), most + 2))
+        least, most = counts_of_entries(levels, layout.entries)
+        count = int(rng.integers(least, most + 1))
         is_ordered = bool(rng.integers(2)) if layout.is_ordered is None else layout.is_ordered
         noun, measured, pool, title = _subject(rng, count, is_ordered=is_ordered)
         noun, pool, measured = layout.noun or noun, layout.pool or pool, layout.subject or measured

@@ -34,6 +34,7 @@ def lettering(face: str, words: str, *, is_bold: bool = False) -> Lettering:
     from matplotlib.path import Path
 
     font = _font(font_files(face)[is_bold])
+    font.clear()  # it keeps each glyph that it loads until then
     points, codes, at = [np.empty((0, 2))], [np.empty(0, dtype=np.uint8)], 0.0
     before: GlyphIndexType | None = None
     for letter in words:

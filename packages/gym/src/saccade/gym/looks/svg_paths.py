@@ -21,7 +21,7 @@ _ROUND = 4 / 3 * math.tan(math.pi / 8)
 Place = tuple[float, float]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # marks of the same kind repeat within a picture; a path of values is never seen again
 def path_outline(data: str) -> "Path":
     """The outline of path data, as in the attribute ``d``. ValueError where numbers are missing."""
     pen = _OutlinePen()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of, whether, yes_or_no
@@ -232,6 +233,11 @@ def _is_more(population: Population, order: ThingOrder) -> Program:
     return ask
 
 
+def _beyond(order: ThingOrder, elements: Sequence[Element], one: Element, says_more: bool) -> list[Element]:
+    """Those with a larger quantity than one, or with a smaller."""
+    return [e for e in elements if e is not one and (order.quantity(e) > order.quantity(one)) == says_more]
+
+
 def _count_beyond(population: Population, order: ThingOrder) -> Program:
     def solve(state: SceneState, words: Words) -> str:
         one = by_name(population.of(state), words["it"])
@@ -246,12 +252,14 @@ def _count_beyond(population: Population, order: ThingOrder) -> Program:
         experts=("points", "boxes"),
     )
     def ask(asking: Asking) -> ProgramQuestion | None:
-        elements = population.seen(asking)
+        elements = population.of(asking.state)
         named = [one for one in named_once(elements) if _clear(order, elements, one)]
-        if not named:
+        beyond = [(len(_beyond(order, elements, *way)), way) for way in product(named, (True, False))]
+        found = asking.with_wanted(range(asking.levels.whole("clutter", 3, 5, 7)), beyond)
+        if found is None:
             return None
-        one, says_more = chosen(asking.rng, named), bool(asking.rng.integers(2))
-        meant = [e for e in elements if e is not one and (order.quantity(e) > order.quantity(one)) == says_more]
+        one, says_more = found
+        meant = _beyond(order, population.seen(asking), one, says_more)
         words = {"it": one.name, "many": population.many, "relation": order.more if says_more else order.less}
         return count_of(len(meant), words, [one, *meant], wrong=(len(elements) - 1 - len(meant),))
 

@@ -1,5 +1,6 @@
 """Programs on labelled fields: what stands where, what is ticked, what was left empty."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -155,14 +156,17 @@ def _section_of(asking: Asking) -> ProgramQuestion | None:
 @program("How many fields does the section {section} have?", "Count the fields under {section}.")
 def _count_in_section(asking: Asking) -> ProgramQuestion | None:
     state = _form(asking)
-    which = int(asking.rng.integers(len(state.sections)))
-    section = state.sections[which]
+    most = min(asking.levels.whole("fields", 5, 6, 9), len(state.fields) - len(state.sections) + 1)
+    sizes = Counter(one.section for one in state.fields)
+    section = asking.with_wanted(range(1, 1 + most), ((size, section) for section, size in sizes.items()))
+    if section is None:
+        return None
     inside = [i for i, field in enumerate(state.fields) if field.section == section]
     near = [str(len(inside) + 1), str(len(inside) - 1)]
     found = _question_with(
         state, str(len(inside)), inside, kind="integer", words={"section": section}, near=near, labels_only=True
     )
-    return _also(found, f"section:{which}")
+    return _also(found, f"section:{state.sections.index(section)}")
 
 
 @program("Which field follows right after {label}?", "What is the next field below {label}?")

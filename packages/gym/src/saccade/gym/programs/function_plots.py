@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
-from saccade.gym.grammars.function_plots import REACH, Curve, FunctionsState
+from saccade.gym.grammars.function_plots import MEETINGS, REACH, Curve, FunctionsState, meet_once
 from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import choice_of, count_of
 from saccade.gym.programs.choosing import chosen, shuffled
@@ -35,6 +36,11 @@ def _seen(state: SceneState, curve: Curve, *xs: float) -> list[Element]:
     return [state.element(identity) for identity in (f"name:{curve.name}", *parts)]
 
 
+def _telling(curve: Curve) -> list[int]:
+    """Whole x whose y is another number, so that no question says its answer."""
+    return [x for x in curve.places() if curve.at(x) != x]
+
+
 def _number(value: float, words: Words, seen: Sequence[Element], *wrong: float) -> ProgramQuestion:
     """A number that is read without a tolerance."""
     return ProgramQuestion(
@@ -54,10 +60,11 @@ def _number(value: float, words: Words, seen: Sequence[Element], *wrong: float) 
     solve=lambda state, words: f"{_of(state, words).at(int(words['x'])):g}",
     spread=4,
 )
-def _value_at(asking: Asking) -> ProgramQuestion:
+def _value_at(asking: Asking) -> ProgramQuestion | None:
     curve = _curve(asking)
-    assert curve is not None
-    x = chosen(asking.rng, curve.places())
+    if curve is None or not (places := _telling(curve)):
+        return None
+    x = chosen(asking.rng, places)
     words = {"name": curve.name, "x": str(x)}
     return _number(curve.at(x), words, _seen(asking.state, curve, x), -curve.at(x), curve.at(x) + 1)
 
@@ -74,9 +81,9 @@ def _where(curve: Curve, y: float) -> list[int]:
 )
 def _x_of_value(asking: Asking) -> ProgramQuestion | None:
     curve = _curve(asking, "line")
-    if curve is None:
+    if curve is None or not (places := _telling(curve)):
         return None
-    x = chosen(asking.rng, curve.places())
+    x = chosen(asking.rng, places)
     y = round(curve.at(x))
     return _number(x, {"name": curve.name, "y": str(y)}, _seen(asking.state, curve, x), -x, x + 1)
 
@@ -197,17 +204,14 @@ def _meetings(first: Curve, second: Curve) -> list[int]:
 )
 def _meeting(asking: Asking) -> ProgramQuestion | None:
     curves = _plot(asking.state).curves
-    if len(curves) < 2:
+    places = [(_meetings(*pair), pair) for pair in permutations(curves, 2)]
+    pair = asking.with_wanted(MEETINGS, ((found[0], pair) for found, pair in places if len(found) == 1))
+    if pair is None or not meet_once(*pair):
         return None
-    first, second = shuffled(asking.rng, curves)[:2]
-    found, steps = _meetings(first, second), [step / 8 for step in range(-8 * REACH, 8 * REACH)]
-    gaps = [(first.at(x) - second.at(x), first.at(x + 0.125) - second.at(x + 0.125)) for x in steps]
-    # They cross once in the plot, and there.
-    if len(found) != 1 or sum(a * b < 0 or a == 0 for a, b in gaps) != 1:
-        return None
+    (first, second), (x,) = pair, _meetings(*pair)
     words = {"first": first.name, "second": second.name}
-    seen = [*_seen(asking.state, first, found[0]), *_seen(asking.state, second, found[0])]
-    return _number(found[0], words, seen, first.at(found[0]), -found[0])
+    seen = [*_seen(asking.state, first, x), *_seen(asking.state, second, x)]
+    return _number(x, words, seen, first.at(x), -x)
 
 
 @program(

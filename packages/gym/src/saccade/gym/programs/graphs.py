@@ -55,15 +55,15 @@ def _nodes(asking: Asking, count: int) -> list[Element]:
     "How many {edge}s meet at {name}?",
     "Count the {edge}s that end at {name}.",
     solve=lambda state, words: str(len(neighbours_of(state)[words["name"]])),
-    spread=6,
 )
 def _degree(asking: Asking) -> ProgramQuestion | None:
     state = _network(asking)
     every = neighbours_of(state)
-    wanted = sorted({len(near) for near in every.values()})
-    count = wanted[int(asking.rng.integers(len(wanted)))]
-    name = next(node.id for node in _nodes(asking, len(every)) if len(every[node.id]) == count)
-    edges = [edge_id(name, other) for other in every[name]]
+    most = min(asking.levels.whole("links", 4, 5, 7), asking.levels.whole("clutter", 4, 7, 12))
+    name = asking.with_wanted(range(1, 1 + most), ((len(near), name) for name, near in every.items()))
+    if name is None:
+        return None
+    count, edges = len(every[name]), [edge_id(name, other) for other in every[name]]
     near = [str(count + 1), str(count - 1)]
     return _question_with(state, str(count), [name, *edges], kind="integer", words={"name": name}, near=near)
 

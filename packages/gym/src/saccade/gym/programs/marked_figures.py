@@ -150,10 +150,11 @@ def _right_angles(state: SceneState) -> list[str]:
     "How many right angles are marked in the drawing?",
     "Count the corners with a small square in them.",
     solve=lambda state, words: str(len(_right_angles(state))),
-    spread=6,
 )
-def _count_right(asking: Asking) -> ProgramQuestion:
+def _count_right(asking: Asking) -> ProgramQuestion | None:
     corners = _right_angles(asking.state)
+    if len(corners) != asking.wanted((0, 1, 4) if len(_figures(asking.state)) == 1 else (0, 1, 2, 4, 5, 8)):
+        return None
     return count_of(len(corners), {}, _elements(asking.state, [f"corner:{letter}" for letter in corners]))
 
 

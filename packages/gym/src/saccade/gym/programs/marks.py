@@ -52,7 +52,7 @@ def digit_programs() -> tuple[Program, ...]:
     """Sums, differences and comparisons of digits on named plates."""
     return (
         _of_pair("sum_of_digits", "the sum of the digits", lambda one, other: one + other),
-        _of_pair("product_of_digits", "the product of the digits", lambda one, other: one * other),
+        _of_pair("product_of_digits", "the product of the digits", lambda one, other: one * other, least=1),
         _of_pair("gap_of_digits", "the difference between the digits", lambda one, other: abs(one - other)),
         _larger_digit(),
         _total(),
@@ -61,12 +61,13 @@ def digit_programs() -> tuple[Program, ...]:
     )
 
 
-def _named_pair(asking: Asking) -> Pair | None:
-    named = shuffled(asking.rng, named_once(NUMBERED.seen(asking)))
+def _named_pair(asking: Asking, least: int = 0) -> Pair | None:
+    """Two plates with names of their own and digits of at least so much."""
+    named = [one for one in shuffled(asking.rng, named_once(NUMBERED.seen(asking))) if _digit(one) >= least]
     return (named[0], named[1]) if len(named) > 1 else None
 
 
-def _of_pair(name: str, what: str, value: Callable[[int, int], int]) -> Program:
+def _of_pair(name: str, what: str, value: Callable[[int, int], int], least: int = 0) -> Program:
     def solve(state: SceneState, words: Words) -> str:
         one, other = (_digit(by_name(state.of_kind("plate"), words[slot])) for slot in ("first", "second"))
         return str(value(one, other))
@@ -78,7 +79,7 @@ def _of_pair(name: str, what: str, value: Callable[[int, int], int]) -> Program:
         solve=solve,
     )
     def ask(asking: Asking) -> ProgramQuestion | None:
-        pair = _named_pair(asking)
+        pair = _named_pair(asking, least)
         if pair is None:
             return None
         one, other = (_digit(element) for element in pair)

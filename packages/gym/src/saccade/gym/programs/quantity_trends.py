@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping
 
+from saccade.gym.grammars.quantities import counts_of_entries
 from saccade.gym.program import Asking, Program, ProgramQuestion
 from saccade.gym.programs.choosing import chosen
 from saccade.gym.programs.quantity_words import (
@@ -18,14 +19,16 @@ from saccade.gym.programs.quantity_words import (
 from saccade.gym.state import SceneState
 
 
-def _rises(asking: Asking) -> ProgramQuestion | None:
+def _rises(asking: Asking, entries: tuple[int, int, int]) -> ProgramQuestion | None:
     state, which = quantities(asking), a_measure(asking)
     measure = state.measures[which]
     steps = list(zip(measure.values, measure.values[1:]))
     if not state.is_ordered or not all(are_apart(measure, x, y) for x, y in steps):
         return None
     rising = [index for index, (x, y) in enumerate(steps) if y > x]
-    if len(rising) != asking.wanted(_usual_rises(len(steps))):
+    least, most = counts_of_entries(asking.levels, entries)
+    # The same answers whatever number of entries this state happens to have.
+    if len(rising) != asking.wanted(range(_usual_rises(least - 1).start, _usual_rises(most - 1).stop)):
         return None
     seen = sorted({index for rise in rising for index in (rise, rise + 1)})
     near = [str(len(steps) - len(rising)), str(len(rising) + 1)]
@@ -86,15 +89,19 @@ def _solve_rises(state: SceneState, words: Mapping[str, str]) -> str:
     return str(sum(later > sooner for sooner, later in itertools.pairwise(values)))
 
 
-RISES = Program(
-    name="count_rises",
-    wordings=(
-        "How many times does the value rise from one {noun} to the next{series}?",
-        "Count the rises from one {noun} to the next{series}.",
-    ),
-    ask=_rises,
-    solve=_solve_rises,
-)
+def rises(entries: tuple[int, int, int]) -> Program:
+    """Rises of charts that have so many entries at the levels 0, 0.5 and 1."""
+    return Program(
+        name="count_rises",
+        wordings=(
+            "How many times does the value rise from one {noun} to the next{series}?",
+            "Count the rises from one {noun} to the next{series}.",
+        ),
+        ask=lambda asking: _rises(asking, entries),
+        solve=_solve_rises,
+    )
+
+
 STEEPEST = Program(
     name="steepest_rise",
     wordings=(

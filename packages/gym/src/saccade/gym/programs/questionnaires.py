@@ -1,5 +1,6 @@
 """Programs on questionnaires that were filled in by hand: what is marked, changed or left out."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from saccade.gym.grammars.questionnaires import HandAnswer, QuestionnaireState
@@ -112,11 +113,14 @@ def _first_answer(asking: Asking) -> ProgramQuestion | None:
     solve=lambda state, words: str(
         sum(row.marked == _sheet(state).scale.index(words["option"]) for row in _sheet(state).rows)
     ),
-    spread=8,
 )
 def _count_option(asking: Asking) -> ProgramQuestion | None:
     sheet = _sheet(asking.state)
-    option = int(asking.rng.integers(len(sheet.scale)))
+    counts = Counter(row.marked for row in sheet.rows)
+    answers = range(1 + asking.levels.whole("fields", 3, 5, 7))
+    option = asking.with_wanted(answers, ((counts[option], option) for option in range(len(sheet.scale))))
+    if option is None:
+        return None
     found = [index for index, row in enumerate(sheet.rows) if row.marked == option]
     old = sum(row.changed == option for row in sheet.rows)
     seen = _seen(asking.state, f"option:{option}", *(f"mark:{index}" for index in found))

@@ -1,7 +1,9 @@
 """Programs on shine, and on solids that stand on others."""
 
+from collections import Counter
 from collections.abc import Callable
 
+from saccade.gym.grammars.solids import FINISHES
 from saccade.gym.program import Asking, Program, ProgramQuestion, program
 from saccade.gym.programs.answers import told_of
 from saccade.gym.programs.solids import all_seen, pick_solids, solid_named, solids_of, visible
@@ -29,9 +31,11 @@ def _attribute(kind: str) -> Callable[[Asking], ProgramQuestion | None]:
     ),
 )
 def _count_finish(asking: Asking) -> ProgramQuestion | None:
-    if not all_seen(asking):
+    least, most = (asking.levels.whole("clutter", *counts) for counts in ((0, 0, 1), (3, 4, 6)))
+    counts = Counter(element.attributes["finish"] for element in solids_of(asking.state))
+    finish = asking.with_wanted(range(least, most + 1), ((counts[finish], finish) for finish in FINISHES))
+    if finish is None or not all_seen(asking):
         return None
-    finish = ("shiny", "dull")[int(asking.rng.integers(2))]
     found = [element for element in solids_of(asking.state) if element.attributes["finish"] == finish]
     count = len(found)
     return told_of(str(count), found, kind="integer", words={"finish": finish}, near=[str(count + 1)])

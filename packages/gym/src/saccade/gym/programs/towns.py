@@ -1,5 +1,7 @@
 """Programs on towns: directions followed and given, blocks counted, what is nearest by the streets."""
 
+from itertools import permutations
+
 from saccade.gym.program import Asking, ProgramQuestion, program
 from saccade.gym.programs.answers import Words, choice_of, count_of
 from saccade.gym.programs.choosing import by_name, chosen, shuffled
@@ -94,9 +96,13 @@ def _solve_blocks(state: SceneState, words: Words) -> str:
     "Walking along the streets, how many blocks at least is it from the {first} to the {second}?",
     solve=_solve_blocks,
 )
-def _blocks_between(asking: Asking) -> ProgramQuestion:
-    one, other = shuffled(asking.rng, _landmarks(asking.state))[:2]
-    gap = blocks(one, other)
+def _blocks_between(asking: Asking) -> ProgramQuestion | None:
+    pairs = [(blocks(*pair), pair) for pair in permutations(_landmarks(asking.state), 2)]
+    size = int(_walker(asking.state).numbers["size"])
+    found = asking.with_wanted(range(1, 2 * size - 1), pairs)
+    if found is None:
+        return None
+    (one, other), gap = found, blocks(*found)
     wrong = [max(abs(a - b) for a, b in zip(_place(one), _place(other)))]
     return count_of(gap, {"first": one.name, "second": other.name}, [one, other], wrong=wrong)
 
