@@ -13,8 +13,9 @@ from saccade.engines.local import LocalEngine, LocalSequence
 from saccade.heartbeat import PHASES
 from saccade.learner.learner import Learner
 from saccade.tasks.curriculum import Question
-from saccade.train.loops import RLLoop, supervise
+from saccade.train.loops import RLLoop
 from saccade.train.stages import SFTStage, with_episodes
+from saccade.train.supervised import supervise
 from saccade.types import Score, Task, Trajectory
 
 

@@ -7,12 +7,9 @@ from typing import Literal
 
 from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.algorithm import Aggregation, Algorithm
-from saccade.algorithms.cispo import cispo
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
 from saccade.algorithms.gdpo import by_term
-from saccade.algorithms.gmpo import gmpo
-from saccade.algorithms.luspo import luspo
 from saccade.algorithms.maxrl import by_mean
 from saccade.algorithms.options import DistillOptions, PairLoss, PairRule, PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
@@ -197,12 +194,18 @@ def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
         case "ppo":
             return ppo(clip_low=low, clip_high=high, critic=settings.critic, aggregation=Aggregation(), options=options)
         case "cispo":
+            from saccade.algorithms.cispo import cispo
+
             return cispo(clip_low=low, clip_high=high, options=options)
         case "sapo":
             return sapo(temperatures=settings.sapo, options=options)
         case "gmpo":
+            from saccade.algorithms.gmpo import gmpo
+
             return gmpo(clip_low=low, clip_high=high, options=options)
         case "luspo":
+            from saccade.algorithms.luspo import luspo
+
             return luspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
         case "vespo":
             return vespo(weights=settings.vespo, options=options)

@@ -1,26 +1,21 @@
-"""Training loops of supervised fine-tuning and of reinforcement learning, one step at a time."""
+"""The training loop of reinforcement learning, one step at a time; that of imitation is in ``supervised.py``."""
 
 import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
 from saccade import metric_names as metric
 from saccade.algorithms.advantages import is_constant
-from saccade.algorithms.algorithm import Aggregation
-from saccade.algorithms.losses import negative_log_likelihood
 from saccade.codec.fields import Fields
 from saccade.engines.engine import Engine
 from saccade.heartbeat import phase
 from saccade.learner.policy_learner import PolicyLearner
 from saccade.learner.sequences import TrainingSequence, training_sequences, weighted
-from saccade.models.chat_conversations import ConversationWriter
 from saccade.models.loading import LoadSettings
 from saccade.models.vlm import VisionLanguageModel
-from saccade.rollout.trajectory import demonstrate
 from saccade.seeding import generator_for, seed_for
 from saccade.train.ahead import BatchesAhead
 from saccade.train.collect import BATCHES, Batch, Collector
@@ -28,11 +23,11 @@ from saccade.train.credit import BatchTeacher, LogProbabilities, compute_advanta
 from saccade.train.drift import is_stale, mismatch, told_apart
 from saccade.train.masked_view import MaskedView
 from saccade.train.parity import ServedParity, check_gap, check_parity, is_sampled
-from saccade.train.plan import Demonstration, RLStage, SFTStage
+from saccade.train.plan import RLStage
 from saccade.train.rollout_metrics import attempts_of, batch_metrics
 from saccade.train.rollouts import InProcess, PolicyRollouts
 from saccade.train.stage_settings import rate_at
-from saccade.types import Attempt, Json, SpokenConversation, Task, Trajectory
+from saccade.types import Attempt, Json, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,66 +49,6 @@ MISMATCH_EVERY = 16
 """Steps between measurements of the mismatch where batches are stale; where they are not, every step tells it."""
 MISMATCH_SEQUENCES = 8
 """Trajectories that it is measured on."""
-
-
-def supervise(
-    stage: SFTStage, model: VisionLanguageModel, learner: PolicyLearner, *, first_step: int
-) -> Iterator[StepOutcome]:
-    """Runs the stage's steps from ``first_step`` on, one at a time."""
-    settings = stage.settings
-    has_said = False
-    for step in range(first_step, settings.steps):
-        with phase(lambda: "making demonstrations"):
-            batch = stage.batch(step)
-            trajectories = [_imitated_trajectory(one, model) for one in batch]
-        if not has_said and (beyond := _beyond_limits(batch, trajectories)):
-            logger.warning("stage %s: %s", stage.name, beyond)
-            has_said = True
-        metrics = learner.update(
-            weighted(
-                [one for trajectory in trajectories for one in training_sequences(trajectory)],
-                Aggregation(over="tokens"),
-            ),
-            negative_log_likelihood,
-            temperature=1.0,
-            learning_rate=rate_at(settings, step),
-        )
-        tokens = sum(len(trajectory.ids) for trajectory in trajectories)
-        tasks = tuple(one.task if isinstance(one, SpokenConversation) else one.example.task for one in batch)
-        yield StepOutcome(step=step + 1, metrics=metrics, tokens=tokens, tasks=tasks)
-
-
-def _imitated_trajectory(demonstration: Demonstration | SpokenConversation, model: VisionLanguageModel) -> Trajectory:
-    if isinstance(demonstration, SpokenConversation):
-        return ConversationWriter(model.chat).write(demonstration).trajectory
-    env = demonstration.episodes.environment(model.media, model.view, is_timed=False)
-    with closing(env):
-        return demonstrate(
-            demonstration.example,
-            env=env,
-            chat=model.chat,
-            may_fail=demonstration.may_fail,
-            drops_old_thoughts=demonstration.episodes.rollout.drops_old_thoughts,
-        )
-
-
-def _beyond_limits(
-    batch: Sequence[Demonstration | SpokenConversation], trajectories: Sequence[Trajectory]
-) -> str | None:
-    """What of these demonstrations the policy could never write, as its turns are cut before; None for nothing."""
-    longest: dict[int, list[int]] = {}
-    for one, trajectory in zip(batch, trajectories, strict=True):
-        if isinstance(one, Demonstration):
-            turns = [len(segment.ids) for segment in trajectory.segments if segment.role == "action"]
-            longest.setdefault(one.episodes.rollout.max_turn_tokens, []).append(max(turns, default=0))
-    for limit, turns in longest.items():
-        if too_long := sum(one > limit for one in turns):
-            return (
-                f"{too_long} of {len(turns)} demonstrations of a step have a turn of more than "
-                f"rollout.max_turn_tokens={limit} tokens (up to {max(turns)}): the policy is taught what it can never "
-                f"finish, since its own turns are cut there; raise rollout.max_turn_tokens to {max(turns)} or more"
-            )
-    return None
 
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from saccade.runs.reaches import remember_own
 from saccade.runs.records import export_images, images_of, write_nonfinite
 from saccade.train.fitting import check_stage_fits
 from saccade.train.leading import LeadingLearner, Orders, StageStart
-from saccade.train.loops import RLLoop, StepOutcome, supervise
+from saccade.train.loops import RLLoop, StepOutcome
 from saccade.train.measure import curve_point, time_metrics, write_attempts
 from saccade.train.plan import LearningStage, PreferenceStage, RLStage, SFTStage
 from saccade.train.rollouts import prefilled_by
@@ -98,6 +98,8 @@ def _steps(
     run: RunState, stage: LearningStage, learner: PolicyLearner, first_step: int, waiting: ExitStack
 ) -> Iterator[StepOutcome]:
     if isinstance(stage, SFTStage):
+        from saccade.train.supervised import supervise
+
         return _then_handed_over(run, stage, learner, supervise(stage, run.model, learner, first_step=first_step))
     if isinstance(stage, PreferenceStage):
         # With the first stage of this kind: others need nothing of it.
