@@ -18,7 +18,7 @@ from saccade.errors import MachineError, SaccadeError, UserError
 from saccade.learner.meeting import meet, on_this_machine
 from saccade.learner.ranks import ProcessRanks, error_words
 from saccade.learner.sharding import Sharding, Wrap
-from saccade.models.loading import first_line
+from saccade.models.checkpoint_checks import first_line
 
 IDLE_S = 86_400.0
 """How long the others wait for an order of the first rank, which may play a batch meanwhile."""

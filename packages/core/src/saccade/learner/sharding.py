@@ -14,7 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.root import PackForward
-from saccade.models.loading import refuse_broken
+from saccade.models.checkpoint_checks import refuse_broken
 
 Wrap = Literal["layers", "whole"]
 

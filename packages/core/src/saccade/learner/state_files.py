@@ -17,7 +17,7 @@ from torch.distributed.checkpoint.state_dict_saver import save
 from saccade.learner.optimizer import MasterOptimizer
 from saccade.learner.shard_index import ShardReader
 from saccade.learner.sharding import like, overwrite, whole
-from saccade.models.loading import damage
+from saccade.models.checkpoint_checks import damage
 from saccade.models.lora import adapter_parameters
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForImageTextToText, PreTrainedModel
 
 from saccade.models.checkpoint import image_settings, is_half, language_part, read_checkpoint_json
+from saccade.models.checkpoint_checks import check_directory
 from saccade.models.chosen_weights import chosen_names, plain_weights
 from saccade.models.families import family_of
-from saccade.models.loading import check_directory
 from saccade.models.lora import LoraSettings
 from saccade.models.recurrent import kept_numbers, recurrent_layers, state_numbers
 from saccade.models.vlm import plain_heads, quiet_transformers

@@ -20,7 +20,8 @@ from saccade.errors import UserError
 from saccade.heartbeat import phase
 from saccade.media.store import MediaStore
 from saccade.models.checkpoint import TRAINER_PREFIX, refuse_damaged_model
-from saccade.models.loading import LoadSettings, damage, load_model
+from saccade.models.checkpoint_checks import damage
+from saccade.models.loading import LoadSettings, load_model
 from saccade.models.lora import ADAPTER_CONFIG, adapter_base
 from saccade.models.vlm import VisionLanguageModel
 from saccade.plain_files import plain_text

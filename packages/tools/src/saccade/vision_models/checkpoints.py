@@ -12,7 +12,8 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from saccade.heartbeat import phase
 from saccade.models.checkpoint import refuse_missing_weights, refuse_outside_weights
-from saccade.models.loading import LoadSettings, unloadable
+from saccade.models.checkpoint_checks import unloadable
+from saccade.models.loading import LoadSettings
 from saccade.models.vlm import quiet_transformers
 
 Part = TypeVar("Part")

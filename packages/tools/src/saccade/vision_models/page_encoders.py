@@ -21,7 +21,8 @@ from transformers import (
     ProcessorMixin,
 )
 
-from saccade.models.loading import LoadSettings, unloadable
+from saccade.models.checkpoint_checks import unloadable
+from saccade.models.loading import LoadSettings
 from saccade.models.vlm import quiet_transformers
 from saccade.plain_files import check_plain_below
 from saccade.vision_models.checkpoints import load_weights, on_device

@@ -12,8 +12,8 @@ from PIL import Image
 
 from saccade.errors import UserError, missing_extra
 from saccade.models.checkpoint import LoadSettings, read_checkpoint_json
+from saccade.models.checkpoint_checks import unloadable
 from saccade.models.configurations import check_configuration
-from saccade.models.loading import unloadable
 from saccade.models.vlm import quiet_transformers
 from saccade.plain_files import plain_bytes
 from saccade.vision_models.kinds import PageVectors, checkpoint_digest
