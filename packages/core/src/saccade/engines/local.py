@@ -17,7 +17,8 @@ from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
 from saccade.models.checkpoint import EngineSettings, PagedAttention
 from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
-from saccade.models.vlm import VisionLanguageModel, load_adapted, load_weights
+from saccade.models.vlm import VisionLanguageModel
+from saccade.models.weights_by_name import load_adapted, load_weights
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
 

@@ -30,6 +30,7 @@ from saccade.learner.state_files import restore_state, save_state
 from saccade.learner.trained_weights import choose_trained, trained_weights
 from saccade.models.lora import adapter_parameters, reference_policy
 from saccade.models.memory import give_freed_memory_back
+from saccade.models.packs import attends_at_once
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 
@@ -97,7 +98,7 @@ class Learner:
             choose_trained(model, settings)
             model.pack_attention = settings.pack_attention
             # Where it is chosen the log says so, and a wish that cannot be had ends the run, before the first step.
-            model.attends_at_once(model.device, model.dtype)
+            attends_at_once(model, model.device, model.dtype)
             self._root = PackForward(
                 model, value_head=value_head, values_train_trunk=values_train_trunk, frozen_images=_frozen_images(model)
             )
