@@ -12,7 +12,8 @@ from saccade.engines.forward import Chunk, forwards_for
 from saccade.engines.prefixes import NewPrompt, PrefixCache
 from saccade.engines.sampling import Draw, Drawn, TokenBytes, scoring_temperature
 from saccade.engines.scheduler import LocalSequence, OpenTurn, StepPlan
-from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
+from saccade.engines.slot import Prompt, PromptKey, Slot
+from saccade.engines.slots import SlotCache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
