@@ -9,9 +9,10 @@ import torch
 
 from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource, adapted_weights_of
+from saccade.engines.local_sequence import LocalSequence
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_row_by_row, draw_tokens
-from saccade.engines.scheduler import LocalSequence, Scheduler
+from saccade.engines.scheduler import Scheduler
 from saccade.engines.scoring import TextScorer
 from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
