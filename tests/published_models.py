@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoConfig, AutoModelForImageTextToText, PreTrainedModel
 
-from saccade.models.vlm import quiet_transformers
+from saccade.models.quiet import quiet_transformers
 
 Json = dict[str, Any]
 _FILES = json.loads(Path(__file__).with_name("published_files.json").read_text(encoding="utf-8"))

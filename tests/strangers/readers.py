@@ -166,7 +166,7 @@ OTHERS: dict[str, str] = {
     "interop/exports/questions.py": "reads the user's own family, which is code",
     "interop/mcp/images.py": "reads pictures below the folders that the user named (packages/tools/tests/interop/mcp)",
     "interop/trl/environment.py": "opens tools, which are no files",
-    "learner/learner.py": "a method called load of its own",
+    "learner/policy_reader.py": "a method called load of its own",
     "models/identity.py": "reads files that it has just written",
     "models/memory.py": "loads the C library of the process",
     "native/library.py": "loads the library that it compiled, out of the user's cache",

@@ -16,10 +16,10 @@ from saccade.algorithms.cispo import cispo
 from saccade.algorithms.dapo import dapo
 from saccade.algorithms.gmpo import gmpo
 from saccade.algorithms.luspo import luspo
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.options import GammaWeights, GateTemperatures, PolicyOptions
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, rloo
-from saccade.algorithms.sapo import GateTemperatures, sapo
-from saccade.algorithms.vespo import GammaWeights, vespo
+from saccade.algorithms.sapo import sapo
+from saccade.algorithms.vespo import vespo
 
 pytest.importorskip("trl", reason='compares with TRL; pip install -e ".[trl]"')
 

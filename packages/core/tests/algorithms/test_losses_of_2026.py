@@ -9,9 +9,9 @@ from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.cispo import cispo
 from saccade.algorithms.gmpo import gmpo
 from saccade.algorithms.luspo import luspo
-from saccade.algorithms.options import PolicyOptions
-from saccade.algorithms.sapo import GateTemperatures, sapo
-from saccade.algorithms.vespo import GammaWeights, vespo
+from saccade.algorithms.options import GammaWeights, GateTemperatures, PolicyOptions
+from saccade.algorithms.sapo import sapo
+from saccade.algorithms.vespo import vespo
 from saccade.errors import UserError
 
 

@@ -21,7 +21,7 @@ from saccade.learner.trained_weights import choose_trained
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
 from saccade.models.lora import LoraSettings, adapter_parameters
-from saccade.models.vlm import load_weights, named_weights
+from saccade.models.weights_by_name import load_weights, named_weights
 from saccade.testing.vllm_server import FakeVllm
 
 QUESTION = "What is on the red plate?"

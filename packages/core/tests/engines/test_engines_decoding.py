@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from saccade.engines.forward import Chunk, forwards_for
-from saccade.engines.slots import Prompt, PromptKey, SlotCache
+from saccade.engines.slot import Prompt, PromptKey
+from saccade.engines.slots import SlotCache
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import tiny_model
 from saccade.models.lora import LoraSettings, add_adapter

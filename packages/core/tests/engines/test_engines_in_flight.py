@@ -15,7 +15,7 @@ from saccade.engines.process import ProcessEngine
 from saccade.errors import SaccadeError
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
-from saccade.models.vlm import load_weights
+from saccade.models.weights_by_name import load_weights
 from saccade.types import Message, VersionSpan
 
 pytestmark = pytest.mark.usefixtures("warm_engines")

@@ -9,7 +9,7 @@ from PIL import Image
 
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
-from saccade.engines.slots import PromptContent
+from saccade.engines.slot import PromptContent
 from saccade.models.checkpoint import EngineSettings, LoadSettings
 from saccade.native.library import SWITCH
 from saccade.types import Message, Observation

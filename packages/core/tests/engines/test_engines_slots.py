@@ -5,7 +5,8 @@ import random
 import pytest
 import torch
 
-from saccade.engines.slots import Prompt, PromptKey, SlotCache
+from saccade.engines.slot import Prompt, PromptKey
+from saccade.engines.slots import SlotCache
 
 LAYERS, HEADS, DIM = 2, 3, 4
 

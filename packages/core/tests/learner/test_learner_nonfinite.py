@@ -12,8 +12,9 @@ from saccade.algorithms.algorithm import Loss, PolicyTokens
 from saccade.algorithms.losses import clipped_surrogate, negative_log_likelihood
 from saccade.errors import UserError
 from saccade.learner.forwards import ValueHead
-from saccade.learner.learner import Learner, NonFiniteStep, OptimizerSettings
+from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.sequences import TrainingSequence
+from saccade.learner.step_figures import NonFiniteStep
 
 
 def moments(learner: Learner) -> dict[str, torch.Tensor]:

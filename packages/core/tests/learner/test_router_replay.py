@@ -14,9 +14,10 @@ from transformers.models.qwen3_vl_moe.modeling_qwen3_vl_moe import load_balancin
 
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.errors import SaccadeError, UserError
-from saccade.learner.learner import Learner, NonFiniteStep, OptimizerSettings
+from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import ForwardWork, action_tokens, pack_outputs
 from saccade.learner.sequences import TrainingSequence, micro_batches, pack, training_sequences
+from saccade.learner.step_figures import NonFiniteStep
 from saccade.learner.trained_weights import check_trained, trained_in_words
 from saccade.media.store import MediaStore
 from saccade.models.loading import LoadSettings, load_model, write_merged

@@ -13,6 +13,7 @@ from saccade.learner.learner import Learner, OptimizerSettings
 from saccade.learner.logprobs import action_tokens
 from saccade.learner.sequences import TrainingSequence
 from saccade.miniature.tiny_model import TinyFamily
+from saccade.models.packs import attends_at_once
 from saccade.models.vlm import VisionLanguageModel
 
 FAMILIES: list[TinyFamily] = ["qwen2_5_vl", "qwen3_vl", "qwen3_5", "internvl"]
@@ -73,4 +74,4 @@ def test_what_cannot_be_had_is_said_before_the_first_step() -> None:
 
 def test_by_itself_nothing_changes_on_a_cpu() -> None:
     model = model_of("qwen2_5_vl", head_dim=8)
-    assert not model.attends_at_once(model.device, torch.float32)
+    assert not attends_at_once(model, model.device, torch.float32)

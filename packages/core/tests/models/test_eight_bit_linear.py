@@ -20,7 +20,8 @@ from saccade.models.eight_bit_linear import BLOCK, EightBitLinear, eight_bit_cod
 from saccade.models.loading import load_model, write_merged
 from saccade.models.lora import LoraSettings, add_adapter, merge_adapter, merged_state
 from saccade.models.shape import read_shape
-from saccade.models.vlm import VisionLanguageModel, load_weights, named_weights
+from saccade.models.vlm import VisionLanguageModel
+from saccade.models.weights_by_name import load_weights, named_weights
 from saccade.train.memory_plan import Load, memory_plan
 from saccade.types import Segment, Trajectory
 

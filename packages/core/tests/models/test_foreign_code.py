@@ -15,7 +15,7 @@ from places import SOURCES
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import load_model
-from saccade.models.vlm import quiet_transformers
+from saccade.models.quiet import quiet_transformers
 from warm import TORCH, run_warm
 
 SOURCE = ":".join(map(str, SOURCES))

@@ -17,8 +17,9 @@ from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings, instruction_style, is_half
 from saccade.models.loading import check_model, load_model, write_merged
 from saccade.models.lora import LoraSettings, adapter_parameters, add_adapter
+from saccade.models.quiet import quiet_transformers
 from saccade.models.shape import read_shape
-from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message
 
 QWEN2_5, QWEN3, INTERNVL = "Qwen/Qwen2.5-VL-3B-Instruct", "Qwen/Qwen3-VL-8B-Instruct", "OpenGVLab/InternVL3-1B-hf"

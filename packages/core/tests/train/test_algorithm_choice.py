@@ -6,18 +6,17 @@ from typing import get_args
 import pytest
 
 from saccade.algorithms.critic import Critic
-from saccade.algorithms.options import PairLoss, PolicyOptions
-from saccade.algorithms.sapo import GateTemperatures
+from saccade.algorithms.options import GateTemperatures, PairLoss, PolicyOptions
 from saccade.config.settings import apply_overrides, check_settings
 from saccade.errors import UserError
 from saccade.recipes.questions_settings import TINY as QUESTIONS_TINY
 from saccade.recipes.questions_settings import QuestionsSettings
 from saccade.train.algorithm_settings import (
-    ADVANTAGES,
     AdvantageName,
     AlgorithmName,
     AlgorithmSettings,
     chosen_algorithm,
+    other_advantages,
 )
 
 REFUSED = {
@@ -65,7 +64,9 @@ def test_every_name_is_an_algorithm_and_takes_other_advantages(name: AlgorithmNa
     assert algorithm.name == name
     for advantages in [one for one in get_args(AdvantageName) if name != "ppo"]:
         chosen = chosen_algorithm(replace(settings, advantages=advantages), action_tokens=64)
-        assert (chosen.advantages is ADVANTAGES.get(advantages)) == (advantages != "default")
+        taken = [chosen.advantages, other_advantages(advantages)]
+        of, wanted = [(getattr(one, "func", one), getattr(one, "keywords", {})) for one in taken]
+        assert (of == wanted) == (advantages != "default")
         assert chosen.aggregation == algorithm.aggregation
 
 

@@ -28,7 +28,8 @@ from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
 from saccade.models.loading import LoadSettings
 from saccade.models.lora import LoraSettings
-from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+from saccade.models.quiet import quiet_transformers
+from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import checkpoints, load_checkpoint, restore_learner, save_checkpoint
 from saccade.runs.position import Position
 from saccade.testing.ranks import in_ranks

@@ -1,4 +1,4 @@
-"""Options of any policy-gradient algorithm and of pairs, checked before any work."""
+"""Options of any policy-gradient algorithm, of single ones and of pairs, checked before any work."""
 
 import math
 from collections.abc import Mapping
@@ -198,6 +198,37 @@ _USERS: Mapping[str, tuple[Importance, ...]] = {
     "dppo_limit": ("dppo",),
 }
 """Which corrections read which setting."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateTemperatures:
+    """How fast SAPO's gate closes around a ratio of 1."""
+
+    positive: float = 1.0
+    """For tokens with a positive advantage."""
+    negative: float = 1.05
+    """For all others, whose gradients spread over the vocabulary and disturb more."""
+
+    def check(self) -> None:
+        for name in ("positive", "negative"):
+            if not 0 < (value := getattr(self, name)) < math.inf:
+                raise UserError(f"{name}={value} must be a finite number above 0 (1 is usual)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GammaWeights:
+    """VESPO's weight w^k exp(lambda (1 - w)) of a sequence whose ratio is w; it is 1 at w = 1."""
+
+    k_positive: float = 2.0
+    lambda_positive: float = 3.0
+    k_negative: float = 3.0
+    lambda_negative: float = 2.0
+    """For tokens with an advantage below 0; the others count as positive."""
+
+    def check(self) -> None:
+        for name in self.__slots__:
+            if not 0 < (value := getattr(self, name)) < math.inf:
+                raise UserError(f"{name}={value} must be a finite number above 0")
 
 
 PairLossKind = Literal["sigmoid", "robust", "hinge", "ipo"]

@@ -1,8 +1,6 @@
 """SAPO: a smooth gate in the place of the clip."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -12,24 +10,8 @@ from torch import Tensor
 from saccade.algorithms.advantages import group_relative
 from saccade.algorithms.algorithm import Aggregation, Algorithm, PolicyTokens
 from saccade.algorithms.losses import log_ratio
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.options import GateTemperatures, PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
-from saccade.errors import UserError
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GateTemperatures:
-    """How fast SAPO's gate closes around a ratio of 1."""
-
-    positive: float = 1.0
-    """For tokens with a positive advantage."""
-    negative: float = 1.05
-    """For all others, whose gradients spread over the vocabulary and disturb more."""
-
-    def check(self) -> None:
-        for name in ("positive", "negative"):
-            if not 0 < (value := getattr(self, name)) < math.inf:
-                raise UserError(f"{name}={value} must be a finite number above 0 (1 is usual)")
 
 
 def sapo(*, temperatures: GateTemperatures = GateTemperatures(), options: PolicyOptions = PolicyOptions()) -> Algorithm:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -12,27 +12,11 @@ from torch import Tensor
 from saccade.algorithms.advantages import group_relative
 from saccade.algorithms.algorithm import Aggregation, Algorithm, PolicyTokens
 from saccade.algorithms.corrections import LOG_RATIO_LIMIT, lengths_of, sums_of
-from saccade.algorithms.options import PolicyOptions
+from saccade.algorithms.options import GammaWeights, PolicyOptions
 from saccade.algorithms.policy_gradient import policy_gradient
 from saccade.errors import UserError
 
 _LEAST = math.log(1e-8)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GammaWeights:
-    """VESPO's weight w^k exp(lambda (1 - w)) of a sequence whose ratio is w; it is 1 at w = 1."""
-
-    k_positive: float = 2.0
-    lambda_positive: float = 3.0
-    k_negative: float = 3.0
-    lambda_negative: float = 2.0
-    """For tokens with an advantage below 0; the others count as positive."""
-
-    def check(self) -> None:
-        for name in self.__slots__:
-            if not 0 < (value := getattr(self, name)) < math.inf:
-                raise UserError(f"{name}={value} must be a finite number above 0")
 
 
 def vespo(*, weights: GammaWeights = GammaWeights(), options: PolicyOptions = PolicyOptions()) -> Algorithm:

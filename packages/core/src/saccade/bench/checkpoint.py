@@ -14,9 +14,9 @@ from saccade.errors import UserError
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import load_chat
 from saccade.models.lora import ADAPTER_CONFIG
+from saccade.models.quiet import quiet_transformers
 from saccade.models.shape import read_shape
 from saccade.models.tokenizer import build_tokenizer
-from saccade.models.vlm import quiet_transformers
 from saccade.types import ImageRef
 
 SizeName = Literal["tiny", "3b"]

@@ -9,15 +9,17 @@ import torch
 
 from saccade.engines.continuing import Placeholders
 from saccade.engines.engine import Engine, EngineContext, OpenBatch, ScoreRequest, WeightSource, adapted_weights_of
+from saccade.engines.local_sequence import LocalSequence
 from saccade.engines.rows import EngineWork, Rows
 from saccade.engines.sampling import Draw, TokenBytes, draw_row_by_row, draw_tokens
-from saccade.engines.scheduler import LocalSequence, Scheduler
+from saccade.engines.scheduler import Scheduler
 from saccade.engines.scoring import TextScorer
 from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
 from saccade.models.checkpoint import EngineSettings, PagedAttention
 from saccade.models.memory import asked_for, is_out_of_memory, keep_freed_memory
-from saccade.models.vlm import VisionLanguageModel, load_adapted, load_weights
+from saccade.models.vlm import VisionLanguageModel
+from saccade.models.weights_by_name import load_adapted, load_weights
 from saccade.native import FeatureCache
 from saccade.types import ImageRef
 

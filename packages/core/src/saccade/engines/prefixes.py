@@ -10,7 +10,8 @@ from itertools import compress, count, islice
 from operator import ne
 
 from saccade.engines.forward import Chunk, Forwards
-from saccade.engines.slots import Prompt, PromptContent, PromptKey, Slot, SlotCache
+from saccade.engines.slot import Prompt, PromptContent, PromptKey, Slot
+from saccade.engines.slots import SlotCache
 from saccade.engines.states import RowState
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import MANY_ROWS

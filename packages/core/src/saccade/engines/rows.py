@@ -9,10 +9,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.engines.forward import Chunk, forwards_for
+from saccade.engines.local_sequence import LocalSequence, OpenTurn
 from saccade.engines.prefixes import NewPrompt, PrefixCache
 from saccade.engines.sampling import Draw, Drawn, TokenBytes, scoring_temperature
-from saccade.engines.scheduler import LocalSequence, OpenTurn, StepPlan
-from saccade.engines.slots import Prompt, PromptKey, Slot, SlotCache
+from saccade.engines.scheduler import StepPlan
+from saccade.engines.slot import Prompt, PromptKey, Slot
+from saccade.engines.slots import SlotCache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache

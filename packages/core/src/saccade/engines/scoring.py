@@ -8,7 +8,8 @@ from torch import Tensor
 
 from saccade.engines.engine import ScoreRequest
 from saccade.engines.forward import Chunk, batches, forwards_for
-from saccade.engines.slots import Prompt, PromptKey, Slot, empty_cache
+from saccade.engines.slot import Prompt, PromptKey, Slot
+from saccade.engines.slots import empty_cache
 from saccade.errors import SaccadeError
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache

@@ -1,129 +1,24 @@
 """Slots of keys and values: one per sequence, arranged so that those that are forwarded together are neighbours."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from operator import is_
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from saccade.engines.row_memory import RowMemory, Storage, Window
+from saccade.engines.slot import DecodedSlots, PromptKey, Slot, order_of
 from saccade.engines.states import RowState, joined
 from saccade.models.recurrent import CarriedStates
 from saccade.models.routing import Experts, RecordedRouting
 from saccade.models.shared_prefix import SharedPrefix, shared_prefix
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import Kernels, NewTokens, SlotAttention
-from saccade.types import ImageRef
 
 if TYPE_CHECKING:
     from saccade.engines.in_place import Kernel
     from saccade.engines.kept_graphs import KeptGraphs
     from saccade.engines.pages import PageMemory
-
-
-@dataclass(frozen=True, slots=True)
-class PromptKey:
-    """Prompt by content: two sequences with equal keys have equal keys and values in the cache."""
-
-    ids: tuple[int, ...]
-    images: tuple[ImageRef, ...]
-    changes: int = 0
-    """How often the weights had changed in the batch when it was forwarded."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptContent:
-    """A prompt token by token."""
-
-    tokens: tuple[int, ...]
-    """Its ids, and at an image's placeholders what stands for the image."""
-    image_spans: tuple[tuple[int, int], ...]
-    """First and last placeholder of each image."""
-
-    def cut(self, length: int) -> int:
-        """So many tokens, or those before the image that would be cut."""
-        return next((first for first, last in self.image_spans if first < length <= last), length)
-
-    def images_before(self, length: int) -> int:
-        """Images that lie in the first ``length`` tokens."""
-        return sum(last < length for _, last in self.image_spans)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prompt:
-    """Beginning of a slot, and what the next token follows from."""
-
-    key: PromptKey
-    hidden: Float[Tensor, "hidden"]
-    """The last hidden state."""
-    position: int
-    """The next token's."""
-    content: PromptContent | None = None
-    """Where other prompts may begin with a part of it."""
-    states: Mapping[int, RowState] = field(default_factory=dict)
-    """Of recurrent layers, after as many tokens: at its end, and where it went on otherwise than other prompts."""
-
-
-@dataclass(eq=False, slots=True)
-class Slot:
-    """One sequence's place. A slot that was given back keeps its prompt until its place is needed."""
-
-    index: int
-    place: int
-    """In memory; where a cache moves slots, it is the index."""
-    is_taken: bool = False
-    length: int = 0
-    """Tokens whose keys and values are in the slot."""
-    written: int = 0
-    """Tokens that its memory has come to hold, with those of a forward that nobody has counted yet."""
-    prompt: Prompt | None = None
-    routed_experts: bytearray = field(default_factory=bytearray)
-    """Experts of its tokens, where the cache keeps them."""
-    state: RowState | None = None
-    """Of recurrent layers, where the last forward has left them."""
-
-    @property
-    def held(self) -> int:
-        """Tokens that a move must take along."""
-        return max(self.length, self.written)
-
-    @property
-    def held_prompt(self) -> Prompt:
-        if self.prompt is None:
-            raise ValueError(f"slot {self.index} holds no prompt")
-        return self.prompt
-
-    def state_after(self, length: int) -> RowState | None:
-        """Of recurrent layers after its first ``length`` tokens; None for none. ValueError where none is kept."""
-        if not length:
-            return None
-        if self.state is not None and self.state.length == length:
-            return self.state
-        if self.prompt is None or length not in self.prompt.states:
-            raise ValueError(f"slot {self.index} keeps no recurrent state after {length} tokens")
-        return self.prompt.states[length]
-
-    def kept_states(self) -> dict[int, RowState]:
-        """Its present state by the tokens before it, for a prompt to keep; empty for a model without such layers."""
-        return {} if self.state is None else {self.state.length: self.state.alone()}
-
-
-@dataclass(slots=True)
-class _Decoded:
-    """How some slots were last given one token each."""
-
-    slots: Sequence[object]
-    """And their prompts."""
-    lengths: Sequence[int]
-    """Before that token."""
-    attention: SlotAttention
-
-    def goes_on(self, slots: Sequence[object], lengths: Sequence[int]) -> bool:
-        are_grown = [length + 1 for length in self.lengths] == list(lengths)
-        return are_grown and all(map(is_, self.slots, slots))
 
 
 class SlotCache:
@@ -161,7 +56,7 @@ class SlotCache:
         self._attention_layers = None if attention_layers is None else {at: i for i, at in enumerate(attention_layers)}
         self._device = device
         self._window = window
-        self._decoded: dict[int, _Decoded] = {}
+        self._decoded: dict[int, DecodedSlots] = {}
         """By the first slot; of the present storage."""
         self._rows: RowMemory | None = None
         self.pages: PageMemory | None = None
@@ -297,25 +192,7 @@ class SlotCache:
         """Puts ``decoding`` first, in any order, and ``joining`` behind them in theirs; the rest lies after both."""
         if not joining and all(slot.index < len(decoding) for slot in decoding):
             return
-        places: list[Slot | None] = [None] * len(self.slots)
-        for slot in decoding:
-            if slot.index < len(decoding):
-                places[slot.index] = slot
-        holes = (index for index in range(len(decoding)) if places[index] is None)
-        for slot in decoding:
-            if slot.index >= len(decoding):
-                places[next(holes)] = slot
-        places[len(decoding) : len(decoding) + len(joining)] = joining
-        placed = {id(slot) for slot in places if slot is not None}
-        others = [slot for slot in self.slots if id(slot) not in placed]
-        displaced = []
-        for slot in others:
-            if places[slot.index] is None:
-                places[slot.index] = slot
-            else:
-                displaced.append(slot)
-        free = iter(displaced)
-        self._move([slot if slot is not None else next(free) for slot in places])
+        self._move(order_of(self.slots, decoding, joining))
 
     def _move(self, order: list[Slot]) -> None:
         for index, slot in enumerate(order):
@@ -397,7 +274,7 @@ class SlotCache:
             before.attention.advance()
             return before.attention
         attention = self.attention(first, lengths, [1] * len(lengths), kernels)
-        self._decoded[first] = _Decoded(begun, lengths, attention)
+        self._decoded[first] = DecodedSlots(begun, lengths, attention)
         return attention
 
     def _prefix(self, first: int, count: int, total: int) -> SharedPrefix | None:

@@ -11,6 +11,9 @@ from saccade.learner.sequences import TrainingSequence
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import FeatureCache
 
+_FROZEN_IMAGE_BYTES = 512 << 20
+"""Features of images that are kept under a frozen vision tower, which gives the same ones at every step."""
+
 
 class PackForward(nn.Module):
     """A model with its critic as one module, whose forward is that of a pack of sequences.
@@ -76,3 +79,11 @@ class PackForward(nn.Module):
             divergence=divergence,
             keeping=self.keeping if torch.is_grad_enabled() else nullcontext,
         )
+
+
+def feature_cache(model: VisionLanguageModel) -> FeatureCache | None:
+    """Keeps the features of a vision tower that is not trained."""
+    if any(weight.requires_grad for weight in model.family.vision_weights(model.hf)):
+        return None
+    # One by one, so that a resumed run, which begins with nothing kept, goes on with the same bytes.
+    return FeatureCache(model, capacity_bytes=_FROZEN_IMAGE_BYTES, one_by_one=True)

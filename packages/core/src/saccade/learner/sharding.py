@@ -15,6 +15,8 @@ from saccade.errors import UserError
 from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.root import PackForward
 from saccade.models.checkpoint_checks import refuse_broken
+from saccade.models.lora import adapter_parameters
+from saccade.models.vlm import VisionLanguageModel
 
 Wrap = Literal["layers", "whole"]
 
@@ -139,3 +141,10 @@ def _precision(trained: list[torch.dtype], *, has_base: bool) -> MixedPrecisionP
     if half is None or has_base:
         return MixedPrecisionPolicy(reduce_dtype=torch.float32, cast_forward_inputs=False)
     return MixedPrecisionPolicy(param_dtype=half, reduce_dtype=torch.float32, cast_forward_inputs=False)
+
+
+def shard_start(model: VisionLanguageModel) -> None:
+    """The adapter that the stage began with, sharded as the one that is trained."""
+    if model.adapter is not None:
+        start, weights = model.adapter.start, adapter_parameters(model)
+        model.adapter.start = {name: like(weights[name], value) for name, value in start.items()}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from saccade.models.loading import write_merged as write_merged
     from saccade.models.lora import LoraSettings as LoraSettings
     from saccade.models.vlm import VisionLanguageModel as VisionLanguageModel
-    from saccade.models.vlm import load_weights as load_weights
-    from saccade.models.vlm import named_weights as named_weights
+    from saccade.models.weights_by_name import load_weights as load_weights
+    from saccade.models.weights_by_name import named_weights as named_weights
 else:
     __getattr__, __dir__ = names_on_use(__name__)

@@ -6,7 +6,8 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from saccade.models.vlm import VisionLanguageModel, named_weights
+from saccade.models.vlm import VisionLanguageModel
+from saccade.models.weights_by_name import named_weights
 from saccade.plain_files import plain_bytes
 
 _INPUT_FILES = (

@@ -42,11 +42,13 @@ from saccade.models.checkpoint import (
 from saccade.models.checkpoint import LoadSettings as LoadSettings
 from saccade.models.checkpoint_checks import check_directory, check_end, check_parts, refuse_broken, unloadable
 from saccade.models.configurations import check_pixels
+from saccade.models.configured_chat import chat_of
 from saccade.models.families import family_of
 from saccade.models.lora import ADAPTER_CONFIG, LoraSettings, adapter_base, load_adapter, merge_adapter
 from saccade.models.memory import give_freed_memory_back
 from saccade.models.pixels import ImageProcessor
-from saccade.models.vlm import VisionLanguageModel, chat_of, quiet_transformers
+from saccade.models.quiet import quiet_transformers
+from saccade.models.vlm import VisionLanguageModel
 from saccade.plain_files import check_plain_below, plain_text
 
 

@@ -13,9 +13,10 @@ from saccade.models.checkpoint import image_settings, is_half, language_part, re
 from saccade.models.checkpoint_checks import check_directory
 from saccade.models.chosen_weights import chosen_names, plain_weights
 from saccade.models.families import family_of
+from saccade.models.families.family import plain_heads
 from saccade.models.lora import LoraSettings
+from saccade.models.quiet import quiet_transformers
 from saccade.models.recurrent import kept_numbers, recurrent_layers, state_numbers
-from saccade.models.vlm import plain_heads, quiet_transformers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,7 +24,7 @@ from saccade.runs.trajectory_json import FORMS
 from saccade.types import Attempt, ImageRef, Json, Task, Trajectory
 
 if TYPE_CHECKING:
-    from saccade.learner.learner import NonFiniteStep
+    from saccade.learner.step_figures import NonFiniteStep
 
 _VERSION = 2
 """Version 1 had a score's parts without their weights."""

@@ -21,7 +21,8 @@ from saccade.media.store import MediaStore
 from saccade.models.checkpoint import LoadSettings
 from saccade.models.loading import load_model
 from saccade.models.own_processor import own_processor
-from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+from saccade.models.quiet import quiet_transformers
+from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Message, Observation
 
 SAID = "It is too small to read."

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from saccade.media.resize import ViewRule
-from saccade.models.vlm import quiet_transformers
+from saccade.models.quiet import quiet_transformers
 from saccade.testing.family_case import SAID, FamilyCase, plain_logits, taken_by
 from saccade.types import ImageRef
 

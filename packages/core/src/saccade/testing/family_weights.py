@@ -15,8 +15,9 @@ from saccade.learner.optimizer import OptimizerSettings
 from saccade.learner.trained_weights import choose_trained
 from saccade.models.loading import write_merged
 from saccade.models.lora import LoraSettings, adapter_parameters, add_adapter
+from saccade.models.quiet import quiet_transformers
 from saccade.models.shape import read_shape
-from saccade.models.vlm import VisionLanguageModel, quiet_transformers
+from saccade.models.vlm import VisionLanguageModel
 from saccade.testing.family_case import SAID, FallsBackError, FamilyCase, plain_logits
 
 _RANK = 2

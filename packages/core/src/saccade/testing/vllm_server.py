@@ -20,7 +20,8 @@ from torch import Tensor
 from saccade.engines.engine import Sampling
 from saccade.engines.local import LocalEngine
 from saccade.engines.weights import WeightsFile
-from saccade.models.vlm import VisionLanguageModel, load_weights
+from saccade.models.vlm import VisionLanguageModel
+from saccade.models.weights_by_name import load_weights
 from saccade.types import ImageRef, Json
 from saccade.waiting import run_to_end
 

@@ -9,13 +9,15 @@ from saccade.algorithms.advantages import GroupAdvantages
 from saccade.algorithms.algorithm import Aggregation, Algorithm
 from saccade.algorithms.critic import Critic
 from saccade.algorithms.dapo import SoftOverlong, dapo, teaches
-from saccade.algorithms.gdpo import by_term
-from saccade.algorithms.maxrl import by_mean
-from saccade.algorithms.options import DistillOptions, PairLoss, PairRule, PolicyOptions
+from saccade.algorithms.options import (
+    DistillOptions,
+    GammaWeights,
+    GateTemperatures,
+    PairLoss,
+    PairRule,
+    PolicyOptions,
+)
 from saccade.algorithms.policy_gradient import dr_grpo, grpo, gspo, ppo, rloo
-from saccade.algorithms.reinforce_plus_plus import over_batch
-from saccade.algorithms.sapo import GateTemperatures, sapo
-from saccade.algorithms.vespo import GammaWeights, vespo
 from saccade.codec.bounds import Count, check_bounds
 from saccade.errors import UserError
 from saccade.types import Group
@@ -33,15 +35,6 @@ CLIPS: dict[AlgorithmName, tuple[float, float]] = {
     "gmpo": (0.4, 0.4),
 }
 """Clip ranges (low, high) of the papers, where they differ from 0.2 on both sides."""
-
-ADVANTAGES: dict[AdvantageName, Callable[[Sequence[Group]], GroupAdvantages]] = {
-    "gdpo": by_term,
-    "maxrl": by_mean,
-    "reinforce_plus_plus": partial(over_batch, has_baseline=False),
-    "reinforce_plus_plus_baseline": partial(over_batch, has_baseline=True),
-}
-"""Advantages that may take the place of an algorithm's own."""
-
 
 _OWNERS = {"critic": "ppo", "sapo": "sapo", "vespo": "vespo", "dpo": "dpo", "pairs": "dpo"}
 """Groups of settings that are for one algorithm alone."""
@@ -169,7 +162,7 @@ def _changed(part: Critic | GateTemperatures | GammaWeights | PairLoss | PairRul
 def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algorithm:
     """The algorithm as a value; ``action_tokens`` is the most that a trajectory may have."""
     algorithm = _by_name(settings, action_tokens)
-    advantages = ADVANTAGES.get(settings.advantages)
+    advantages = other_advantages(settings.advantages)
     algorithm = algorithm if advantages is None else replace(algorithm, advantages=advantages)
     if settings.distill == DistillOptions():
         return algorithm
@@ -177,6 +170,25 @@ def chosen_algorithm(settings: AlgorithmSettings, *, action_tokens: int) -> Algo
     from saccade.algorithms.distillation import with_distillation
 
     return with_distillation(algorithm, settings.distill)
+
+
+def other_advantages(name: AdvantageName) -> Callable[[Sequence[Group]], GroupAdvantages] | None:
+    """Advantages in the place of an algorithm's own; None for its own. What is not chosen is not loaded."""
+    match name:
+        case "gdpo":
+            from saccade.algorithms.gdpo import by_term
+
+            return by_term
+        case "maxrl":
+            from saccade.algorithms.maxrl import by_mean
+
+            return by_mean
+        case "reinforce_plus_plus" | "reinforce_plus_plus_baseline":
+            from saccade.algorithms.reinforce_plus_plus import over_batch
+
+            return partial(over_batch, has_baseline=name == "reinforce_plus_plus_baseline")
+        case "default":
+            return None
 
 
 def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
@@ -198,6 +210,8 @@ def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
 
             return cispo(clip_low=low, clip_high=high, options=options)
         case "sapo":
+            from saccade.algorithms.sapo import sapo
+
             return sapo(temperatures=settings.sapo, options=options)
         case "gmpo":
             from saccade.algorithms.gmpo import gmpo
@@ -208,6 +222,8 @@ def _by_name(settings: AlgorithmSettings, action_tokens: int) -> Algorithm:
 
             return luspo(clip_low=low, clip_high=high, scale_by_std=settings.scale_by_std, options=options)
         case "vespo":
+            from saccade.algorithms.vespo import vespo
+
             return vespo(weights=settings.vespo, options=options)
         case "dpo":
             from saccade.algorithms.dpo import dpo

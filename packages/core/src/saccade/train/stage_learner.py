@@ -7,9 +7,10 @@ from saccade.algorithms.algorithm import PolicyLoss
 from saccade.algorithms.dpo import weighted_likelihood
 from saccade.algorithms.losses import negative_log_likelihood
 from saccade.learner.forwards import ValueHead
-from saccade.learner.learner import Learner, NonFiniteStep
+from saccade.learner.learner import Learner
 from saccade.learner.ranks import ALONE, Ranks
 from saccade.learner.sharding import Sharding
+from saccade.learner.step_figures import NonFiniteStep
 from saccade.media.store import MediaStore
 from saccade.models.loading import left_in_files
 from saccade.models.vlm import VisionLanguageModel

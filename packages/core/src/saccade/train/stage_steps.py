@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 from saccade import metric_names as metric
 from saccade.heartbeat import phase
-from saccade.learner.learner import NonFiniteStep
 from saccade.learner.policy_learner import PolicyLearner
+from saccade.learner.step_figures import NonFiniteStep
 from saccade.learner.trained_weights import choose_trained, trained_in_words
 from saccade.models.vlm import VisionLanguageModel
 from saccade.runs.checkpoints import (

@@ -14,7 +14,7 @@ from saccade.heartbeat import phase
 from saccade.models.checkpoint import refuse_missing_weights, refuse_outside_weights
 from saccade.models.checkpoint_checks import unloadable
 from saccade.models.loading import LoadSettings
-from saccade.models.vlm import quiet_transformers
+from saccade.models.quiet import quiet_transformers
 
 Part = TypeVar("Part")
 Model = TypeVar("Model", bound=PreTrainedModel)

@@ -23,7 +23,7 @@ from transformers import (
 
 from saccade.models.checkpoint_checks import unloadable
 from saccade.models.loading import LoadSettings
-from saccade.models.vlm import quiet_transformers
+from saccade.models.quiet import quiet_transformers
 from saccade.plain_files import check_plain_below
 from saccade.vision_models.checkpoints import load_weights, on_device
 from saccade.vision_models.kinds import PAGE_ENCODERS, PageEncoder, PageVectors, check_kind, checkpoint_digest, kind_of

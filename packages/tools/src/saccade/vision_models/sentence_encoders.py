@@ -14,7 +14,7 @@ from saccade.errors import UserError, missing_extra
 from saccade.models.checkpoint import LoadSettings, read_checkpoint_json
 from saccade.models.checkpoint_checks import unloadable
 from saccade.models.configurations import check_configuration
-from saccade.models.vlm import quiet_transformers
+from saccade.models.quiet import quiet_transformers
 from saccade.plain_files import plain_bytes
 from saccade.vision_models.kinds import PageVectors, checkpoint_digest
 

@@ -44,6 +44,12 @@ class ImageFeatures:
     """Features added after the first language layers; empty where a family has none."""
 
 
+def plain_heads(text: Any) -> tuple[int, int]:
+    """Heads of the keys of a language model whose layers are alike, and the numbers of a head."""
+    width = int(getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads)
+    return int(text.num_key_value_heads), width
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family(ABC):
     """Checkpoints that transformers loads with one class. It holds no state.
