@@ -103,7 +103,8 @@ def usual_answers(tasks: Sequence[Task], patterns: Patterns) -> dict[str, UsualA
 def _chances(tasks: Sequence[Task], patterns: Patterns) -> Mapping[str, float]:
     """By task id: one of its options, or of the answers that its pattern has at its level.
 
-    A pattern that is asked too seldom has the answers that it has at all levels, and no more than its level has.
+    A pattern that is asked too seldom has the answers that it has at all levels, and no more than its level has, or
+    than it was seen with there: levels of few answers each would else be told for knowing which.
     """
     answers: dict[tuple[str, float], Counter[str]] = defaultdict(Counter)
     at_level: dict[float, Counter[str]] = defaultdict(Counter)
@@ -116,7 +117,7 @@ def _chances(tasks: Sequence[Task], patterns: Patterns) -> Mapping[str, float]:
         if len(task.choices) > 1:
             found[task.id] = patterns.chance(task)
         elif counts.total() < LEAST_OF_PATTERN:
-            found[task.id] = max(patterns.chance(task), _one_of(at_level[task.difficulty]))
+            found[task.id] = max(patterns.chance(task), _one_of(at_level[task.difficulty]), _one_of(counts))
         else:
             found[task.id] = _one_of(counts)
     return found
