@@ -90,7 +90,7 @@ def test_what_can_be_had_alone_names_all_that_it_imports(package: str) -> None:
 
 
 def test_the_core_runs_without_the_other_parts_and_says_what_is_missing() -> None:
-    alone = "from pathlib import Path; import saccade.train.run; from saccade.cli.running import draw_report"
+    alone = "from pathlib import Path; import saccade.train.run; from saccade.cli.closing_lines import draw_report"
     told = core("-c", f"{alone}; print(draw_report(Path('run')))")
     assert told == "Report: none, since Saccade's viewer, which draws it, is not installed\nNone\n"
     listed = core("-m", "saccade", "--help")

@@ -6,7 +6,7 @@ from typing import Unpack
 
 import click
 
-from saccade.cli.running import RunOptions
+from saccade.cli.run_options import RunOptions
 from saccade.config.context import RecipeContext
 from saccade.config.fleet import FleetSettings
 from saccade.config.tracking import TrackingSettings

@@ -1,23 +1,20 @@
-"""Shared parts of commands that start a run: options, preparation of the machine, the run itself."""
+"""Shared parts of commands that start a run: preparation of the machine, the run itself."""
 
 import dataclasses
-import functools
 import logging
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from saccade.cli import completion, options
-from saccade.cli.config_option import config_option, options_given, with_file
+from saccade.cli.config_option import options_given
 from saccade.cli.machine import existing, log_to_stderr
-from saccade.cli.options import Command
+from saccade.cli.run_options import RunOptions
 from saccade.errors import UserError
 from saccade.heartbeat import phase
 
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
     from saccade.config.sources import RecipeSource
     from saccade.config.tracking import TrackingSettings
-    from saccade.evaluation.summary import StageSummary
     from saccade.learner.processes import Company
     from saccade.runs.progress import Progress
     from saccade.train.plan import Plan
@@ -36,59 +32,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _DETERMINISTIC = ("model.deterministic=true", "model.batch_invariant=true")
-_PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
-
-
-class RunOptions(TypedDict):
-    """Values of the options that say where and how a run goes on."""
-
-    out: Path
-    resume: bool
-    accepted: tuple[str, ...]
-    threads: int
-    quiet: bool
-    deterministic: bool
-
-
-def run_options(*, default_out: Path | None) -> Callable[[Command], Command]:
-    """The options of every command that starts a run."""
-    return options.together(
-        config_option,
-        options.out_option("Directory of the run.", default=default_out),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="The same seed gives the same bytes.",
-        ),
-        click.option(
-            "--set",
-            "overrides",
-            multiple=True,
-            metavar="KEY=VALUE",
-            callback=with_file,
-            shell_complete=completion.setting_items,
-            help="Change a setting. Repeatable.",
-        ),
-        click.option(
-            "--deterministic",
-            is_flag=True,
-            help="The same bytes twice on a GPU too, and the same bits in engine and learner: "
-            "model.deterministic=true, model.batch_invariant=true.",
-        ),
-        click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint."),
-        click.option(
-            "--accept-change",
-            "accepted",
-            multiple=True,
-            metavar="KEY",
-            help="With --resume: continue although this setting has changed (recipe: its source). Repeatable.",
-        ),
-        options.thread_count,
-        click.option("--quiet", is_flag=True, help="Show no progress."),
-        _naming_missing_packages,
-    )
 
 
 @contextmanager
@@ -103,44 +46,6 @@ def _naming_deterministic(is_asked: bool) -> Iterator[None]:
                 "the bit without it: leave it out"
             ) from error
         raise
-
-
-def _naming_missing_packages(command: Command) -> Command:
-    """A resumed run that lacks something of a package which is not installed here says so."""
-
-    @functools.wraps(command)
-    def run(**given: object) -> object:
-        try:
-            return command(**given)
-        except UserError as error:
-            missing = _missing_packages(Path(str(given["out"]))) if given["resume"] else []
-            if not missing:
-                raise
-            lacking = f"the run was started with the package {', '.join(missing)}, which is not installed here"
-            raise UserError(f"{error}; {lacking}") from error
-
-    return cast("Command", run)
-
-
-def _missing_packages(out: Path) -> list[str]:
-    """Packages that a run's settings name (``recipe_package``, ...) and that are not installed."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    from saccade.runs.runinfo import RunPaths, read_json_object
-
-    try:
-        inputs = read_json_object(RunPaths(root=out).settings).get("inputs")
-    except UserError:
-        return []
-    named = inputs.items() if isinstance(inputs, Mapping) else ()
-    packages = {value for key, value in named if key.endswith("_package") and isinstance(value, str)}
-    missing = []
-    for package in sorted(filter(_PACKAGE.fullmatch, packages)):
-        try:
-            distribution(package)
-        except PackageNotFoundError:
-            missing.append(package)
-    return missing
 
 
 def task_context(
@@ -237,6 +142,7 @@ def start(
             )
         config = _config_of(plan, context, threads)
         if fleet.has_ray:
+            from saccade.cli.closing_lines import tell
             from saccade.cli.fleet import train_spread
 
             summaries = train_spread(target, own, plan, fleet, config=config, tracking=tracking, **how)
@@ -312,6 +218,9 @@ def _run(
         company=company,
         keeping=keeping or Keeping(),
     )
+    # Once a run is complete.
+    from saccade.cli.closing_lines import tell
+
     tell(summaries, plan, how["out"], tracking)
 
 
@@ -326,62 +235,6 @@ def _config_of(plan: "Plan", context: "RecipeContext", threads: int) -> str:
     again = f"saccade {command.info_name} --config config.yaml --out DIR"
     header = f"# {title}\n# To start it again: {again}\n" if title else f"# To start it again: {again}\n"
     return header + config_text(options, to_json(plan.settings), context.overrides)
-
-
-def tell(
-    summaries: "Mapping[str, StageSummary]", plan: "Plan", out: Path, tracking: "TrackingSettings | None" = None
-) -> None:
-    """Writes the report and says what was measured and where everything is."""
-    from saccade.runs.asking import read_asked
-    from saccade.runs.checkpoints import latest_checkpoint
-    from saccade.runs.runinfo import RunPaths
-    from saccade.train.stages import Evaluate
-
-    lines = draw_report(out)
-    if tracking is not None and tracking.has_any and lines is not None:
-        from saccade.runs.trackers.following import send_report
-
-        send_report(tracking, RunPaths(root=out))
-    for remark in plan.remarks:
-        click.echo(remark)
-    asked = read_asked(RunPaths(root=out).asked).evaluations
-    has_tools = any(stage.episodes.tools for stage in plan.stages if isinstance(stage, Evaluate))
-    for name, summary in summaries.items():
-        novelty = asked[name].novelty if name in asked else None
-        seen = f"; not held out: {novelty.seen_text()}" if novelty and not novelty.is_held_out else ""
-        click.echo(f"{summary.describe(has_tools=has_tools)}{seen}")
-        for figure in summary.figures.values():
-            click.echo(f"  {figure.line}".replace("\N{NO-BREAK SPACE}", " "))
-    for line in lines or ():
-        click.echo(line.replace("\N{NO-BREAK SPACE}", " "))
-    trained = latest_checkpoint(RunPaths(root=out).checkpoints, tuple(stage.name for stage in plan.stages))
-    if trained is not None:
-        click.echo(f"Model: {trained.path}")
-    if lines is not None:
-        click.echo(f"Report: {out / 'report.html'}")
-
-
-def draw_report(out: Path) -> Sequence[str] | None:
-    """Lines on the whole run of the report that was written; None where none was.
-
-    What fails in drawing it is logged with its traceback: the run is complete.
-    """
-    from saccade.entry_points import offer_named, part
-    from saccade.runs.runinfo import RunPaths
-
-    if offer_named("saccade.parts", "the report") is None:
-        click.echo("Report: none, since Saccade's viewer, which draws it, is not installed")
-        return None
-    try:
-        lines = part("the report")(RunPaths(root=out))
-    except UserError:
-        raise
-    except Exception:
-        logger.exception(
-            "the report of %s could not be drawn; the run is complete, and `saccade report` tries again", out
-        )
-        return None
-    return lines if isinstance(lines, list) else []
 
 
 def check_started(learners: int) -> None:

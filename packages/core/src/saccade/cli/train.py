@@ -9,7 +9,8 @@ from saccade.characters import shell_words
 from saccade.cli import completion, options
 from saccade.cli.config_option import preset_option
 from saccade.cli.options import PATH
-from saccade.cli.running import RunOptions, run_options, start, task_context
+from saccade.cli.run_options import RunOptions, run_options
+from saccade.cli.running import start, task_context
 from saccade.errors import UserError
 
 if TYPE_CHECKING:

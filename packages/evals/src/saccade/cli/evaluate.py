@@ -12,7 +12,8 @@ from saccade.cli.evaluate_options import EvaluateOptions, evaluation_options
 from saccade.cli.look import is_look, look_sets, look_told
 from saccade.cli.measured import existing_run, keep_prices, show_figures
 from saccade.cli.options import served_or_none
-from saccade.cli.running import run_options, start, task_context
+from saccade.cli.run_options import run_options
+from saccade.cli.running import start, task_context
 from saccade.errors import UserError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import click
 
 from saccade.cli import options
 from saccade.cli.options import PATH, Command
-from saccade.cli.running import RunOptions
+from saccade.cli.run_options import RunOptions
 
 if TYPE_CHECKING:
     from saccade.evaluation.probes import ProbeName
