@@ -36,7 +36,8 @@ def told(out: Path, capsys: pytest.CaptureFixture[str], *, offers: bool) -> list
 def test_sections_have_the_last_word_and_tools_are_spoken_of_where_some_were_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(closing_lines, "draw_report", lambda _: ["rl: words agree with boxes by 0.65\N{NO-BREAK SPACE}of 1"])
+    drawn = ["rl: words agree with boxes by 0.65\N{NO-BREAK SPACE}of 1"]
+    monkeypatch.setattr(closing_lines, "draw_report", lambda _: drawn)
     right, *lines = told(tmp_path, capsys, offers=False)
     assert right == "after_rl: 50.0% right (9.5% to 90.5%, 2 tasks)"
     assert lines == ["rl: words agree with boxes by 0.65 of 1", f"Report: {tmp_path / 'report.html'}"]
