@@ -95,7 +95,9 @@ READ_BY: dict[str, str] = {
 
 NATIVE = frozenset(
     [
+        "models/checkpoint_checks.py",
         "models/shape.py",
+        "models/untrained_tokens.py",
         "recipes/evaluation_pixels.py",
         "retrieval/pdf_process.py",
         "retrieval/first_stage.py",
