@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from studies.gym.breadth import LOAD, by_family, told
+from studies.gym.carry_over import LOAD, by_family, result_of
 from studies.seed_runs import Row, write_results
 
 from saccade.codec.codecs import plain_json
@@ -62,7 +62,8 @@ def played(model: Path, tasks: list[Task], media: MediaStore, seed: int) -> list
     )
     with tempfile.TemporaryDirectory() as folder:
         run_plan(plan, out=Path(folder) / "run", seed=seed, media=media, threads=1)
-    return [told(attempt) for attempt in found]
+    rows = map(result_of, found)
+    return [row | {"hit": bool(row["hit"])} for row in rows]
 
 
 def whole(tasks: list[Row], key: str) -> Row:

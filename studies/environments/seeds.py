@@ -1,7 +1,8 @@
 """Training in environments: success on held-out episodes, before and after, with several seeds.
 
 python -m studies.environments.seeds --cases minigrid guess --seeds 0 1 2 --json studies/environments/seeds.json
-python -m studies.environments.seeds --cases tiles tiles-caption tiles-words tiles-nothing
+python -m studies.environments.seeds --cases tiles tiles-caption tiles-words tiles-nothing tiles-caption-rules
+python -m studies.environments.seeds --cases tiles-caption-rloo tiles-caption-gspo tiles-caption-slow    # after those
 python -m studies.environments.seeds --cases verifiers --python envs/verifiers/bin/python    # docs/environments.md
 """
 
@@ -14,11 +15,13 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from studies.seed_runs import imitation_of
+
 from saccade.codec.codecs import plain_json
 from saccade.evaluation.sample_files import read_samples, sample_files
 from saccade.evaluation.statistics import clustered_mean
 
-STAGES = {"before": "random weights", "after_sft": "after imitation", "after_rl": "after RL"}
+STAGES = {"before": "at the start", "after_sft": "after imitation", "after_rl": "after RL"}
 
 SUMS = {"gym": "aiw", "num_train_examples": 2000, "num_eval_examples": 64, "system_prompt": "Answer."}
 """The generator of verifiers' integration of reasoning-gym: how many sisters somebody has."""
@@ -37,24 +40,27 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "-nothing": ("--set", "environment.pictures=none"),
 }
 """What a policy is shown: the picture, a caption beside it, the caption alone, or the goal alone."""
+RULES = ("--set", "show.rules_each_turn=true")
 LEARNED: dict[str, tuple[str, ...]] = {
-    "": (),
-    "-rules": ("--set", "show.rules_each_turn=true"),
     "-rloo": ("--set", "rl.algorithm.name=rloo"),
     "-gspo": ("--set", "rl.algorithm.name=gspo"),
+    "-slow": ("--set", "rl.optimizer.learning_rate=1e-4"),
 }
-"""What else is changed where a caption stands beside the picture: the rules with each turn, or the algorithm."""
+"""What else is changed in reinforcement where a caption stands beside the picture; imitation is of that case."""
 TILES = (
     *("--env", "gym:slide_tiles?clutter=0&moves=0", "--model", "saccade:gym"),
     *("--set", "rollout.max_turn_tokens=24", "--set", "rollout.max_tokens=4096", "--set", "max_turns=12"),
     *("--set", "held_out=256", "--set", "sft.steps=600", "--set", "rl.steps=30"),
 )
 """Three by three tiles, four moves from order: an expert's play is imitated, then rewards are followed."""
+CAPTION = "tiles-caption"
 
 
 def tiles_cases() -> dict[str, tuple[str, ...]]:
     shown = {f"tiles{name}": (*TILES, *how) for name, how in SHOWN.items()}
-    return shown | {f"tiles-caption{name}": (*TILES, *SHOWN["-caption"], *how) for name, how in LEARNED.items()}
+    beside = (*TILES, *SHOWN["-caption"])
+    learned = {f"{CAPTION}{name}": (*beside, *how, "--set", "sft.steps=0") for name, how in LEARNED.items()}
+    return shown | learned | {f"{CAPTION}-rules": (*beside, *RULES)}
 
 
 CASES: dict[str, tuple[str, ...]] = {
@@ -120,6 +126,8 @@ def run(case: str, seed: int, out: Path, overrides: Sequence[str]) -> dict[str, 
         return {**json.loads(kept.read_text(encoding="utf-8")), "stages": stages(directory)}
     command = [sys.executable, "-m", "saccade", "train", "environment:tiny", "--seed", str(seed), *CASES[case]]
     command += [word for override in overrides for word in ("--set", override)]
+    if case.removeprefix(CAPTION) in LEARNED:
+        command += ["--model", str(imitation_of(out / f"{CAPTION}-{seed}"))]
     command += ["--out", str(directory), "--threads", "1", "--quiet", "--resume"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -155,7 +163,9 @@ def cell(row: dict[str, object], name: str) -> str:
     """Share of successes with its Wilson 95 % interval, and the mean return."""
     of = row["stages"]
     assert isinstance(of, list)
-    stage = next(stage for stage in of if stage["name"] == name)
+    stage = next((stage for stage in of if stage["name"] == name), None)
+    if stage is None:
+        return "-"
     low, high = stage["ci95"]
     mean, ends = stage["return"]["mean"], stage["return"]["ci95"]
     return f"{stage['accuracy']:.1%} ({low:.1%} to {high:.1%}), returns {mean:.2f} ({ends[0]:.2f} to {ends[1]:.2f})"

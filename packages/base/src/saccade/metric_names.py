@@ -126,6 +126,8 @@ CALLS = "calls/mean"
 CALLS_RAN = "calls/success_rate"
 ANSWERED_WITHOUT_CALL = "calls/answered_without"
 CALLS_FAILED_PREFIX = "calls/failed_"
+CALLS_OF_PREFIX = "calls/of_"
+"""Before the name of a tool: its calls per trajectory that ran, with an error or without."""
 CALLS_AT_ACCURACY_PREFIX = "calls/at_accuracy_"
 """Before the lower bound of a band of accuracies, in per cent."""
 

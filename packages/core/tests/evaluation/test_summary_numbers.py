@@ -85,6 +85,7 @@ def test_a_summary_takes_accuracy_apart_by_family() -> None:
             success_rate=2 / 3,
             answered_without_call=0.5,
             failures={"error": 1},
+            by_tool={"crop": 3},
             bands=(
                 DifficultyBand(low=0.5, calls_mean=1.0, groups=1),
                 DifficultyBand(low=0.75, calls_mean=0.0, groups=1),
@@ -173,6 +174,7 @@ def test_a_summary_is_strict_json_in_the_shape_of_the_report() -> None:
             "success_rate": None,
             "answered_without_call": 1.0,
             "failures": {},
+            "by_tool": {},
             "bands": [{"low": 0.75, "calls_mean": 0.0, "groups": 1}],
         },
     }

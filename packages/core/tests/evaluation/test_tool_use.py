@@ -34,7 +34,7 @@ def failing(data: dict[str, Json]) -> Turn:
     return replace(RUNS, result=ToolResult(text="Error", data=data, is_ok=False))
 
 
-TIMEOUT = failing({"error_kind": "timeout"})
+TIMEOUT = replace(failing({"error_kind": "timeout"}), action=ToolCall(name="crop", arguments={}))
 
 
 def attempt(*turns: Turn, question: int = 0, is_right: bool = True, answers: bool = True) -> Attempt:
@@ -67,6 +67,7 @@ def test_calls_of_a_batch_by_hand() -> None:
         success_rate=0.4,
         answered_without_call=0.25,
         failures={"refused": 1, "timeout": 2},
+        by_tool={"crop": 2, "python": 2},
         bands=(DifficultyBand(low=0.0, calls_mean=1.5, groups=1), DifficultyBand(low=0.5, calls_mean=1.0, groups=1)),
     )
 

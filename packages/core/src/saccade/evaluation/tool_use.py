@@ -47,6 +47,8 @@ class ToolUse:
     failures: Mapping[str, int] = field(default_factory=dict)
     """Calls that did not succeed, by kind: ``refused``, ``idle`` (ran and did no work, where the tool checks that),
     what the tool says of it, or ``error`` without a word."""
+    by_tool: Mapping[str, int] = field(default_factory=dict)
+    """Calls that ran, with an error or without, by the tool's name; the most called first."""
     bands: tuple[DifficultyBand, ...] = ()
     """By accuracy of the group (task and stream), from low to high; bands without a group are left out. A task that
     was played once is right or wrong: the first and the last band."""
@@ -66,6 +68,7 @@ def tool_use(attempts: Iterable[Attempt]) -> ToolUse:
         success_rate=sum(each.succeeded for each in calls) / total if total else None,
         answered_without_call=sum(without) / len(fine),
         failures=dict(sorted(kinds.items())),
+        by_tool={name: count for name, count in _family_tools(fine).calls.items() if name != REFUSED},
         bands=_bands(fine),
     )
 

@@ -101,12 +101,13 @@ def _call_metrics(played: Sequence[Attempt]) -> Mapping[str, float]:
     use = tool_use(played)
     if use.calls_mean is None or use.answered_without_call is None:
         return {}
-    calls = use.calls_mean * sum(one.trajectory.status != "failed" for one in played)
+    fine = sum(one.trajectory.status != "failed" for one in played)
     return {
         metric.CALLS: use.calls_mean,
         metric.ANSWERED_WITHOUT_CALL: use.answered_without_call,
         **({} if use.success_rate is None else {metric.CALLS_RAN: use.success_rate}),
-        **{metric.CALLS_FAILED_PREFIX + kind: count / calls for kind, count in use.failures.items()},
+        **{metric.CALLS_FAILED_PREFIX + kind: count / (use.calls_mean * fine) for kind, count in use.failures.items()},
+        **{metric.CALLS_OF_PREFIX + name: count / fine for name, count in use.by_tool.items()},
         **{f"{metric.CALLS_AT_ACCURACY_PREFIX}{100 * band.low:.0f}": band.calls_mean for band in use.bands},
     }
 
