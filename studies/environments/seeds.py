@@ -2,7 +2,7 @@
 
 python -m studies.environments.seeds --cases minigrid guess --seeds 0 1 2 --json studies/environments/seeds.json
 python -m studies.environments.seeds --cases tiles tiles-caption tiles-words tiles-nothing tiles-caption-rules
-python -m studies.environments.seeds --cases tiles-caption-rloo tiles-caption-gspo tiles-caption-slow    # after those
+python -m studies.environments.seeds --cases tiles-caption-group tiles-caption-gspo tiles-caption-slow    # after those
 python -m studies.environments.seeds --cases verifiers --python envs/verifiers/bin/python    # docs/environments.md
 """
 
@@ -42,7 +42,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
 """What a policy is shown: the picture, a caption beside it, the caption alone, or the goal alone."""
 RULES = ("--set", "show.rules_each_turn=true")
 LEARNED: dict[str, tuple[str, ...]] = {
-    "-rloo": ("--set", "rl.algorithm.name=rloo"),
+    "-group": ("--set", "credit.weight=0", "--set", "credit.group_weight=1"),
     "-gspo": ("--set", "rl.algorithm.name=gspo"),
     "-slow": ("--set", "rl.optimizer.learning_rate=1e-4"),
 }

@@ -120,10 +120,18 @@ def test_an_environment_without_a_context_and_settings_without_effect_are_refuse
 
 
 def test_credit_is_by_turn_with_each_algorithm() -> None:
-    for name in ("grpo", "dapo", "ppo", "rloo"):
+    for name in ("grpo", "dapo", "ppo"):
         plan = tiny(RecipeContext(env=MINIGRID, overrides=(*SMALL, f"rl.algorithm.name={name}")))
         [stage] = [stage for stage in plan.stages if isinstance(stage, RLStage)]
         assert "step re" in stage.applied_algorithm.name
+
+
+@pytest.mark.parametrize("setting", ["name=rloo", "advantages=maxrl", "scale_by_std=false"])
+def test_advantages_that_nothing_would_learn_from_are_refused(setting: str) -> None:
+    chosen = (*SMALL, f"rl.algorithm.{setting}")
+    with pytest.raises(UserError, match=f"algorithm.{setting} .* has no effect with credit.group_weight=0"):
+        tiny(RecipeContext(env=MINIGRID, overrides=chosen))
+    assert tiny(RecipeContext(env=MINIGRID, overrides=(*chosen, "credit.group_weight=1"))).stages
 
 
 def test_without_an_environment_there_is_nothing_to_train_in() -> None:

@@ -95,6 +95,24 @@ class EnvironmentSettings:
                 f"max_turns={self.max_turns} and held_out={self.held_out} must be 1 or more, and "
                 f"episodes={self.episodes} 0 or more"
             )
+        unused = self._unused_advantages()
+        if unused:
+            raise UserError(
+                f"rl.algorithm.{unused} chooses how the trajectories of a group are compared, which has no effect with "
+                "credit.group_weight=0: turns are compared by their returns; set credit.group_weight=1, with "
+                "credit.weight=0 for it alone"
+            )
+
+    def _unused_advantages(self) -> str:
+        """The setting of advantages that nothing would learn from; none where the algorithm's own count."""
+        algorithm = self.rl.algorithm
+        if self.credit.group_weight or algorithm.name == "ppo":
+            return ""
+        if algorithm.advantages != "default":
+            return f"advantages={algorithm.advantages}"
+        if not algorithm.scale_by_std:
+            return "scale_by_std=false"
+        return "name=rloo" if algorithm.name == "rloo" else ""
 
 
 TINY = EnvironmentSettings(
