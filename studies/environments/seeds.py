@@ -11,10 +11,11 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
+from studies.claims.paired import paired_change
 from studies.seed_runs import imitation_of
 
 from saccade.codec.codecs import plain_json
@@ -108,6 +109,7 @@ def main() -> None:
             + " | ".join(cell(row, name) for name in STAGES)
             + f" | {row['processor_s'] / 60:.1f} |"
         )
+    print(changes(rows))
     if arguments.json:
         result = {
             "command": "python -m studies.environments.seeds " + " ".join(sys.argv[1:]),
@@ -157,6 +159,35 @@ def stages(directory: Path) -> list[dict[str, object]]:
         kept = {key: stage[key] for key in ("name", "accuracy", "ci95", "n", "turns_mean")}
         found.append({**kept, "return": plain_json(returns)})
     return found
+
+
+def changes(rows: Sequence[dict[str, object]]) -> str:
+    """Points by which RL changed each case and by which cases of boards differ, paired by seed, with 95 % intervals."""
+    share = {
+        (str(row["case"]), row["seed"], stage["name"]): 100 * stage["accuracy"]
+        for row in rows
+        for stage in row["stages"]  # type: ignore[attr-defined]
+    }
+
+    def line(what: str, after: Mapping[object, float], before: Mapping[object, float]) -> str:
+        seeds = sorted(after.keys() & before.keys(), key=str)
+        if len(seeds) < 2:
+            return ""
+        change = paired_change([after[seed] - before[seed] for seed in seeds])
+        return f"{what}: {change.mean:+.1f} ({change.low:+.1f} to {change.high:+.1f})"
+
+    def of(case: str, stage: str) -> dict[object, float]:
+        return {seed: value for (name, seed, told), value in share.items() if (name, told) == (case, stage)}
+
+    cases = sorted({case for case, _, _ in share})
+    starts = {case: of(case, "after_sft") or of(case, "before") for case in cases}
+    others = [case for case in cases if case.startswith("tiles") and case != CAPTION]
+    lines = [line(f"{case}, RL less its start", of(case, "after_rl"), starts[case]) for case in cases]
+    for case in others:
+        if case.removeprefix(CAPTION) not in LEARNED:
+            lines.append(line(f"{case} less {CAPTION}, imitation", starts[case], starts.get(CAPTION, {})))
+        lines.append(line(f"{case} less {CAPTION}, RL", of(case, "after_rl"), of(CAPTION, "after_rl")))
+    return "\n".join(filter(None, lines))
 
 
 def cell(row: dict[str, object], name: str) -> str:
