@@ -128,8 +128,9 @@ def run(case: str, seed: int, out: Path, overrides: Sequence[str]) -> dict[str, 
         return {**json.loads(kept.read_text(encoding="utf-8")), "stages": stages(directory)}
     command = [sys.executable, "-m", "saccade", "train", "environment:tiny", "--seed", str(seed), *CASES[case]]
     command += [word for override in overrides for word in ("--set", override)]
-    if case.removeprefix(CAPTION) in LEARNED:
-        command += ["--model", str(imitation_of(out / f"{CAPTION}-{seed}"))]
+    start = f"{CAPTION}-{seed}" if case.removeprefix(CAPTION) in LEARNED else ""
+    if start:
+        command += ["--model", str(imitation_of(out / start))]
     command += ["--out", str(directory), "--threads", "1", "--quiet", "--resume"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -139,6 +140,7 @@ def run(case: str, seed: int, out: Path, overrides: Sequence[str]) -> dict[str, 
         "case": case,
         "seed": seed,
         "settings": [*CASES[case], *overrides],
+        "start": start and f"the imitation of {start}",
         "processor_s": round(spent, 1),
     }
     kept.write_text(json.dumps(row), encoding="utf-8")

@@ -1,5 +1,7 @@
+from dataclasses import replace
+
 from saccade.train.rollout_metrics import rollout_metrics
-from saccade.types import Attempt, Score, Task, Trajectory, TrajectoryStatus
+from saccade.types import Attempt, Score, Task, ToolCall, ToolResult, Trajectory, TrajectoryStatus, Turn
 
 TASK = Task(id="t", family="f", question="?", answer="3", answer_kind="integer", images=())
 
@@ -33,3 +35,26 @@ def test_turns_that_were_cut_off_and_corrected_are_counted() -> None:
     metrics = rollout_metrics([attempt("answered", cut_turns=3), attempt("turn_limit")])
     assert metrics["rollout/cut_turns"] == 1.5
     assert metrics["rollout/truncated"] == 0.5
+
+
+def test_calls_are_counted_by_tool_and_refused_names_by_none() -> None:
+    def calling(*names: str) -> Attempt:
+        one = attempt("answered")
+        turns = tuple(
+            Turn(
+                index=index,
+                text="",
+                thought="",
+                action=ToolCall(name=name, arguments={}),
+                is_well_formed=True,
+                result=None if name == "made_up" else ToolResult(text="1"),
+            )
+            for index, name in enumerate(names)
+        )
+        return replace(one, trajectory=replace(one.trajectory, turns=turns))
+
+    metrics = rollout_metrics([calling("crop", "crop", "zoom"), calling("made_up"), attempt("failed")])
+    assert {name: value for name, value in metrics.items() if name.startswith("calls/of_")} == {
+        "calls/of_crop": 1.0,
+        "calls/of_zoom": 0.5,
+    }
