@@ -4,8 +4,9 @@ In code, an ``Algorithm`` value may be passed instead of ``AlgorithmSettings``.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, Self, TypeVar
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.options import PairLoss
@@ -36,6 +37,10 @@ class SFTSettings:
 
     def check(self) -> None:
         check_bounds(self)
+        _check_final_rate(self)
+
+    def base_for(self, changes: Mapping[str, object]) -> Self:
+        return _without_final_rate(self, changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +80,13 @@ class EvidenceCredit:
     standardised over the batch, on top of the algorithm's advantages."""
 
     def check(self) -> None:
+        """Raises UserError for what would have no effect; ``judged`` without a weight notes its verdicts."""
         check_bounds(self)
+        unused = (
+            f"to={self.to}" if self.to != "trajectory" else f"form={self.form}" if self.form == "difference" else ""
+        )
+        if unused and not self.weight:
+            raise UserError(f"{unused} changes nothing with weight=0, which pays no call; set the weight too (0.5)")
 
     def credited(self, group: Group) -> Group:
         """The group with the term in its scores, where calls are paid."""
@@ -135,8 +146,12 @@ class RLSettings:
     evaluate_every: Count = 0
     """Steps between evaluations for the curves; 0 for none."""
 
+    def base_for(self, changes: Mapping[str, object]) -> Self:
+        return _without_final_rate(self, changes)
+
     def check(self) -> None:
         check_bounds(self)
+        _check_final_rate(self)
         if self.minibatches > self.tasks_per_step:
             raise UserError(
                 f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
@@ -197,6 +212,22 @@ class TeacherSettings:
                 "view=same shows model=policy what it has seen anyway: there is nothing to learn. Set view to region, "
                 "large, answer or page, or model to a checkpoint"
             )
+
+
+_Scheduled = TypeVar("_Scheduled", bound=SFTSettings | RLSettings)
+
+
+def _check_final_rate(settings: SFTSettings | RLSettings) -> None:
+    if settings.final_rate and settings.decay == "constant":
+        raise UserError(
+            f"final_rate={settings.final_rate} is where a decay ends, and decay=constant has none; set decay=linear or "
+            "decay=cosine, or final_rate=0"
+        )
+
+
+def _without_final_rate(settings: _Scheduled, changes: Mapping[str, object]) -> _Scheduled:
+    """The settings under changes: a recipe's end of a decay is none where a user wants no decay."""
+    return replace(settings, final_rate=0.0) if changes.get("decay") == "constant" else settings
 
 
 def rate_at(settings: SFTSettings | RLSettings, step: int) -> float:
