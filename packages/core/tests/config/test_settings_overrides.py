@@ -1,5 +1,6 @@
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -225,3 +226,33 @@ def test_a_field_that_is_the_recipe_s_to_give_is_no_setting() -> None:
     assert to_json(Outer()) == {"reward": {"weight": 1.0}}
     with pytest.raises(UserError, match="there is no setting"):
         apply_overrides(Outer(), ["reward.given.coefficient=2"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looking:
+    tool: bool = False
+    turns: int = 2
+
+    def unused(self) -> Mapping[str, str]:
+        return {} if self.tool else {"turns": "tool=false"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookingRecipe:
+    look: Looking = Looking()
+    steps: int = 3
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (["look.turns=4"], ["look.turns has no effect: tool=false"]),
+        (["look.turns=2", "steps=4"], []),
+        (["look.turns=4", "look.tool=true"], []),
+    ],
+)
+def test_changes_that_nothing_reads_are_told(
+    overrides: list[str], told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    apply_overrides(LookingRecipe(), overrides)
+    assert [one.getMessage() for one in caplog.records] == told

@@ -13,6 +13,7 @@ from saccade.miniature.codedance import EASY, HARD, Lessons, TinyCodeDanceSettin
 from saccade.models.checkpoint import base_checkpoint
 from saccade.recipes.codedance import codedance
 from saccade.recipes.codedance_settings import CodeDanceSettings
+from saccade.rewards.judges.evidence_judge import WithEvidenceJudge
 from saccade.rewards.reward import OutcomeReward
 from saccade.rewards.tool_use import CodeDanceReward, DeepEyesReward
 from saccade.tools.code import PythonTool
@@ -291,3 +292,11 @@ def test_tiny_runs_in_the_sandbox_from_nothing_to_its_last_evaluation(tmp_path: 
     summaries = run_plan(tiny(context), out=tmp_path / "run", media=context.media, seed=0)
     assert list(summaries) == ["after_sft_easy", "after_sft_hard", "after_rl_easy", "after_rl_hard"]
     assert all(summary.unfinished.failed == 0 and summary.overall.n == 4 for summary in summaries.values())
+
+
+def test_the_miniature_asks_the_judge_of_evidence_that_it_is_given() -> None:
+    judge = ("evidence_judge.kind=server", "evidence_judge.base_url=http://127.0.0.1:9/v1", "evidence_judge.model=m")
+    paid = ("rl.evidence.form=judged", "rl.evidence.weight=0.5")
+    assert isinstance(reinforcement(tiny(RecipeContext(overrides=(*judge, *paid)))).reward, WithEvidenceJudge)
+    with pytest.raises(UserError, match=r"evidence_judge\.kind=server has no effect"):
+        tiny(RecipeContext(overrides=judge))

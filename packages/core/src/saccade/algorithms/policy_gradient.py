@@ -37,9 +37,11 @@ def policy_gradient(
     options.check()
     check_clips(clip_low, clip_high)
     if options.importance == "dppo" and ratio != "token":
-        raise UserError(f"importance=dppo compares the probabilities of tokens; {name} has one ratio for a sequence")
+        raise UserError(
+            f"options.importance=dppo compares the probabilities of tokens; {name} has one ratio for a sequence"
+        )
     if surrogate is not None and (options.importance == "dppo" or options.dual_clip):
-        wrong = f"dual_clip={options.dual_clip}" if options.dual_clip else "importance=dppo"
+        wrong = f"options.dual_clip={options.dual_clip}" if options.dual_clip else "options.importance=dppo"
         raise UserError(f"{wrong} changes PPO's clip, which {name} does not have")
     if critic is not None:
         critic.check()

@@ -24,7 +24,7 @@ def vespo(*, weights: GammaWeights = GammaWeights(), options: PolicyOptions = Po
     weights.check()
     if options.importance not in ("auto", "none"):
         raise UserError(
-            f"importance={options.importance} would correct twice: vespo's weights compare with the sampler already"
+            f"options.importance={options.importance} would correct twice: vespo's weights compare with the sampler"
         )
     algorithm = policy_gradient(
         "vespo",

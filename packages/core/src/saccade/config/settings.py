@@ -1,6 +1,7 @@
 """Settings are nested frozen dataclasses; changed by text (``--set rl.steps=30``), kept as JSON."""
 
 import dataclasses
+import logging
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     or a JSON list), ``X | None`` (``none``), nested dataclasses by their fields. Setting a field of a group
     that is None starts from that group's defaults. A group's optional method ``base_for(changes)`` gives the
     settings that its changes are put into, and its optional ``check()`` is called at the end, inner groups first.
+    Its optional ``unused()`` gives the fields that nothing reads beside the others, dotted, with what makes them so:
+    changes of these are logged as warnings.
     Raises UserError for an unknown key, a value of the wrong type, or what ``check`` finds.
     """
     known = setting_keys(type(settings))
@@ -97,7 +102,28 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     if isinstance(overrides, AskForSettings):
         raise SettingsAsked(changed)
     check_settings(changed)
+    _warn_of_unused(settings, changed)
     return changed
+
+
+def _warn_of_unused(before: Settings, after: Settings) -> None:
+    unused = _unused(after)
+    for change in changes_between(to_json(before), to_json(after)) if unused else ():
+        for name, why in unused.items():
+            if f"{change.key}.".startswith(f"{name}."):
+                logger.warning("%s has no effect: %s", change.key, why)
+                break
+
+
+def _unused(settings: object, prefix: str = "") -> dict[str, str]:
+    """Keys that nothing reads, of the settings and of their groups, each with what makes it so."""
+    own: Callable[[], Mapping[str, str]] = getattr(settings, "unused", dict)
+    found = {f"{prefix}{name}": why for name, why in own().items()}
+    for name in _annotations(type(settings)):
+        value = getattr(settings, name)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            found |= _unused(value, f"{prefix}{name}.")
+    return found
 
 
 def setting_keys(kind: type) -> dict[str, object]:

@@ -5,7 +5,7 @@ In code, an ``Algorithm`` value may be passed instead of ``AlgorithmSettings``.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Literal, Self, TypeVar
 
 from saccade.algorithms.algorithm import Algorithm
@@ -50,6 +50,10 @@ class ImitationSettings(SFTSettings):
     steps: Annotated[int, Bounds(least=0, words="0 (no imitation) or more")] = 0
     """0 skips SFT and goes straight to RL."""
 
+    def unused(self) -> Mapping[str, str]:
+        names = () if self.steps else (field.name for field in fields(self) if field.name != "steps")
+        return dict.fromkeys(names, "steps=0 imitates nothing")
+
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceSettings(ImitationSettings):
@@ -64,6 +68,9 @@ class PreferenceSettings(ImitationSettings):
     loss: PairLoss = PairLoss()
     evaluate_every: Count = 20
     """Steps between measurements on held-out pairs, which the last step has in any case; 0 for that alone."""
+
+    def unused(self) -> Mapping[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ The questions are easy or hard; demonstrations come from skilled experts first, 
 and guess, so that rewards have habits to break.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from numpy.random import Generator
@@ -175,6 +175,11 @@ class TinyCodeDanceSettings(CodeDanceSettings):
     curve_tasks: int = 60
     """Held-out questions of the mixture for each point of the learning curve."""
 
+    def unused(self) -> Mapping[str, str]:
+        drawn = dict.fromkeys(("sft_data", "held_out_share"), "questions and demonstrations are drawn")
+        own = {name: why for name, why in super().unused().items() if name != "sft"}
+        return {**own, **drawn, "model": "the miniature makes its model, or takes --model as it is"}
+
 
 def tiny(context: RecipeContext) -> Plan:
     """The recipe in miniature, on drawn questions; ``--model`` of an earlier imitation skips imitation."""
@@ -217,4 +222,5 @@ def tiny(context: RecipeContext) -> Plan:
         resources=(sandbox,),
     )
     # Imitation shows its questions several times, and samples of one question often write the same code.
-    return material.plan(settings, method(settings, material, RememberedSessions(sandbox, max_runs=2048)))
+    plan = material.plan(settings, method(settings, material, RememberedSessions(sandbox, max_runs=2048)))
+    return plan.with_judged_evidence(settings.evidence_judge, context.media, seed_for(context.seed, "evidence judge"))

@@ -1,5 +1,6 @@
 """Settings of the Argos recipe: the paper's, where it gives any."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,10 @@ class PointingSettings:
     """The paper's steps, batch and learning rate; group size, clip range and KL weight are ours."""
     rollout: RolloutSettings = RolloutSettings(max_turn_tokens=6144, max_tokens=16_384)
 
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        return {} if self.with_tools else {"max_turns": "with_tools=false asks for the answer in one turn"}
+
     def episodes(self, style: Style) -> EpisodeSpec:
         turns = self.max_turns if self.with_tools else 1
         protocol = pointed_with_tools_protocol if self.with_tools else pointed_protocol
@@ -69,6 +74,10 @@ class ArgosSettings(PointingSettings):
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, the same for every seed; questions on one picture
     stay together."""
+
+    def unused(self) -> Mapping[str, str]:
+        without = "nothing is imitated without sft_data"
+        return {**super().unused(), **({} if self.sft_data else {"sft": without, "shares_data": without})}
 
     def check(self) -> None:
         if not 0 < self.held_out_share < 1:

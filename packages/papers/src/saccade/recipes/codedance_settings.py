@@ -1,5 +1,6 @@
 """Settings of the CodeDance recipe, and the reward and turn credit that they name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -101,10 +102,21 @@ class CodeDanceSettings:
     @property
     def checks_work(self) -> bool:
         """Whether a reward, or a credit for evidence, reads if a call did any work."""
+        return self.paid_calls == "working" and self._pays_calls
+
+    @property
+    def _pays_calls(self) -> bool:
         evidence = self.rl.evidence
-        return self.paid_calls == "working" and (
-            self.reward != "outcome" or (evidence.weight > 0 and evidence.form == "difference")
-        )
+        return self.reward != "outcome" or (evidence.weight > 0 and evidence.form == "difference")
+
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        return {
+            **({} if self.reward == "adaptive" else {"adaptive": f"it belongs to reward=adaptive, not {self.reward}"}),
+            **({} if self.turn_credit else {"turns": "turn_credit=false"}),
+            **({} if self._pays_calls else {"paid_calls": "reward=outcome pays no calls"}),
+            **({} if self.sft_data else {"sft": "nothing is imitated without sft_data"}),
+        }
 
     @property
     def chosen_reward(self) -> AnyReward:

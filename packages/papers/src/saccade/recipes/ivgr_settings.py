@@ -114,6 +114,13 @@ class TwoStreamSettings:
             seed=seed_for(context.seed, "judge"),
         )
 
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        return {
+            **({} if self.grounded_crops else {"crop_turns": "grounded_crops=false"}),
+            **({} if self.test_time else {"views": "test_time=false"}),
+        }
+
     def check(self) -> None:
         if not 0 < self.boxed_per_step <= self.rl.tasks_per_step:
             raise UserError(
@@ -144,6 +151,13 @@ class IvgrSettings(TwoStreamSettings):
     held_out_share: float = 0.05
     """Share of your own questions with boxes that is never trained on, the same for every seed; questions on one
     picture stay together."""
+
+    def unused(self) -> Mapping[str, str]:
+        return {
+            **super().unused(),
+            **({} if self.sft_data else {"sft": "nothing is imitated without sft_data"}),
+            **({} if self.general_data else {"general_pass_rates": "there is no general_data"}),
+        }
 
     def check(self) -> None:
         super().check()

@@ -1,5 +1,6 @@
 """Settings of the Lang2Act recipe: the paper's (its Tables 5 and 6), where it gives any."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +61,11 @@ class PageReadingSettings:
     def episodes(self, protocol: ChatProtocol) -> EpisodeSpec:
         return EpisodeSpec(protocol=protocol, tools=(), rollout=self.rollout, max_turns=1)
 
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        names = () if self.curates else ("curation", "samples", "tool_sft", "tool_rl")
+        return dict.fromkeys(names, "curates=false learns no tools")
+
     def check(self) -> None:
         if self.samples < 1:
             raise UserError(f"samples={self.samples} finds no success to curate; use 1 or more (8 in the paper)")
@@ -86,6 +92,14 @@ class Lang2ActSettings(PageReadingSettings):
     scope: Scope = "document"
     held_out_share: float = 0.05
     """Share of your own questions that is never trained on, chosen by a hash of their documents or images."""
+
+    def unused(self) -> Mapping[str, str]:
+        pages = () if self.index else ("encoder", "pages", "scope")
+        return {
+            **super().unused(),
+            **({} if self.curates else {"curator": "curates=false learns no tools"}),
+            **dict.fromkeys(pages, "without an index each row has its own images"),
+        }
 
     def check(self) -> None:
         super().check()

@@ -1,5 +1,6 @@
 """Settings of the VISTA-R1 recipe: the paper's, and those of the same in miniature."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -79,6 +80,18 @@ class GymSettings:
         """The reward of the settings' name."""
         return DifficultyAdaptiveReward() if self.reward == "difficulty" else VistaReward(form=self.reward)
 
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        without = f"stages={','.join(self.stages)} has none"
+        picks = () if self.tail.easy_to_hard else ("tail.samples", "tail.low", "tail.high")
+        return {
+            **({} if "sft" in self.stages else dict.fromkeys(("sft", "reasoning"), without)),
+            **({} if {"rl", "tail"} & {*self.stages} else dict.fromkeys(("rl", "reward"), without)),
+            **({} if "tail" in self.stages else {"tail": without}),
+            **({} if self.with_tools else {"tool_families": "with_tools=false"}),
+            **dict.fromkeys(picks, "easy_to_hard=false asks all questions"),
+        }
+
     def check(self) -> None:
         if not self.stages or list(self.stages) != [one for one in ("sft", "rl", "tail") if one in self.stages]:
             raise UserError(f"stages={','.join(self.stages)} must be some of sft, rl, tail in this order, each once")
@@ -117,6 +130,10 @@ class VistaSettings(GymSettings):
     published_rules: bool = False
     """Whether to score answers by the data sets' own scripts where ours is stricter: years of charts within 5 %, so
     that figures compare with published ones."""
+
+    def unused(self) -> Mapping[str, str]:
+        without = "nothing is imitated without sft_data"
+        return {**super().unused(), **({} if self.sft_data else {"sft": without, "reasoning": without})}
 
     def check(self) -> None:
         super().check()

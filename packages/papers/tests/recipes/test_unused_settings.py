@@ -1,0 +1,77 @@
+"""Settings of recipes that nothing reads beside others are named when they are changed."""
+
+import logging
+
+import pytest
+
+from saccade.config.settings import apply_overrides, setting_keys
+from saccade.miniature.argos import TinyArgosSettings
+from saccade.miniature.codedance import TinyCodeDanceSettings
+from saccade.miniature.ivgr import TinyIvgrSettings
+from saccade.miniature.lang2act import TinyLang2ActSettings
+from saccade.miniature.vista_r1 import TinyVistaSettings
+from saccade.recipes.argos_settings import ArgosSettings
+from saccade.recipes.codedance_settings import CodeDanceSettings
+from saccade.recipes.ivgr_settings import IvgrSettings
+from saccade.recipes.lang2act_settings import Lang2ActSettings
+from saccade.recipes.vista_settings import VistaSettings
+
+RECIPES = (ArgosSettings, CodeDanceSettings, IvgrSettings, Lang2ActSettings, VistaSettings)
+TINY = (TinyArgosSettings, TinyCodeDanceSettings, TinyIvgrSettings, TinyLang2ActSettings, TinyVistaSettings)
+TOLD = [
+    (CodeDanceSettings(), "reward=outcome paid_calls=successful", "paid_calls has no effect: reward=outcome pays no"),
+    (CodeDanceSettings(), "reward=outcome adaptive.pays_unanswered=true", "adaptive.pays_unanswered has no effect"),
+    (CodeDanceSettings(), "sft.steps=4", "sft.steps has no effect: nothing is imitated without sft_data"),
+    (TinyCodeDanceSettings(), "turn_credit=false turns.penalty=-2", "turns.penalty has no effect: turn_credit=false"),
+    (TinyCodeDanceSettings(), "sft_data=FILE", "sft_data has no effect: questions and demonstrations are drawn"),
+    (TinyCodeDanceSettings(), "sft.steps=0 sft.batch_size=4", "sft.batch_size has no effect: steps=0 imitates nothing"),
+    (TinyCodeDanceSettings(), "model.matmul_precision=medium", "model.matmul_precision has no effect: the miniature"),
+    (TinyLang2ActSettings(), "curates=false tool_rl.steps=3", "tool_rl.steps has no effect: curates=false"),
+    (Lang2ActSettings(), "pages=4", "pages has no effect: without an index"),
+    (TinyVistaSettings(), "stages=sft,rl tail.low=0.2", "tail.low has no effect: stages=sft,rl has none"),
+    (TinyVistaSettings(), "tail.easy_to_hard=false tail.high=0.9", "tail.high has no effect: easy_to_hard=false"),
+    (TinyIvgrSettings(), "crop_turns=3", "crop_turns has no effect: grounded_crops=false"),
+    (IvgrSettings(), "general_pass_rates=FILE", "general_pass_rates has no effect: there is no general_data"),
+    (ArgosSettings(), "max_turns=3", "max_turns has no effect: with_tools=false"),
+    (ArgosSettings(), "shares_data=true", "shares_data has no effect: nothing is imitated without sft_data"),
+]
+QUIET = [
+    (TinyCodeDanceSettings(), "sft.steps=5 reward=deepeyes paid_calls=successful"),
+    (TinyCodeDanceSettings(), "turn_credit=false reward=outcome"),
+    (TinyCodeDanceSettings(), "reward=outcome rl.evidence.weight=1 rl.evidence.form=difference paid_calls=successful"),
+    (CodeDanceSettings(), "sft_data=FILE sft.steps=4"),
+    (TinyVistaSettings(), "tail.low=0.2 reasoning=false"),
+    (TinyVistaSettings(), "stages=tail rl.group_size=4"),
+    (TinyIvgrSettings(), "grounded_crops=true crop_turns=3"),
+    (TinyArgosSettings(), "with_tools=true max_turns=3"),
+    (Lang2ActSettings(), "index=DIR encoder=DIR pages=4"),
+]
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [one.getMessage() for one in caplog.records if "has no effect" in one.getMessage()]
+
+
+@pytest.mark.parametrize(("settings", "changes", "message"), TOLD)
+def test_a_change_without_effect_is_told(
+    settings: CodeDanceSettings, changes: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        apply_overrides(settings, changes.split())
+    assert [one for one in told(caplog) if one.startswith(message)], told(caplog)
+
+
+@pytest.mark.parametrize(("settings", "changes"), QUIET)
+def test_a_change_with_an_effect_is_not_told(
+    settings: CodeDanceSettings, changes: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        apply_overrides(settings, changes.split())
+    assert told(caplog) == []
+
+
+@pytest.mark.parametrize("kind", [*RECIPES, *TINY])
+def test_what_has_no_effect_is_a_setting(kind: type[CodeDanceSettings]) -> None:
+    known = setting_keys(kind)
+    for one in (kind(), apply_overrides(kind(), ["rl.steps=0"]) if "rl.steps" in known else kind()):
+        assert all(any(f"{key}.".startswith(f"{name}.") for key in known) for name in one.unused())
