@@ -60,6 +60,11 @@ def reinforced(directory: Path, seed: int, threads: int, settings: Sequence[str]
     options = ["--config", str(CONFIG), "--data", str(data / "train.jsonl")]
     options += ["--held-out", str(data / "held_out.jsonl")]
     report = train("codedance", seed, directory, settings, threads=threads, start=start, options=options)
+    return row_of(directory, report)
+
+
+def row_of(directory: Path, report: Row) -> Row:
+    """What a run of reinforcement measured before and after it, and its curve."""
     metrics = [metric for metric in read(directory / "metrics.jsonl") if metric["stage"] == "rl"]
     keys = ("step", "reward/accuracy", "entropy", "rollout/turns", "rollout/action_tokens", "calls/mean")
     keys += ("calls/success_rate", "time/step_cpu_s")

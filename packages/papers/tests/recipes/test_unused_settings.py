@@ -48,7 +48,7 @@ QUIET = [
 ]
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [one.getMessage() for one in caplog.records if "has no effect" in one.getMessage()]
 
 
@@ -58,7 +58,7 @@ def test_a_change_without_effect_is_told(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         apply_overrides(settings, changes.split())
-    assert [one for one in told(caplog) if one.startswith(message)], told(caplog)
+    assert [one for one in warnings_in(caplog) if one.startswith(message)], warnings_in(caplog)
 
 
 @pytest.mark.parametrize(("settings", "changes"), QUIET)
@@ -67,7 +67,7 @@ def test_a_change_with_an_effect_is_not_told(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         apply_overrides(settings, changes.split())
-    assert told(caplog) == []
+    assert warnings_in(caplog) == []
 
 
 @pytest.mark.parametrize("kind", [*RECIPES, *TINY])
