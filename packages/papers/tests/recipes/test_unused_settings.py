@@ -12,11 +12,13 @@ from saccade.miniature.lang2act import TinyLang2ActSettings
 from saccade.miniature.vista_r1 import TinyVistaSettings
 from saccade.recipes.argos_settings import ArgosSettings
 from saccade.recipes.codedance_settings import CodeDanceSettings
+from saccade.recipes.environment_settings import EnvironmentSettings
 from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.recipes.lang2act_settings import Lang2ActSettings
 from saccade.recipes.vista_settings import VistaSettings
 
-RECIPES = (ArgosSettings, CodeDanceSettings, IvgrSettings, Lang2ActSettings, VistaSettings)
+RECIPES = (ArgosSettings, CodeDanceSettings, EnvironmentSettings, IvgrSettings, Lang2ActSettings, VistaSettings)
+PPO = "rl.algorithm.name=ppo"
 TINY = (TinyArgosSettings, TinyCodeDanceSettings, TinyIvgrSettings, TinyLang2ActSettings, TinyVistaSettings)
 TOLD = [
     (CodeDanceSettings(), "reward=outcome paid_calls=successful", "paid_calls has no effect: reward=outcome pays no"),
@@ -35,7 +37,19 @@ TOLD = [
     (ArgosSettings(), "max_turns=3", "max_turns has no effect: with_tools=false"),
     (ArgosSettings(), "shares_data=true", "shares_data has no effect: nothing is imitated without sft_data"),
 ]
+TOLD += [
+    (EnvironmentSettings(), "credit.gae_lambda=0.9", "credit.gae_lambda has no effect: name=grpo has no critic"),
+    (EnvironmentSettings(), "environment.processes=3", "environment.processes has no effect"),
+    (EnvironmentSettings(), f"{PPO} credit.weight=2", "credit.weight has no effect: name=ppo has a critic"),
+    (
+        EnvironmentSettings(),
+        f"{PPO} rl.algorithm.critic.gae_lambda=0.9",
+        "rl.algorithm.critic.gae_lambda has no effect",
+    ),
+]
 QUIET = [
+    (EnvironmentSettings(), f"{PPO} credit.gae_lambda=0.9 rl.algorithm.critic.value_weight=1"),
+    (EnvironmentSettings(), "credit.weight=2 environment.processes=3 environment.python=PYTHON"),
     (TinyCodeDanceSettings(), "sft.steps=5 reward=deepeyes paid_calls=successful"),
     (TinyCodeDanceSettings(), "turn_credit=false reward=outcome"),
     (TinyCodeDanceSettings(), "reward=outcome rl.evidence.weight=1 rl.evidence.form=difference paid_calls=successful"),

@@ -89,6 +89,15 @@ class EnvironmentSettings:
     """Episodes of evaluations, from the environment's test split or from seeds that training never uses."""
     reward: EnvironmentReward = EnvironmentReward()
 
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        found = {} if self.environment.python else {"environment.processes": "there is no environment.python"}
+        if self.rl.algorithm.name == "ppo":
+            of_critic = (f"rl.algorithm.critic.{name}" for name in ("gae_lambda", "discount", "discounts_turns"))
+            found |= dict.fromkeys(of_critic, "GAE steps from turn to turn, by credit.gae_lambda and credit.discount")
+            return found | dict.fromkeys(("credit.weight", "credit.group_weight"), "name=ppo has a critic")
+        return found | {"credit.gae_lambda": f"name={self.rl.algorithm.name} has no critic"}
+
     def check(self) -> None:
         if self.max_turns < 1 or self.episodes < 0 or self.held_out < 1:
             raise UserError(
