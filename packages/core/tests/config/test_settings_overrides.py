@@ -232,9 +232,10 @@ def test_a_field_that_is_the_recipe_s_to_give_is_no_setting() -> None:
 class Looking:
     tool: bool = False
     turns: int = 2
+    size: int = 2
 
     def unused(self) -> Mapping[str, str]:
-        return {} if self.tool else {"turns": "tool=false"}
+        return {} if self.tool else dict.fromkeys(("turns", "size"), "tool=false")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +247,8 @@ class LookingRecipe:
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
-        (["look.turns=4"], ["look.turns has no effect: tool=false"]),
+        (["look.turns=4"], ["set without effect: look.turns (tool=false)"]),
+        (["look.turns=4", "look.size=3"], ["set without effect: look.turns, look.size (tool=false)"]),
         (["look.turns=2", "steps=4"], []),
         (["look.turns=4", "look.tool=true"], []),
     ],

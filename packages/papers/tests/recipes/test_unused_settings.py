@@ -21,30 +21,50 @@ RECIPES = (ArgosSettings, CodeDanceSettings, EnvironmentSettings, IvgrSettings, 
 PPO = "rl.algorithm.name=ppo"
 TINY = (TinyArgosSettings, TinyCodeDanceSettings, TinyIvgrSettings, TinyLang2ActSettings, TinyVistaSettings)
 TOLD = [
-    (CodeDanceSettings(), "reward=outcome paid_calls=successful", "paid_calls has no effect: reward=outcome pays no"),
-    (CodeDanceSettings(), "reward=outcome adaptive.pays_unanswered=true", "adaptive.pays_unanswered has no effect"),
-    (CodeDanceSettings(), "sft.steps=4", "sft.steps has no effect: nothing is imitated without sft_data"),
-    (TinyCodeDanceSettings(), "turn_credit=false turns.penalty=-2", "turns.penalty has no effect: turn_credit=false"),
-    (TinyCodeDanceSettings(), "sft_data=FILE", "sft_data has no effect: questions and demonstrations are drawn"),
-    (TinyCodeDanceSettings(), "sft.steps=0 sft.batch_size=4", "sft.batch_size has no effect: steps=0 imitates nothing"),
-    (TinyCodeDanceSettings(), "model.matmul_precision=medium", "model.matmul_precision has no effect: the miniature"),
-    (TinyLang2ActSettings(), "curates=false tool_rl.steps=3", "tool_rl.steps has no effect: curates=false"),
-    (Lang2ActSettings(), "pages=4", "pages has no effect: without an index"),
-    (TinyVistaSettings(), "stages=sft,rl tail.low=0.2", "tail.low has no effect: stages=sft,rl has none"),
-    (TinyVistaSettings(), "tail.easy_to_hard=false tail.high=0.9", "tail.high has no effect: easy_to_hard=false"),
-    (TinyIvgrSettings(), "crop_turns=3", "crop_turns has no effect: grounded_crops=false"),
-    (IvgrSettings(), "general_pass_rates=FILE", "general_pass_rates has no effect: there is no general_data"),
-    (ArgosSettings(), "max_turns=3", "max_turns has no effect: with_tools=false"),
-    (ArgosSettings(), "shares_data=true", "shares_data has no effect: nothing is imitated without sft_data"),
+    (
+        CodeDanceSettings(),
+        "reward=outcome paid_calls=successful",
+        "set without effect: paid_calls (reward=outcome pays no",
+    ),
+    (
+        CodeDanceSettings(),
+        "reward=outcome adaptive.pays_unanswered=true",
+        "set without effect: adaptive.pays_unanswered (",
+    ),
+    (CodeDanceSettings(), "sft.steps=4", "set without effect: sft.steps (nothing is imitated without sft_data"),
+    (
+        TinyCodeDanceSettings(),
+        "turn_credit=false turns.penalty=-2",
+        "set without effect: turns.penalty (turn_credit=false",
+    ),
+    (TinyCodeDanceSettings(), "sft_data=FILE", "set without effect: sft_data (questions and demonstrations are drawn"),
+    (
+        TinyCodeDanceSettings(),
+        "sft.steps=0 sft.batch_size=4",
+        "set without effect: sft.batch_size (steps=0 imitates nothing",
+    ),
+    (
+        TinyCodeDanceSettings(),
+        "model.matmul_precision=medium",
+        "set without effect: model.matmul_precision (the miniature",
+    ),
+    (TinyLang2ActSettings(), "curates=false tool_rl.steps=3", "set without effect: tool_rl.steps (curates=false"),
+    (Lang2ActSettings(), "pages=4", "set without effect: pages (without an index"),
+    (TinyVistaSettings(), "stages=sft,rl tail.low=0.2", "set without effect: tail.low (stages=sft,rl has none"),
+    (TinyVistaSettings(), "tail.easy_to_hard=false tail.high=0.9", "set without effect: tail.high (easy_to_hard=false"),
+    (TinyIvgrSettings(), "crop_turns=3", "set without effect: crop_turns (grounded_crops=false"),
+    (IvgrSettings(), "general_pass_rates=FILE", "set without effect: general_pass_rates (there is no general_data"),
+    (ArgosSettings(), "max_turns=3", "set without effect: max_turns (with_tools=false"),
+    (ArgosSettings(), "shares_data=true", "set without effect: shares_data (nothing is imitated without sft_data"),
 ]
 TOLD += [
-    (EnvironmentSettings(), "credit.gae_lambda=0.9", "credit.gae_lambda has no effect: name=grpo has no critic"),
-    (EnvironmentSettings(), "environment.processes=3", "environment.processes has no effect"),
-    (EnvironmentSettings(), f"{PPO} credit.weight=2", "credit.weight has no effect: name=ppo has a critic"),
+    (EnvironmentSettings(), "credit.gae_lambda=0.9", "set without effect: credit.gae_lambda (name=grpo has no critic"),
+    (EnvironmentSettings(), "environment.processes=3", "set without effect: environment.processes ("),
+    (EnvironmentSettings(), f"{PPO} credit.weight=2", "set without effect: credit.weight (name=ppo has a critic"),
     (
         EnvironmentSettings(),
         f"{PPO} rl.algorithm.critic.gae_lambda=0.9",
-        "rl.algorithm.critic.gae_lambda has no effect",
+        "set without effect: rl.algorithm.critic.gae_lambda (",
     ),
 ]
 QUIET = [
@@ -63,7 +83,7 @@ QUIET = [
 
 
 def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [one.getMessage() for one in caplog.records if "has no effect" in one.getMessage()]
+    return [one.getMessage() for one in caplog.records if "without effect" in one.getMessage()]
 
 
 @pytest.mark.parametrize(("settings", "changes", "message"), TOLD)

@@ -107,12 +107,13 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
 
 
 def _warn_of_unused(before: Settings, after: Settings) -> None:
-    unused = _unused(after)
+    unused, found = _unused(after), dict[str, list[str]]()
     for change in changes_between(to_json(before), to_json(after)) if unused else ():
-        for name, why in unused.items():
-            if f"{change.key}.".startswith(f"{name}."):
-                logger.warning("%s has no effect: %s", change.key, why)
-                break
+        reasons = (why for name, why in unused.items() if f"{change.key}.".startswith(f"{name}."))
+        if why := next(reasons, ""):
+            found.setdefault(why, []).append(change.key)
+    for why, keys in found.items():
+        logger.warning("set without effect: %s (%s)", ", ".join(keys), why)
 
 
 def _unused(settings: object, prefix: str = "") -> dict[str, str]:
