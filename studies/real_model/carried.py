@@ -37,29 +37,32 @@ def checkpoints(options: argparse.Namespace, seed: int) -> dict[str, Path]:
     }
 
 
-def measured(checkpoint: Path, options: argparse.Namespace, directory: Path) -> dict[str, dict[str, bool]]:
-    """For each way of asking, what was right by the question's id."""
+def measured(checkpoint: Path, options: argparse.Namespace, directory: Path) -> dict[str, str]:
+    """For each way of asking, 1 or 0 for each question in the order of their names."""
     command = [sys.executable, "-m", "saccade", "eval", "--model", str(checkpoint)]
     command += ["--data", str(options.others / "held_out.jsonl"), "--probe", "blank", "--probe", "other-image"]
     command += ["--out", str(directory), "--threads", str(options.threads), "--quiet", "--resume"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return {
-        name: {one.id.partition("#")[0]: bool(one.right) for one in read_samples(path).samples}
-        for name, path in sample_files(directory).items()
-    }
+    return {name: right_answers(path) for name, path in sample_files(directory).items()}
+
+
+def right_answers(path: Path) -> str:
+    """1 or 0 for each question of a file of samples, in the order of their names."""
+    samples = sorted(read_samples(path).samples, key=lambda one: one.id)
+    return "".join("1" if one.right else "0" for one in samples)
 
 
 def figures(rows: Sequence[Row]) -> str:
     """Markdown: shares by way of asking, and the changes on the pictures themselves, paired by question."""
     lines = ["| seed | | " + " | ".join(rows[0]["right"]) + " |", "|---|---" + "|---" * len(rows[0]["right"]) + "|"]
     for row in rows:
-        cells = [f"{100 * sum(of.values()) / len(of):.0f} %" for of in row["right"].values()]
+        cells = [f"{100 * of.count('1') / len(of):.0f} %" for of in row["right"].values()]
         lines.append(f"| {row['seed']} | {row['checkpoint']} | {' | '.join(cells)} |")
     by = {(row["seed"], row["checkpoint"]): next(iter(row["right"].values())) for row in rows}
     for seed in sorted({row["seed"] for row in rows}):
         for after, before in (("three", "one"), ("one", "imitation"), ("three", "imitation")):
             first, second = by[seed, after], by[seed, before]
-            change = paired_change([100.0 * (first[one] - second[one]) for one in sorted(first)])
+            change = paired_change([100.0 * (int(one) - int(two)) for one, two in zip(first, second, strict=True)])
             lines.append(
                 f"seed {seed}, {after} less {before}: {change.mean:+.0f} ({change.low:+.0f} to {change.high:+.0f})"
             )
@@ -80,9 +83,7 @@ def main() -> None:
         for name, checkpoint in checkpoints(options, seed).items():
             right = measured(checkpoint, options, options.out / f"asked-{name}-{seed}")
             rows.append({"seed": seed, "checkpoint": name, "right": right})
-            print(
-                f"{name}, seed {seed}: {json.dumps({way: sum(of.values()) for way, of in right.items()})}", flush=True
-            )
+            print(f"{name}, seed {seed}: {json.dumps({way: of.count('1') for way, of in right.items()})}", flush=True)
     print(figures(rows))
     if options.json:
         write_results(options.json, rows)
