@@ -35,9 +35,6 @@ REFUSED = {
     "options.importance_cap=5.0 changes nothing": AlgorithmSettings(
         options=PolicyOptions(importance="none", importance_cap=5.0)
     ),
-    "options.kl_estimator=k1 changes nothing with kl_weight=0": AlgorithmSettings(
-        options=PolicyOptions(kl_estimator="k1")
-    ),
 }
 
 

@@ -90,15 +90,6 @@ def test_a_question_without_regions_and_a_critic_are_refused() -> None:
         check_settings(EvidenceCredit(weight=-1.0))
 
 
-def test_a_way_of_paying_without_a_weight_is_refused() -> None:
-    with pytest.raises(UserError, match="to=turns changes nothing with weight=0"):
-        check_settings(EvidenceCredit(to="turns"))
-    with pytest.raises(UserError, match="form=difference changes nothing with weight=0"):
-        check_settings(EvidenceCredit(form="difference"))
-    # A judge's verdicts are noted without a weight too.
-    check_settings(EvidenceCredit(form="judged"))
-
-
 def stage(evidence: EvidenceCredit, episodes: EpisodeSpec) -> RLStage:
     return RLStage(
         name="rl",

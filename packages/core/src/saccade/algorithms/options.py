@@ -146,6 +146,9 @@ class PolicyOptions:
     """Leaves trajectories that a limit ended out of the loss."""
     perception: PerceptionOptions = PerceptionOptions()
 
+    def unused(self) -> Mapping[str, str]:
+        return {} if self.kl_weight or self.kl_in_reward else {"kl_estimator": "no KL has a weight"}
+
     def check(self) -> None:
         """Raises UserError for values that no run can mean."""
         self.perception.check()
@@ -183,8 +186,6 @@ class PolicyOptions:
             value = getattr(self, name)
             if value != getattr(_PLAIN, name) and self.importance not in users:
                 raise UserError(f"{name}={value} changes nothing with importance={self.importance}; it is for {users}")
-        if self.kl_estimator != _PLAIN.kl_estimator and not (self.kl_weight or self.kl_in_reward):
-            raise UserError(f"kl_estimator={self.kl_estimator} changes nothing with kl_weight=0; set the weight too")
 
     @property
     def needs_weights(self) -> bool:

@@ -5,8 +5,8 @@ In code, an ``Algorithm`` value may be passed instead of ``AlgorithmSettings``.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Literal, Self, TypeVar
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal
 
 from saccade.algorithms.algorithm import Algorithm
 from saccade.algorithms.options import PairLoss
@@ -35,12 +35,11 @@ class SFTSettings:
     """Number of newest checkpoints to keep while the stage runs; 1 leaves nothing to go back to if the newest is
     damaged. A finished stage keeps its last policy, without the optimiser's state."""
 
+    def unused(self) -> Mapping[str, str]:
+        return _no_end_of_decay(self)
+
     def check(self) -> None:
         check_bounds(self)
-        _check_final_rate(self)
-
-    def base_for(self, changes: Mapping[str, object]) -> Self:
-        return _without_final_rate(self, changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +50,9 @@ class ImitationSettings(SFTSettings):
     """0 skips SFT and goes straight to RL."""
 
     def unused(self) -> Mapping[str, str]:
-        names = () if self.steps else (field.name for field in fields(self) if field.name != "steps")
-        return dict.fromkeys(names, "steps=0 imitates nothing")
+        if self.steps:
+            return super().unused()
+        return dict.fromkeys((one.name for one in fields(self) if one.name != "steps"), "steps=0 imitates nothing")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class PreferenceSettings(ImitationSettings):
     """Steps between measurements on held-out pairs, which the last step has in any case; 0 for that alone."""
 
     def unused(self) -> Mapping[str, str]:
-        return {}
+        return _no_end_of_decay(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +86,13 @@ class EvidenceCredit:
     """``trajectory`` adds the sum as a term ``evidence`` to the score; ``turns`` gives each turn its own value,
     standardised over the batch, on top of the algorithm's advantages."""
 
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings; ``judged`` without a weight notes its verdicts."""
+        names = () if self.weight else ("to",) if self.form == "judged" else ("to", "form")
+        return dict.fromkeys(names, "evidence.weight=0 pays no call")
+
     def check(self) -> None:
-        """Raises UserError for what would have no effect; ``judged`` without a weight notes its verdicts."""
         check_bounds(self)
-        unused = (
-            f"to={self.to}" if self.to != "trajectory" else f"form={self.form}" if self.form == "difference" else ""
-        )
-        if unused and not self.weight:
-            raise UserError(f"{unused} changes nothing with weight=0, which pays no call; set the weight too (0.5)")
 
     def credited(self, group: Group) -> Group:
         """The group with the term in its scores, where calls are paid."""
@@ -153,12 +152,11 @@ class RLSettings:
     evaluate_every: Count = 0
     """Steps between evaluations for the curves; 0 for none."""
 
-    def base_for(self, changes: Mapping[str, object]) -> Self:
-        return _without_final_rate(self, changes)
+    def unused(self) -> Mapping[str, str]:
+        return _no_end_of_decay(self)
 
     def check(self) -> None:
         check_bounds(self)
-        _check_final_rate(self)
         if self.minibatches > self.tasks_per_step:
             raise UserError(
                 f"minibatches={self.minibatches} is more than the {self.tasks_per_step} questions of a step "
@@ -221,20 +219,8 @@ class TeacherSettings:
             )
 
 
-_Scheduled = TypeVar("_Scheduled", bound=SFTSettings | RLSettings)
-
-
-def _check_final_rate(settings: SFTSettings | RLSettings) -> None:
-    if settings.final_rate and settings.decay == "constant":
-        raise UserError(
-            f"final_rate={settings.final_rate} is where a decay ends, and decay=constant has none; set decay=linear or "
-            "decay=cosine, or final_rate=0"
-        )
-
-
-def _without_final_rate(settings: _Scheduled, changes: Mapping[str, object]) -> _Scheduled:
-    """The settings under changes: a recipe's end of a decay is none where a user wants no decay."""
-    return replace(settings, final_rate=0.0) if changes.get("decay") == "constant" else settings
+def _no_end_of_decay(settings: SFTSettings | RLSettings) -> dict[str, str]:
+    return {"final_rate": "decay=constant has no end"} if settings.decay == "constant" else {}
 
 
 def rate_at(settings: SFTSettings | RLSettings, step: int) -> float:
