@@ -20,10 +20,10 @@ from pathlib import Path
 
 from studies.claims.paired import paired_change
 from studies.real_model.compared import SETTINGS
-from studies.real_model.rewards import BASE, VARIANTS, reinforced
+from studies.real_model.rewards import BASE, VARIANTS, reinforced, right_answers
 from studies.seed_runs import Row, directory_of, imitation_of, write_results
 
-from saccade.evaluation.sample_files import read_samples, sample_files
+from saccade.evaluation.sample_files import sample_files
 
 
 def checkpoints(options: argparse.Namespace, seed: int) -> dict[str, Path]:
@@ -43,13 +43,7 @@ def measured(checkpoint: Path, options: argparse.Namespace, directory: Path) -> 
     command += ["--data", str(options.others / "held_out.jsonl"), "--probe", "blank", "--probe", "other-image"]
     command += ["--out", str(directory), "--threads", str(options.threads), "--quiet", "--resume"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return {name: right_answers(path) for name, path in sample_files(directory).items()}
-
-
-def right_answers(path: Path) -> str:
-    """1 or 0 for each question of a file of samples, in the order of their names."""
-    samples = sorted(read_samples(path).samples, key=lambda one: one.id)
-    return "".join("1" if one.right else "0" for one in samples)
+    return {name: right_answers(directory, name) for name in sample_files(directory)}
 
 
 def figures(rows: Sequence[Row]) -> str:

@@ -24,47 +24,45 @@ TOLD = [
     (
         CodeDanceSettings(),
         "reward=outcome paid_calls=successful",
-        "set without effect: paid_calls (reward=outcome pays no",
+        "paid_calls (reward=outcome pays no",
     ),
     (
         CodeDanceSettings(),
         "reward=outcome adaptive.pays_unanswered=true",
-        "set without effect: adaptive.pays_unanswered (",
+        "adaptive.pays_unanswered (",
     ),
-    (CodeDanceSettings(), "sft.steps=4", "set without effect: sft.steps (nothing is imitated without sft_data"),
+    (CodeDanceSettings(), "sft.steps=4", "sft.steps (nothing is imitated without sft_data"),
     (
         TinyCodeDanceSettings(),
         "turn_credit=false turns.penalty=-2",
-        "set without effect: turns.penalty (turn_credit=false",
+        "turns.penalty (turn_credit=false",
     ),
-    (TinyCodeDanceSettings(), "sft_data=FILE", "set without effect: sft_data (questions and demonstrations are drawn"),
+    (TinyCodeDanceSettings(), "sft_data=FILE", "sft_data (questions and demonstrations are drawn"),
     (
         TinyCodeDanceSettings(),
         "sft.steps=0 sft.batch_size=4",
-        "set without effect: sft.batch_size (steps=0 imitates nothing",
+        "sft.batch_size (steps=0 imitates nothing",
     ),
     (
         TinyCodeDanceSettings(),
         "model.matmul_precision=medium",
-        "set without effect: model.matmul_precision (the miniature",
+        "model.matmul_precision (the miniature",
     ),
-    (TinyLang2ActSettings(), "curates=false tool_rl.steps=3", "set without effect: tool_rl.steps (curates=false"),
-    (Lang2ActSettings(), "pages=4", "set without effect: pages (without an index"),
-    (TinyVistaSettings(), "stages=sft,rl tail.low=0.2", "set without effect: tail.low (stages=sft,rl has none"),
-    (TinyVistaSettings(), "tail.easy_to_hard=false tail.high=0.9", "set without effect: tail.high (easy_to_hard=false"),
-    (TinyIvgrSettings(), "crop_turns=3", "set without effect: crop_turns (grounded_crops=false"),
-    (IvgrSettings(), "general_pass_rates=FILE", "set without effect: general_pass_rates (there is no general_data"),
-    (ArgosSettings(), "max_turns=3", "set without effect: max_turns (with_tools=false"),
-    (ArgosSettings(), "shares_data=true", "set without effect: shares_data (nothing is imitated without sft_data"),
-]
-TOLD += [
-    (EnvironmentSettings(), "credit.gae_lambda=0.9", "set without effect: credit.gae_lambda (name=grpo has no critic"),
-    (EnvironmentSettings(), "environment.processes=3", "set without effect: environment.processes ("),
-    (EnvironmentSettings(), f"{PPO} credit.weight=2", "set without effect: credit.weight (name=ppo has a critic"),
+    (TinyLang2ActSettings(), "curates=false tool_rl.steps=3", "tool_rl.steps (curates=false"),
+    (Lang2ActSettings(), "pages=4", "pages (without an index"),
+    (TinyVistaSettings(), "stages=sft,rl tail.low=0.2", "tail.low (stages=sft,rl has none"),
+    (TinyVistaSettings(), "tail.easy_to_hard=false tail.high=0.9", "tail.high (easy_to_hard=false"),
+    (TinyIvgrSettings(), "crop_turns=3", "crop_turns (grounded_crops=false"),
+    (IvgrSettings(), "general_pass_rates=FILE", "general_pass_rates (there is no general_data"),
+    (ArgosSettings(), "max_turns=3", "max_turns (with_tools=false"),
+    (ArgosSettings(), "shares_data=true", "shares_data (nothing is imitated without sft_data"),
+    (EnvironmentSettings(), "credit.gae_lambda=0.9", "credit.gae_lambda (name=grpo has no critic"),
+    (EnvironmentSettings(), "environment.processes=3", "environment.processes ("),
+    (EnvironmentSettings(), f"{PPO} credit.weight=2", "credit.weight (name=ppo has a critic"),
     (
         EnvironmentSettings(),
         f"{PPO} rl.algorithm.critic.gae_lambda=0.9",
-        "set without effect: rl.algorithm.critic.gae_lambda (",
+        "rl.algorithm.critic.gae_lambda (",
     ),
 ]
 QUIET = [
@@ -92,7 +90,8 @@ def test_a_change_without_effect_is_told(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         apply_overrides(settings, changes.split())
-    assert [one for one in warnings_in(caplog) if one.startswith(message)], warnings_in(caplog)
+    told = warnings_in(caplog)
+    assert [one for one in told if one.startswith(f"set without effect: {message}")], told
 
 
 @pytest.mark.parametrize(("settings", "changes"), QUIET)
@@ -107,5 +106,4 @@ def test_a_change_with_an_effect_is_not_told(
 @pytest.mark.parametrize("kind", [*RECIPES, *TINY])
 def test_what_has_no_effect_is_a_setting(kind: type[CodeDanceSettings]) -> None:
     known = setting_keys(kind)
-    for one in (kind(), apply_overrides(kind(), ["rl.steps=0"]) if "rl.steps" in known else kind()):
-        assert all(any(f"{key}.".startswith(f"{name}.") for key in known) for name in one.unused())
+    assert all(any(f"{key}.".startswith(f"{name}.") for key in known) for name in kind().unused())
