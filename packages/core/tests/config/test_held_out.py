@@ -1,6 +1,7 @@
 """Which questions a run never trains on: so many, the same for every seed, and the same rows when it is resumed."""
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +66,18 @@ def test_one_question_more_moves_at_most_one_other() -> None:
     _, before = split_held_out(TASKS, 0.25, RecipeContext())
     _, after = split_held_out([*TASKS, task(64)], 0.25, RecipeContext())
     assert len(ids(before) - ids(after)) <= 1
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_share_beside_given_questions_has_no_effect_and_that_is_told(
+    tmp_path: Path, is_given: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    pictures(tmp_path, 32)
+    path = questions_file(tmp_path, has_ids=True, name="h.jsonl") if is_given else None
+    with caplog.at_level(logging.WARNING):
+        split_held_out(TASKS, 0.5, RecipeContext(held_out=path, overrides=("held_out_share=0.5",)))
+    told = [one.getMessage() for one in caplog.records if "without effect" in one.getMessage()]
+    assert told == ["set without effect: held_out_share (the held-out questions are given)"] * is_given
 
 
 def resumed(context: RecipeContext, folder: Path) -> RecipeContext:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from saccade.config.config_file import config_text, read_config
 from saccade.config.settings import apply_overrides, changes_between, from_json, setting_keys, to_json
 from saccade.errors import UserError
 
@@ -97,6 +98,24 @@ def test_the_last_of_two_values_wins() -> None:
 
 def test_setting_a_field_of_a_group_that_is_none_starts_from_its_defaults() -> None:
     assert apply_overrides(Demo(), ["rl.penalty.is_squared=true"]).rl.penalty == Penalty(is_squared=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Walls:
+    isolation: Literal["full", "none"] | None = None
+
+
+def test_an_option_may_be_called_none(tmp_path: Path) -> None:
+    assert apply_overrides(Walls(), ["isolation=none"]).isolation == "none"
+    assert apply_overrides(Walls(isolation="full"), ["isolation=null"]).isolation is None
+    for isolation in ("none", None):
+        settings = Walls(isolation=isolation)
+        assert from_json(Walls, to_json(settings)) == settings
+        file = tmp_path / "config.yaml"
+        file.write_text(config_text({"recipe": "any"}, to_json(settings), []))
+        assert apply_overrides(Walls(isolation="full"), read_config(file).overrides) == settings
+    with pytest.raises(UserError, match="isolation must be one of full, none or null"):
+        apply_overrides(Walls(), ["isolation=some"])
 
 
 def test_an_optional_group_can_be_set_to_none_again() -> None:

@@ -12,12 +12,19 @@ from saccade.miniature.lang2act import TinyLang2ActSettings
 from saccade.miniature.vista_r1 import TinyVistaSettings
 from saccade.recipes.argos_settings import ArgosSettings
 from saccade.recipes.codedance_settings import CodeDanceSettings
+from saccade.recipes.distill_settings import DistillSettings
+from saccade.recipes.dpo_settings import PairsSettings
 from saccade.recipes.environment_settings import EnvironmentSettings
 from saccade.recipes.ivgr_settings import IvgrSettings
 from saccade.recipes.lang2act_settings import Lang2ActSettings
+from saccade.recipes.questions_settings import QuestionsSettings
+from saccade.recipes.sft_settings import ConversationsSettings
 from saccade.recipes.vista_settings import VistaSettings
 
-RECIPES = (ArgosSettings, CodeDanceSettings, EnvironmentSettings, IvgrSettings, Lang2ActSettings, VistaSettings)
+RECIPES = (
+    *(ArgosSettings, CodeDanceSettings, ConversationsSettings, DistillSettings, EnvironmentSettings, IvgrSettings),
+    *(Lang2ActSettings, PairsSettings, VistaSettings),
+)
 PPO = "rl.algorithm.name=ppo"
 TINY = (TinyArgosSettings, TinyCodeDanceSettings, TinyIvgrSettings, TinyLang2ActSettings, TinyVistaSettings)
 TOLD = [
@@ -49,6 +56,21 @@ TOLD = [
         "model.matmul_precision (the miniature",
     ),
     (TinyLang2ActSettings(), "curates=false tool_rl.steps=3", "tool_rl.steps (curates=false"),
+    (ConversationsSettings(), "epochs=3 sft.steps=5", "epochs (sft.steps=5 says how long"),
+    (PairsSettings(), "epochs=3 dpo.steps=5", "epochs (dpo.steps=5 says how long"),
+    (DistillSettings(), "difficulty=1 held_out_tasks=9", "difficulty, held_out_tasks (without families"),
+    (DistillSettings(), "families=counting pass_rates.high=0.9", "pass_rates.high (questions are drawn"),
+    (
+        DistillSettings(),
+        "rl.algorithm.distill.weight=0 rl.algorithm.distill.reward_weight=1 teacher.view=answer",
+        "teacher.view (rl.algorithm.distill.weight=0",
+    ),
+    (QuestionsSettings(), "judge.tries=2 judge.samples=4", "judge.samples, judge.tries (kind=none"),
+    (QuestionsSettings(), "judge.kind=server judge.load.max_pixels=5000", "judge.load.max_pixels (kind=server"),
+    (QuestionsSettings(), "judge.kind=checkpoint judge.cache_dir=DIR", "judge.cache_dir (kind=checkpoint"),
+    (QuestionsSettings(), "sft.batch_size=4", "sft.batch_size (steps=0 imitates nothing"),
+    (TinyIvgrSettings(), "judge.tries=2", "judge.tries (kind=exact"),
+    (Lang2ActSettings(), "server.retries=2", "server.retries (without a curator"),
     (Lang2ActSettings(), "pages=4", "pages (without an index"),
     (TinyVistaSettings(), "stages=sft,rl tail.low=0.2", "tail.low (stages=sft,rl has none"),
     (TinyVistaSettings(), "tail.easy_to_hard=false tail.high=0.9", "tail.high (easy_to_hard=false"),
@@ -66,6 +88,14 @@ TOLD = [
     ),
 ]
 QUIET = [
+    (ConversationsSettings(), "epochs=3 sft.batch_size=4 sft.optimizer.learning_rate=1e-4"),
+    (ConversationsSettings(), "sft.steps=5 sft.batch_size=4"),
+    (PairsSettings(), "epochs=3 dpo.batch_size=4"),
+    (DistillSettings(), "families=counting difficulty=1 teacher.model=DIR sft.steps=3 sft.batch_size=4"),
+    (DistillSettings(), "held_out_share=0.5 pass_rates.high=0.9"),
+    (QuestionsSettings(), "judge.kind=server judge.tries=2 judge.cache_dir=DIR"),
+    (QuestionsSettings(), "judge.kind=checkpoint judge.load.max_pixels=5000 judge.server.max_tokens=9"),
+    (Lang2ActSettings(), "curator.at=DIR server.retries=2"),
     (EnvironmentSettings(), f"{PPO} credit.gae_lambda=0.9 rl.algorithm.critic.value_weight=1"),
     (EnvironmentSettings(), "credit.weight=2 environment.processes=3 environment.python=PYTHON"),
     (TinyCodeDanceSettings(), "sft.steps=5 reward=deepeyes paid_calls=successful"),

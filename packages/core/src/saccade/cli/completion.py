@@ -129,9 +129,11 @@ def _values_by_key(kind: type) -> dict[str, list[str]]:
 def _values(annotation: object) -> list[str]:
     from typing import Literal, get_args, get_origin
 
+    from saccade.config.setting_values import none_word
+
     kinds = [annotation, *get_args(annotation)]
     words = [str(word) for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
-    return [*words, *(["true", "false"] if bool in kinds else []), *(["none"] if type(None) in kinds else [])]
+    return [*words, *(["true", "false"] if bool in kinds else []), *([none_word(kinds)] if type(None) in kinds else [])]
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[CompletionItem]:

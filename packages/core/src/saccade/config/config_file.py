@@ -156,7 +156,7 @@ def _overrides_of(key: str, node: yaml.Node, path: Path, place: str) -> Iterator
 def _text_of(node: yaml.Node, place: str) -> str:
     """The text that ``--set`` would be given for this value."""
     if isinstance(node, yaml.ScalarNode):
-        return "none" if node.tag == _NULL else str(node.value)
+        return "null" if node.tag == _NULL else str(node.value)
     return json.dumps(_items(node, place))
 
 

@@ -52,6 +52,8 @@ def split_held_out(
     was_drawn = context.is_of_earlier_version or (kept and not any(one.startswith(_GIVEN) for one in kept))
     given = None if was_drawn else given_held_out(context)
     if given is not None:
+        if any(one.partition("=")[0].strip() == "held_out_share" for one in context.overrides):
+            logger.warning("set without effect: held_out_share (the held-out questions are given)")
         training, held_out = _apart_from_given(tasks, prepared(given), context)
     elif kept:
         training, held_out = _apart_from_kept(tasks, kept, context)

@@ -97,7 +97,8 @@ def describe(annotation: object) -> str:
     """Words for the values of this annotation: ``a whole number or none``."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (types.UnionType, typing.Union):
-        return " or ".join(describe(member) for member in arguments)
+        kinds = [describe(member) for member in arguments if member is not type(None)]
+        return " or ".join([*kinds, *([none_word(arguments)] if type(None) in arguments else [])])
     if origin is Literal:
         return f"one of {', '.join(str(option) for option in arguments)}"
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
@@ -118,8 +119,9 @@ def describe(annotation: object) -> str:
 
 
 def _first_that_reads(members: Sequence[object], read: Callable[[object], object]) -> object:
-    # None first and text last, whatever the order in the annotation: "none" must not be read as text.
-    for member in sorted(members, key=lambda member: (member is not type(None), member is str)):
+    # Options first, which may be called "none", then None, and text last, whatever the order in the annotation.
+    order = {type(None): 1, str: 3}
+    for member in sorted(members, key=lambda one: 0 if typing.get_origin(one) is Literal else order.get(one, 2)):
         if isinstance(member, type) and dataclasses.is_dataclass(member):
             continue
         try:
@@ -127,6 +129,12 @@ def _first_that_reads(members: Sequence[object], read: Callable[[object], object
         except MismatchError:
             continue
     return _raise()
+
+
+def none_word(members: Sequence[object]) -> str:
+    """How None is written beside these members of a union, one of whose options may be called "none"."""
+    options = {option for one in members if typing.get_origin(one) is Literal for option in typing.get_args(one)}
+    return next(word for word in _NONE_WORDS if word not in options)
 
 
 def _option_called(options: Sequence[object], text: str) -> object:

@@ -102,12 +102,13 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> Settings:
     if isinstance(overrides, AskForSettings):
         raise SettingsAsked(changed)
     check_settings(changed)
-    _warn_of_unused(settings, changed)
+    warn_of_unused(settings, changed, _unused(changed))
     return changed
 
 
-def _warn_of_unused(before: Settings, after: Settings) -> None:
-    unused, found = _unused(after), dict[str, list[str]]()
+def warn_of_unused(before: Settings, after: Settings, unused: Mapping[str, str]) -> None:
+    """Warn of changes to dotted fields, or groups of them, that nothing reads, each with what makes it so."""
+    found = dict[str, list[str]]()
     for change in changes_between(to_json(before), to_json(after)) if unused else ():
         reasons = (why for name, why in unused.items() if f"{change.key}.".startswith(f"{name}."))
         if why := next(reasons, ""):

@@ -53,9 +53,9 @@ def settings_of(defaults: DistillSettings, overrides: Sequence[str]) -> DistillS
 
     Alone such a teacher led from 44 % right to guesses and below (``studies/distillation``).
     """
-    settings = apply_overrides(defaults, overrides)
-    if settings.teacher.has_own_weights:
-        return settings
+    teacher = apply_overrides(defaults, [one for one in overrides if one.strip().startswith("teacher.")]).teacher
+    if teacher.has_own_weights:
+        return apply_overrides(defaults, overrides)
     beside = replace(defaults.rl.algorithm.distill, weight=0.1, reward_weight=1.0)
     algorithm = replace(defaults.rl.algorithm, distill=beside)
     return apply_overrides(replace(defaults, rl=replace(defaults.rl, algorithm=algorithm)), overrides)

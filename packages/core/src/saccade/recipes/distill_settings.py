@@ -1,5 +1,6 @@
 """Settings of the recipe that distils."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from saccade.algorithms.options import DistillOptions
@@ -30,6 +31,16 @@ class DistillSettings(QuestionsSettings):
     """Of drawn questions."""
     held_out_tasks: int = 200
     """Drawn questions that are measured."""
+
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the other settings, and why."""
+        own, drawn = ("held_out_share", "pass_rates", "judge"), ("difficulty", "held_out_tasks")
+        why = "questions are drawn from families" if self.families else "without families questions are those of --data"
+        taught = self.rl.algorithm.distill.weight > 0
+        return {
+            **dict.fromkeys(own if self.families else drawn, why),
+            **({} if taught else {"teacher": "rl.algorithm.distill.weight=0 learns from no teacher"}),
+        }
 
 
 TINY = DistillSettings(

@@ -1,5 +1,6 @@
 """Settings of the recipe that learns from pairs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -26,6 +27,9 @@ class PairsSettings:
     held_out_share: Annotated[float, Bounds(least=0, most=0.9)] = 0.1
     """Share of the questions whose pairs are measured and never learned from, the same for every seed; 0 for none. A
     run's own held-out questions stand before it."""
+
+    def unused(self) -> Mapping[str, str]:
+        return {"epochs": f"dpo.steps={self.dpo.steps} says how long"} if self.dpo.steps else {}
 
     def check(self) -> None:
         check_bounds(self)

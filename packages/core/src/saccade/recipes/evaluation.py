@@ -3,23 +3,26 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Literal, Protocol, get_args
+from functools import partial
+from typing import Literal, get_args
 
 from saccade.config import RecipeContext, read_own_tasks
+from saccade.config.settings import warn_of_unused
 from saccade.errors import UserError
-from saccade.evaluation import Views
+from saccade.evaluation import CropSettings, Views
 from saccade.evaluation.pixel_rule import PixelRule
 from saccade.evaluation.probes import ProbeName
-from saccade.models import VisionLanguageModel, base_checkpoint, load_model
+from saccade.models import load_model
 from saccade.models.checkpoint import ASKING_RECORD
-from saccade.protocols import LinguisticToolbox, ProtocolName, direct_protocol
+from saccade.protocols import LinguisticToolbox, ProtocolName
 from saccade.recipes.evaluation_pixels import limited_settings
-from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel, model_at_server, settings_of_way
+from saccade.recipes.evaluation_settings import EvaluationSettings, ServedModel, model_at_server
 from saccade.recipes.evaluation_stages import Measuring, TaskSet, with_probes
+from saccade.recipes.evaluation_subject import MakeEpisodes, subject_of
+from saccade.recipes.evaluation_unused import unused_settings
 from saccade.recipes.evaluation_ways import Ways, Wishes
 from saccade.rewards import AnyReward, OutcomeReward
-from saccade.runs import AskingRecord, Permission, Toolmaker, Way, read_asking
+from saccade.runs import AskingRecord, Permission
 from saccade.tasks import FAMILIES, generate
 from saccade.train import EpisodeSpec, Evaluate, Plan
 from saccade.types import Task
@@ -31,12 +34,6 @@ DEFAULT_COUNT = 256
 
 ViewWord = Literal["crops", "union"]
 """A view that a second look can show beside the original."""
-
-
-class MakeEpisodes(Protocol):
-    """The episodes of a protocol: in this way, or in the recorded one with that protocol, or by default."""
-
-    def __call__(self, protocol: ProtocolName, way: Way | None = None, /) -> EpisodeSpec: ...
 
 
 def evaluation(
@@ -73,33 +70,14 @@ def evaluation(
     variables (``env:NAME``) and paths that recorded tools may reach. ``asking`` stands for the checkpoint's record.
     UserError when there is nothing to measure on.
     """
-    path, asking, settings = _to_measure(context, server, pixels, asking)
-    ways = Ways(
-        checkpoint=path,
-        asking=asking if asking and asking.ways else None,
-        wishes=Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox),
-        maker=Toolmaker(
-            isolation=settings.isolation,
-            sandbox_server=settings.sandbox_server,
-            evidence_runs=settings.evidence_runs,
-            permission=Permission(allowed=frozenset(allowed)),
-        ),
-        style=settings.style,
-        reading=settings.reading,
-    )
+    subject = subject_of(context, server, asking)
+    settings = subject.settings
+    load = limited_settings(settings.model, pixels, context.overrides, None if server is not None else subject.path)
+    wishes = Wishes(protocols=tuple(protocols), tools=tuple(tools), turns=turns, toolbox=toolbox)
+    ways = subject.ways(wishes, Permission(allowed=frozenset(allowed)))
     sets = sets or [TaskSet(tasks=_tasks(context, family, count, settings.difficulty))]
-    looks = {
-        f"test_time_{'_'.join(words)}": Views(crops="crops" in words, union="union" in words, cut=settings.views)
-        for words in map(_ordered, test_time)
-    }
-
-    def episodes(protocol: ProtocolName, way: Way | None = None, /) -> EpisodeSpec:
-        recorded = way or ways.of_protocol(protocol)
-        of_way = settings_of_way(context.overrides, asking, recorded, is_served=server is not None)
-        # What is asked in a way is the way's; this only says how long and how often.
-        limits = EpisodeSpec(protocol=direct_protocol(), tools=(), rollout=of_way.rollout, max_turns=of_way.max_turns)
-        return ways.episodes(protocol, recorded, limits)
-
+    looks = _looks(test_time, settings.views)
+    episodes = subject.episodes_of(ways)
     played = _single_looks(settings, ways, episodes, has_looks=bool(looks))
     ways.check(list(played.values()))
     if ways.notice:
@@ -113,16 +91,20 @@ def evaluation(
         for stage in with_probes(replace(plain.stage(of, name, how), samples=samples), probes, context)
     ]
     twice = _second_looks(plain, sets, looks, episodes) if looks else []
-
-    def build_model() -> VisionLanguageModel:
-        return load_model(path, context.media, settings.model)
-
+    all_played = [
+        *played.values(),
+        *(how for one in twice for how in (one.episodes, one.first_pass) if how is not None),
+    ]
+    unused = unused_settings(
+        settings, all_played, subject.is_served, is_drawn=family is not None, has_looks=bool(looks)
+    )
+    warn_of_unused(subject.defaults, settings, unused)
     served = None if server is None else model_at_server(server, settings, context.media, pixels)
     return Plan(
-        title=f"Evaluation of {path.name}",
-        settings=settings,
-        build_model=build_model,
-        load=settings.model,
+        title=f"Evaluation of {subject.path.name}",
+        settings=replace(settings, model=load),
+        build_model=partial(load_model, subject.path, context.media, load),
+        load=load,
         stages=(*once, *twice),
         remarks=(
             ways.in_words({**played, **{stage.name: stage.episodes for stage in twice}}),
@@ -133,17 +115,12 @@ def evaluation(
     )
 
 
-def _to_measure(
-    context: RecipeContext, server: ServedModel | None, pixels: PixelRule, asking: AskingRecord | None
-) -> tuple[Path, AskingRecord | None, EvaluationSettings]:
-    """The checkpoint, or the name of a server's model; its record; the settings by record, overrides and pixels."""
-    path = Path(server.name) if server is not None else context.model or base_checkpoint()
-    asking = asking or (None if server is not None else read_asking(path))
-    settings = settings_of_way(
-        context.overrides, asking, asking.ways[0] if asking and asking.ways else None, is_served=server is not None
-    )
-    load = limited_settings(settings.model, pixels, context.overrides, None if server is not None else path)
-    return path, asking, replace(settings, model=load)
+def _looks(test_time: Sequence[Sequence[ViewWord]], cut: CropSettings) -> Mapping[str, Views]:
+    """What each second look shows, by the name of its evaluation."""
+    return {
+        f"test_time_{'_'.join(words)}": Views(crops="crops" in words, union="union" in words, cut=cut)
+        for words in map(_ordered, test_time)
+    }
 
 
 def _check_probes(probes: Sequence[ProbeName], played: Mapping[str, EpisodeSpec]) -> None:

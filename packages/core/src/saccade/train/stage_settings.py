@@ -56,11 +56,17 @@ class ImitationSettings(SFTSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreferenceSettings(ImitationSettings):
-    """Settings of a stage that learns from pairs."""
+class EpochsSettings(SFTSettings):
+    """Settings of an SFT stage that lasts for some epochs, where it is not told how many steps."""
 
     steps: Annotated[int, Bounds(least=0, words="0 (as many as epochs need) or more")] = 0
     """0 takes as many steps as ``epochs`` need."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceSettings(EpochsSettings):
+    """Settings of a stage that learns from pairs."""
+
     batch_size: Positive = 16
     """Pairs per step."""
     optimizer: OptimizerSettings = OptimizerSettings(learning_rate=1e-6)
@@ -68,9 +74,6 @@ class PreferenceSettings(ImitationSettings):
     loss: PairLoss = PairLoss()
     evaluate_every: Count = 20
     """Steps between measurements on held-out pairs, which the last step has in any case; 0 for that alone."""
-
-    def unused(self) -> Mapping[str, str]:
-        return _no_end_of_decay(self)
 
 
 @dataclass(frozen=True, kw_only=True)

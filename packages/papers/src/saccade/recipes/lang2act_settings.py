@@ -98,6 +98,7 @@ class Lang2ActSettings(PageReadingSettings):
         return {
             **super().unused(),
             **({} if self.curates else {"curator": "curates=false learns no tools"}),
+            **dict.fromkeys(() if self.curator else ("server", "api_key_env"), "without a curator no server is asked"),
             **dict.fromkeys(pages, "without an index each row has its own images"),
         }
 

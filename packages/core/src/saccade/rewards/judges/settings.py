@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -50,6 +50,14 @@ class JudgeSettings:
     """Directory that caches replies: no request is sent twice, and a resumed run gets the same replies."""
     server: ChatServerSettings = ChatServerSettings(requests_at_once=32, timeout_s=60.0, retries=3)
     """``server.max_tokens`` also limits a checkpoint's replies."""
+
+    def unused(self) -> Mapping[str, str]:
+        """What nothing reads beside the kind, and why."""
+        if self.kind in ("none", "exact"):
+            names = [one.name for one in fields(JudgeSettings) if one.name != "kind"]
+        else:
+            names = ["load"] if self.kind == "server" else ["api_key_env", "cache_dir"]
+        return dict.fromkeys(names, f"kind={self.kind}")
 
     def check(self) -> None:
         if not _VARIABLE.fullmatch(self.api_key_env):
