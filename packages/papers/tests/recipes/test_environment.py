@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import re
 from pathlib import Path
 
@@ -161,6 +162,23 @@ def test_a_checkpoint_is_played_as_the_run_that_trained_it_showed_the_environmen
     assert len(attempts) == 3
     assert max(len(attempt.trajectory.turns) for attempt in attempts) <= 5
     assert trained_settings(base_checkpoint()) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "count", "told"),
+    [
+        ("rl.steps=5 credit.weight=2", None, ["rl.steps, credit.weight (an evaluation trains nothing)"]),
+        ("held_out=4", 3, ["held_out (-n 3 says it)"]),
+        ("held_out=4 max_turns=5", None, []),
+    ],
+)
+def test_an_evaluation_tells_of_settings_without_effect(
+    changes: str, count: int | None, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        environment_evaluation(RecipeContext(env=MINIGRID, overrides=changes.split()), count=count)
+    found = [one.getMessage() for one in caplog.records if "without effect" in one.getMessage()]
+    assert found == [f"set without effect: {one}" for one in told]
 
 
 def test_arguments_of_one_s_own_run_need_no_yes_and_those_of_a_copied_one_do(

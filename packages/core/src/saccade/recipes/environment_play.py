@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from saccade.config import RecipeContext, apply_overrides
+from saccade.config.settings import warn_of_unused
 from saccade.errors import UserError
 from saccade.interop.environments.drawn_world import DrawnSource
 from saccade.interop.environments.own_worlds import OwnEnvironment
@@ -120,7 +121,11 @@ def environment_evaluation(
     path = context.model or base_checkpoint()
     permission = Permission(allowed=frozenset(allowed))
     known = trained_settings(path, permission=permission, overrides=context.overrides)
-    settings = apply_overrides(known or (TINY if is_tiny(path) else EnvironmentSettings()), context.overrides)
+    base = known or (TINY if is_tiny(path) else EnvironmentSettings())
+    settings = apply_overrides(base, context.overrides)
+    warn_of_unused(base, settings, dict.fromkeys(("sft", "rl", "credit", "episodes"), "an evaluation trains nothing"))
+    if count:
+        warn_of_unused(base, settings, {"held_out": f"-n {count} says it"})
     settings = replace(settings, sft=replace(settings.sft, steps=0), held_out=count or settings.held_out)
     source = _source(context, settings)
     return Plan(

@@ -1,5 +1,6 @@
 """What the commands of curations have in common: models by role, folder, seed and settings, questions."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
 from saccade.tasks.procedural import generate
 from saccade.types import Json, Task
+
+logger = logging.getLogger(__name__)
 
 FAMILY_QUESTIONS = 64
 """Drawn questions, unless the command says how many."""
@@ -57,6 +60,8 @@ class QuestionsRequest(CurationRequest):
         """The questions, their pictures in ``media``; ``difficulty`` is that of drawn ones."""
         if self.family is None:
             assert self.data is not None
+            if any(one.partition("=")[0].strip() == "difficulty" for one in self.overrides):
+                logger.warning("set without effect: difficulty (no --family draws the questions)")
             context = RecipeContext(
                 data=self.data, skip_bad_rows=self.skip_bad_rows, media=media, max_frames=self.max_frames
             )
