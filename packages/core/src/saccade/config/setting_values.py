@@ -119,9 +119,7 @@ def describe(annotation: object) -> str:
 
 
 def _first_that_reads(members: Sequence[object], read: Callable[[object], object]) -> object:
-    # Options first, which may be called "none", then None, and text last, whatever the order in the annotation.
-    order = {type(None): 1, str: 3}
-    for member in sorted(members, key=lambda one: 0 if typing.get_origin(one) is Literal else order.get(one, 2)):
+    for member in sorted(members, key=_turn_of):
         if isinstance(member, type) and dataclasses.is_dataclass(member):
             continue
         try:
@@ -129,6 +127,13 @@ def _first_that_reads(members: Sequence[object], read: Callable[[object], object
         except MismatchError:
             continue
     return _raise()
+
+
+def _turn_of(member: object) -> int:
+    """Options first, which may be called "none", then None, and text last, whatever the order in the annotation."""
+    if typing.get_origin(member) is Literal:
+        return 0
+    return 1 if member is type(None) else 3 if member is str else 2
 
 
 def none_word(members: Sequence[object]) -> str:
