@@ -11,12 +11,14 @@ from studies.claims.__main__ import CLAIMS
 from studies.claims.figures import at_level, difference_of, last_share, steps_to
 from studies.claims.paired import imitations_needed, paired_change, power_of
 
-from saccade.config import apply_overrides
+from saccade.config import RecipeContext, apply_overrides
 from saccade.miniature.argos import TinyArgosSettings
 from saccade.miniature.codedance import TinyCodeDanceSettings
 from saccade.miniature.ivgr import TinyIvgrSettings
 from saccade.miniature.lang2act import TinyLang2ActSettings
 from saccade.miniature.vista_r1 import TinyVistaSettings
+from saccade.train import Evaluate
+from saccade.train.recipe_loading import load_recipe
 
 SETTINGS = {
     "argos:tiny": TinyArgosSettings(),
@@ -101,6 +103,21 @@ def test_each_claim_has_settings_that_exist_and_compares_what_it_runs(claim: des
     assert {one.variant for one in claim.comparisons} <= claim.variants.keys()
     assert {run for run, _ in claim.starts.values()} <= found.keys()
     assert claim.name in (Path(design.__file__).parent / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("claim", [one for one in CLAIMS.values() if one.run_as], ids=lambda claim: claim.name)
+def test_a_recipe_with_fewer_evaluations_trains_as_the_whole_one(claim: design.Claim) -> None:
+    settings = tuple(claim.settings_of(next(iter(claim.variants))))
+    whole, fewer = (
+        load_recipe(recipe).function(RecipeContext(overrides=settings)) for recipe in (claim.recipe, claim.run_as)
+    )
+    kept = [one for one in whole.stages if one.name in {stage.name for stage in fewer.stages}]
+    assert [repr(one.settings) for one in fewer.stages if not isinstance(one, Evaluate)] == [
+        repr(one.settings) for one in whole.stages if not isinstance(one, Evaluate)
+    ]
+    assert [one.name for one in kept] == [one.name for one in fewer.stages]
+    assert {one.name for one in fewer.stages} >= {"after_sft_more", "after_rl", "after_rl_more"}
+    assert len(fewer.stages) == len(whole.stages) - 6
 
 
 def metrics(directory: Path, accuracies: Sequence[float]) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from studies.claims.design import IMITATION, Claim, Comparison, Figure, share_of
 from studies.seed_runs import Row
 
+MEASURED = f"{Path(__file__).with_name('measured.py')}:argos"
 OUTCOME = ("reward.grounding_weight=0", "reward.reasoning_weight=0")
 MORE = share_of("more plates", "after_rl_more")
 
@@ -16,6 +17,7 @@ ACCURACY = Claim(
     name="argos_accuracy",
     paper="With the verifier a policy gets more answers right than by the outcome alone (Figure 4, Tables 6 to 8).",
     recipe="argos:tiny",
+    run_as=MEASURED,
     end_point=MORE,
     others=(
         share_of("trained on", "after_rl"),
@@ -50,6 +52,7 @@ COLLAPSE = Claim(
     name="argos_collapse",
     paper="Rewarded by the outcome alone a policy gives up its grounding, with the verifier it does not (Figure 4a).",
     recipe="argos:tiny",
+    run_as=MEASURED,
     end_point=GROUNDED,
     others=(
         share_of("without points", "after_rl", "pointing.without_points"),
@@ -105,6 +108,7 @@ REASONING = Claim(
     name="argos_reasoning",
     paper="Reasoning that is paid for leads to its answer, and the answers become better (Tables 6 to 8).",
     recipe="argos:tiny",
+    run_as=MEASURED,
     end_point=thought_as_answered("after_rl"),
     others=(share_of("trained on", "after_rl"), GROUNDED),
     shared=("evaluation_tasks=1000",),

@@ -57,6 +57,8 @@ class Claim:
     paper: str
     """The sentence in our words, with table or figure."""
     recipe: str
+    run_as: str = ""
+    """A recipe of the same training with fewer evaluations, in the place of ``recipe``."""
     end_point: Figure
     """Named before the first run."""
     comparisons: tuple[Comparison, ...]
@@ -158,7 +160,7 @@ def run_claim(
         start = None if imitates else start_of(variant, imitation, draw)
         began = time.monotonic()
         seed = seed_of(imitation, draw + (not imitates))
-        report = train(claim.recipe, seed, directory, settings, threads=threads, start=start)
+        report = train(claim.run_as or claim.recipe, seed, directory, settings, threads=threads, start=start)
         values = {figure.label: figure.read(directory, report) for figure in claim.figures}
         row: Row = rounded(key | {"figures": values, "wall_s": time.monotonic() - began})
         with lock, (out / "results.jsonl").open("a", encoding="utf-8") as file:
