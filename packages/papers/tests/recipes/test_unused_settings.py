@@ -4,12 +4,14 @@ import logging
 
 import pytest
 
+from saccade.config.context import RecipeContext
 from saccade.config.settings import apply_overrides, setting_keys
 from saccade.miniature.argos import TinyArgosSettings
 from saccade.miniature.codedance import TinyCodeDanceSettings
 from saccade.miniature.ivgr import TinyIvgrSettings
 from saccade.miniature.lang2act import TinyLang2ActSettings
 from saccade.miniature.vista_r1 import TinyVistaSettings
+from saccade.models.checkpoint import base_checkpoint
 from saccade.recipes.argos_settings import ArgosSettings
 from saccade.recipes.codedance_settings import CodeDanceSettings
 from saccade.recipes.distill_settings import DistillSettings
@@ -20,6 +22,8 @@ from saccade.recipes.lang2act_settings import Lang2ActSettings
 from saccade.recipes.questions_settings import QuestionsSettings
 from saccade.recipes.sft_settings import ConversationsSettings
 from saccade.recipes.vista_settings import VistaSettings
+from saccade.train.recipe_loading import load_recipe
+from saccade.train.stages import SFTStage
 
 RECIPES = (
     *(ArgosSettings, CodeDanceSettings, ConversationsSettings, DistillSettings, EnvironmentSettings, IvgrSettings),
@@ -137,3 +141,16 @@ def test_a_change_with_an_effect_is_not_told(
 def test_what_has_no_effect_is_a_setting(kind: type[CodeDanceSettings]) -> None:
     known = setting_keys(kind)
     assert all(any(f"{key}.".startswith(f"{name}.") for key in known) for name in kind().unused())
+
+
+@pytest.mark.parametrize(
+    "recipe", ["argos:tiny", "codedance:tiny", "ivgr:tiny", "lang2act:tiny", "vista_r1:tiny", "demo"]
+)
+def test_what_a_miniature_would_imitate_is_told_where_its_model_has_imitated(
+    recipe: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = RecipeContext(model=base_checkpoint(), overrides=("sft.steps=3", "sft.batch_size=2"))
+    with caplog.at_level(logging.WARNING):
+        plan = load_recipe(recipe).function(context)
+    assert not [stage for stage in plan.stages if isinstance(stage, SFTStage)]
+    assert "sft.steps, sft.batch_size imitates nothing: --model has imitated already" in caplog.messages

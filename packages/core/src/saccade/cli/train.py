@@ -1,5 +1,8 @@
 """``saccade demo`` and ``saccade train``: a recipe from its settings to a trained checkpoint."""
 
+import logging
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -12,9 +15,14 @@ from saccade.cli.options import PATH
 from saccade.cli.run_options import RunOptions, run_options
 from saccade.cli.running import start, task_context
 from saccade.errors import UserError
+from saccade.own_code import own_file
 
 if TYPE_CHECKING:
+    from saccade.config.context import RecipeContext
+    from saccade.train.plan import Plan
     from saccade.types import AnswerKind
+
+logger = logging.getLogger(__name__)
 
 
 @click.command()
@@ -98,4 +106,23 @@ def train(
         held_out=held_out,
     )
     loaded = load_recipe(recipe)
-    start(loaded.function, context, target=recipe, source=loaded.source, **run)
+    start(partial(_plan_of, loaded.function, recipe), context, target=recipe, source=loaded.source, **run)
+
+
+def _plan_of(function: "Callable[[RecipeContext], Plan]", name: str, context: "RecipeContext") -> "Plan":
+    """The recipe's plan. UserError for options that it never reads; a warning where it is the user's own."""
+    from saccade.config.context import WatchedContext
+
+    watched = WatchedContext.of(context)
+    plan = function(watched)
+    if not (unread := watched.unread):
+        return plan
+    options, it = " and ".join(unread), "it" if len(unread) == 1 else "them"
+    if own_file(name):
+        # It may read them later, when its stages run.
+        logger.warning("%s without effect, unless %s reads %s when its stages run", options, name, it)
+        return plan
+    raise UserError(
+        f"{options} would have no effect: the recipe {name} does not read {it}; leave {it} out (saccade recipes says "
+        "what each one reads)"
+    )

@@ -1,6 +1,8 @@
 """The command line's part of a run, and the user's own questions."""
 
+import dataclasses
 import logging
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,6 +70,41 @@ class RecipeContext:
     def with_defaults(self, *overrides: str) -> "RecipeContext":
         """The context of a shipped recipe with other defaults, as ``key=value``; the user's own overrides win."""
         return replace(self, overrides=type(self.overrides)((*overrides, *self.overrides)))
+
+
+OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("data", "model", "env", "split", "skip_bad_rows"),
+        *("answer_kind", "box_frame", "min_iou", "image_root", "max_frames"),
+    )
+}
+"""Fields of a context that a recipe may or may not read, by the options that fill them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchedContext(RecipeContext):
+    """A context that knows which of its options were read, of it or of a context that was made from it."""
+
+    read: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, context: RecipeContext) -> "WatchedContext":
+        """The context, nothing of which was read yet."""
+        return cls(**{one.name: getattr(context, one.name) for one in dataclasses.fields(RecipeContext)})
+
+    def __getattribute__(self, name: str) -> object:
+        # ``dataclasses.replace`` copies all fields, which tells nothing of what is used.
+        if name in OPTIONS and sys._getframe(1).f_code.co_filename != dataclasses.__file__:
+            object.__getattribute__(self, "read").add(name)
+        return object.__getattribute__(self, name)
+
+    @property
+    def unread(self) -> list[str]:
+        """The options that were given and never read."""
+        given = RecipeContext()
+        names = [name for name in OPTIONS if object.__getattribute__(self, name) != getattr(given, name)]
+        return [OPTIONS[name] for name in names if name not in self.read]
 
 
 REASONS_SHOWN = 5

@@ -97,6 +97,8 @@ def _check_given(given: EvaluateOptions) -> None:
             f"{found} to measure on: give one of --data PATH, --family NAME, --env NAME and --benchmark NAME (or "
             "--suite NAME)"
         )
+    if given["data"] is None and (unread := _of_data(given, has_videos=has_benchmarks)):
+        raise UserError(f"{unread} has no effect without --data; leave it out")
     pixels, judge, temperature = given["pixels"], given["judge"], given["temperature"]
     if pixels != "benchmark" and not has_benchmarks:
         raise UserError(
@@ -122,6 +124,15 @@ def _check_given(given: EvaluateOptions) -> None:
         _check_played(
             {**{shown.get(name, f"--{name}"): values[name] for name in names}, "--samples": given["samples"] > 1}
         )
+
+
+def _of_data(given: EvaluateOptions, *, has_videos: bool) -> str:
+    """The first option that is given and read for rows of ``--data`` alone; empty where there is none."""
+    if given["skip_bad_rows"]:
+        return "--skip-bad-rows"
+    names = ("split", "image_root", "answer_kind", "box_frame", "min_iou", *(() if has_videos else ("max_frames",)))
+    values: Mapping[str, object] = {**given}
+    return next((f"--{name.replace('_', '-')} {values[name]}" for name in names if values[name] is not None), "")
 
 
 def _has_benchmarks(given: EvaluateOptions) -> bool:

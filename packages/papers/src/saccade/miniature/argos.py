@@ -16,7 +16,15 @@ from saccade.errors import MachineError
 from saccade.gym.drawn.plates import MARKS
 from saccade.gym.pointing import PointingHabit, pointed
 from saccade.media import MediaStore
-from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, habit_of, in_epochs
+from saccade.miniature.schedules import (
+    IMITATION,
+    REINFORCEMENT,
+    check_shares,
+    drawn_once,
+    habit_of,
+    imitates,
+    in_epochs,
+)
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols.points import without_points
 from saccade.recipes.argos import method
@@ -205,7 +213,7 @@ def tiny(context: RecipeContext) -> Plan:
     protocol = settings.episodes("brief").protocol
     model = settings.teacher and CheckpointTeacher(path=settings.teacher, media=context.media, protocol=protocol)
     paying = Verifier(regions=noisy, teacher=model or RuleTeacher(), forms=settings.forms)
-    imitates = settings.sft.steps > 0 and context.model is None
+    has_lessons = imitates(context, settings.sft.steps)
 
     def question(number: int) -> Task:
         place = in_epochs(number, settings.rl_questions, context.seed)
@@ -230,7 +238,7 @@ def tiny(context: RecipeContext) -> Plan:
             **{name: asked.held_out(kind, settings.evaluation_tasks) for name, kind in kinds.items()},
             "curve": asked.held_out("trained", settings.curve_tasks),
         },
-        examples=lessons_on(asked, context.seed) if imitates else None,
+        examples=lessons_on(asked, context.seed) if has_lessons else None,
         first=None,
         resources=() if model is None else (model,),
         meters=paying.meters,

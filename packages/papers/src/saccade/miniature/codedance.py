@@ -23,7 +23,7 @@ from saccade.gym.code_experts import (
 )
 from saccade.media import MediaStore
 from saccade.miniature.habits import guessed
-from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, in_small_batches
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, imitates, in_small_batches
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.recipes.codedance import method
 from saccade.recipes.codedance_settings import CodeDanceSettings
@@ -217,7 +217,7 @@ def tiny(context: RecipeContext) -> Plan:
         style="brief",
         questions=lambda: InOrder(lambda number: asked.example("train", imitated + number, settings.easy_share).task),
         held_out={"easy": held_out(EASY), "hard": held_out(HARD), "curve": mixture},
-        examples=None if context.model is not None else shown,
+        examples=shown if imitates(context, settings.sft.steps) else None,
         first=None,
         resources=(sandbox,),
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from saccade.config import RecipeContext, apply_overrides
 from saccade.learner import OptimizerSettings
 from saccade.miniature.plates import Plates, PlateSettings
+from saccade.miniature.schedules import imitates
 from saccade.protocols import direct_protocol, tagged_protocol
 from saccade.rewards import OutcomeReward
 from saccade.rollout import EpisodeSpec, RolloutSettings
@@ -93,6 +94,6 @@ def demo(context: RecipeContext) -> Plan:
         build_model=plates.build_model,
         questions=plates.questions,
         held_out={"all": plates.held_out(settings.evaluation_tasks), "curve": plates.held_out(settings.curve_tasks)},
-        examples=plates.demonstration if context.model is None else None,
+        examples=plates.demonstration if imitates(context, settings.sft.steps) else None,
     )
     return material.plan(settings, method(settings, material))

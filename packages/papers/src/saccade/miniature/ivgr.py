@@ -17,7 +17,15 @@ from saccade.geometry import enclosing_box
 from saccade.gym.drawn.plates import CELL_PX, MARKS, draw_plate_five
 from saccade.media import MediaStore
 from saccade.miniature.judges import PLACE, PLACES, ExactJudge, TinyJudgeSettings
-from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, drawn_once, habit_of, in_epochs
+from saccade.miniature.schedules import (
+    IMITATION,
+    REINFORCEMENT,
+    check_shares,
+    drawn_once,
+    habit_of,
+    imitates,
+    in_epochs,
+)
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.recipes.ivgr import method
@@ -259,7 +267,7 @@ def tiny(context: RecipeContext) -> Plan:
     exact = replace(judge, knows_truth=settings.judge.knows_truth)
     judged = settings.judge.with_errors(settings.judges(context, exact), seed=seed_for(context.seed, "judge"))
     lesson = lessons_on(asked, settings.lessons, questions=settings.sft_questions, seed=context.seed)
-    imitates = settings.sft.steps > 0 and context.model is None
+    has_lessons = imitates(context, settings.sft.steps)
 
     def boxed(number: int) -> Task:
         place = in_epochs(number, settings.rl_questions, context.seed)
@@ -281,8 +289,8 @@ def tiny(context: RecipeContext) -> Plan:
             PLAIN: lambda streams: InOrder(plain, streams=streams),
         },
         held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
-        examples=lesson if imitates else None,
-        first="curve" if imitates else None,
+        examples=lesson if has_lessons else None,
+        first="curve" if has_lessons else None,
         resources=judged.resources,
         meters=judged.meters,
     )

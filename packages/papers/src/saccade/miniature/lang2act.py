@@ -15,7 +15,7 @@ from saccade.curation.linguistic_tools import ToolCuration
 from saccade.gym.drawn.pages import PageQuestion
 from saccade.miniature.pages import KINDS, AskedPages, PageQuestions
 from saccade.miniature.reading import OPENINGS, RULES, TOOLS, GoldLessons, ReadingHabit, in_tools, read_by
-from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, in_epochs, in_small_batches
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, check_shares, imitates, in_epochs, in_small_batches
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.protocols import ChainCall, LinguisticToolbox
 from saccade.protocols.tool_tags import written_tool
@@ -203,7 +203,7 @@ def tiny(context: RecipeContext) -> Plan:
             **({} if settings.gold_pages else {"oracle": held_out(oracle, settings.evaluation_tasks)}),
             "curve": held_out(reinforced, settings.curve_tasks),
         },
-        examples=lesson if settings.sft.steps and context.model is None else None,
+        examples=lesson if imitates(context, settings.sft.steps) else None,
         first=None,
     )
     known = toolchain_protocol(toolbox=LinguisticToolbox(tuple(TOOLS.values())), style="brief")

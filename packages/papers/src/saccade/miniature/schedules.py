@@ -1,15 +1,19 @@
 """What the miniatures share: how long and how fast tiny models learn, shares of lessons, questions that come again."""
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeVar
 
+from saccade.config import RecipeContext
 from saccade.errors import UserError
 from saccade.learner import OptimizerSettings
 from saccade.media import MediaStore, png_bytes
 from saccade.seeding import generator_for
 from saccade.train import ImitationSettings, RLSettings
 from saccade.types import Example
+
+logger = logging.getLogger(__name__)
 
 Habit = TypeVar("Habit", bound=str)
 
@@ -30,6 +34,16 @@ IMITATION = ImitationSettings(
 REINFORCEMENT = RLSettings(
     steps=60, optimizer=in_small_batches(3e-4), warmup_steps=3, decay="linear", final_rate=0.1, checkpoint_every=20
 )
+
+
+def imitates(context: RecipeContext, steps: int) -> bool:
+    """Whether a miniature imitates for so many steps: not where it starts from an earlier imitation."""
+    if context.model is None:
+        return steps > 0
+    keys = (one.partition("=")[0].strip() for one in context.overrides)
+    if changed := [key for key in keys if key.startswith("sft.")]:
+        logger.warning("%s imitates nothing: --model has imitated already", ", ".join(dict.fromkeys(changed)))
+    return False
 
 
 def check_shares(lessons: object, *alone: str, together: tuple[str, ...] = ()) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from saccade.config import RecipeContext, apply_overrides
 from saccade.miniature.gym import NUMBERS, PHRASES, TASK_TYPES, TOOL_FAMILIES, VistaQuestions, gym_tools, lesson_texts
 from saccade.miniature.gym_lessons import LOOPS, VistaLessons, lessons_on
-from saccade.miniature.schedules import IMITATION, REINFORCEMENT, in_epochs
+from saccade.miniature.schedules import IMITATION, REINFORCEMENT, imitates, in_epochs
 from saccade.miniature.tiny_model import TinySize, tiny_or_given
 from saccade.models import VisionLanguageModel
 from saccade.recipes.vista_r1 import method
@@ -63,7 +63,7 @@ def tiny(context: RecipeContext) -> Plan:
         with_tools=settings.with_tools,
         reasoning=settings.reasoning,
     )
-    imitates = settings.sft.steps > 0 and context.model is None
+    has_lessons = imitates(context, settings.sft.steps)
 
     def shown(index: int, progress: float) -> StreamExample:
         return StreamExample(example=lesson(index, progress))
@@ -86,8 +86,8 @@ def tiny(context: RecipeContext) -> Plan:
         style="brief",
         questions=lambda: InOrder(lambda number: question(in_epochs(number, settings.rl_questions, context.seed))),
         held_out={"": held_out(settings.evaluation_tasks), "curve": held_out(settings.curve_tasks)},
-        examples=shown if imitates else None,
-        first="curve" if imitates and "sft" in settings.stages else None,
+        examples=shown if has_lessons else None,
+        first="curve" if has_lessons and "sft" in settings.stages else None,
     )
     tail = TailPatch(keys=lambda: list(numbers()), task_of=lambda key: question(numbers()[key]), seed=context.seed)
     return material.plan(settings, method(settings, material, tools, tail))
