@@ -98,38 +98,22 @@ def run_plan(
                 judge=judge,
             )
         )
-        progress = progress or Progress()
         try:
             tell_of_own_algorithms(plan)
             if source is not None:
                 source.save(directory.paths.recipe)
-            if plan.served is not None:
-                run: MeasuringState = open_served(
-                    plan,
-                    plan.served,
-                    directory,
-                    stack,
-                    media=media,
-                    seed=seed,
-                    progress=progress,
-                    keeping=keeping,
-                    tracking=tracking,
-                )
-                summaries = _measure_stages(run)
-            else:
-                run = trained = open_run(
-                    plan,
-                    directory,
-                    stack,
-                    media=media,
-                    seed=seed,
-                    progress=progress,
-                    company=company,
-                    keeping=keeping,
-                    fleet=fleet,
-                    tracking=tracking,
-                )
-                summaries = _train_stages(trained)
+            run = _run_after_stages(
+                plan,
+                directory,
+                stack,
+                media=media,
+                seed=seed,
+                progress=progress or Progress(),
+                company=company,
+                keeping=keeping,
+                fleet=fleet,
+                tracking=tracking,
+            )
             if company is not None:
                 # The others have nothing more to do.
                 company.order(None)
@@ -139,7 +123,51 @@ def run_plan(
             raise
         directory.finish("finished")
         run.save_copy()
-        return summaries
+        return run.summaries
+
+
+def _run_after_stages(
+    plan: Plan,
+    directory: RunDirectory,
+    stack: ExitStack,
+    *,
+    media: MediaStore,
+    seed: int,
+    progress: Progress,
+    company: "Company | None",
+    keeping: Keeping,
+    fleet: "Fleet | None",
+    tracking: TrackingSettings,
+) -> MeasuringState:
+    """The run after all stages of its plan: of a model behind a server, which is measured alone, or of one here."""
+    if plan.served is not None:
+        measured = open_served(
+            plan,
+            plan.served,
+            directory,
+            stack,
+            media=media,
+            seed=seed,
+            progress=progress,
+            keeping=keeping,
+            tracking=tracking,
+        )
+        _measure_stages(measured)
+        return measured
+    trained = open_run(
+        plan,
+        directory,
+        stack,
+        media=media,
+        seed=seed,
+        progress=progress,
+        company=company,
+        keeping=keeping,
+        fleet=fleet,
+        tracking=tracking,
+    )
+    _train_stages(trained)
+    return trained
 
 
 def _recorded_settings(
@@ -176,7 +204,7 @@ def _judge(plan: Plan, out: Path, accepted: Collection[str], source: RecipeSourc
     )
 
 
-def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
+def _train_stages(run: RunState) -> None:
     check_training_fits(run)
     _check_trained(run)
     tell_of_old_thoughts(sampled_episodes(run.plan), run.model.chat.history)
@@ -193,7 +221,7 @@ def _train_stages(run: RunState) -> Mapping[str, StageSummary]:
             from saccade.train.stage_steps import learn_stage
 
             learn_stage(run, stage)
-    return _tell_trackers(run)
+    _tell_trackers(run)
 
 
 def _check_trained(run: RunState) -> None:
@@ -208,19 +236,18 @@ def _check_trained(run: RunState) -> None:
             check_trained(run.model, stage.settings.optimizer)
 
 
-def _measure_stages(run: MeasuringState) -> Mapping[str, StageSummary]:
+def _measure_stages(run: MeasuringState) -> None:
     for stage in run.plan.stages:
         assert isinstance(stage, Evaluate)
         evaluate_stage(run, stage)
-    return _tell_trackers(run)
+    _tell_trackers(run)
 
 
-def _tell_trackers(run: MeasuringState) -> Mapping[str, StageSummary]:
-    """The summaries of the run's evaluations, which its trackers are told."""
+def _tell_trackers(run: MeasuringState) -> None:
+    """Tell the run's trackers the accuracy of each evaluation."""
     measured = {f"{name}/accuracy": one.overall.accuracy for name, one in run.summaries.items()}
     if run.trackers is not None:
         run.trackers.summarise({key: value for key, value in measured.items() if value is not None})
-    return run.summaries
 
 
 def _leave(directory: RunDirectory, error: BaseException) -> None:
