@@ -1,6 +1,7 @@
 """Rows of pairs in the forms in use; what cannot be compared is named."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,22 @@ def test_text_and_the_forms_of_llama_factory_and_ms_swift(folder: Path) -> None:
     assert only(folder, swift) == BOTH
     whole = {**swift, "rejected_response": None, "rejected_messages": [swift["messages"][0], *answer("Blue.")]}
     assert only(folder, whole) == BOTH
+
+
+def test_the_forms_of_rlaif_v_mmpr_rlhf_v_and_nemo(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    answers: dict[str, Json] = {"question": "Which colour?", "chosen": "Red.", "rejected": "Blue."}
+    meta: dict[str, Json] = {"ds_name": "RLAIF-V", "image": "a.png", "origin_split": "x", "image_path": "a.png"}
+    assert only(folder, {**answers, **meta}) == BOTH
+    assert only(folder, {**answers, "question": "<image>\nWhich colour?", "image": "a.png"}) == (
+        ["-#\nWhich colour?", "Red."],
+        ["-#\nWhich colour?", "Blue."],
+    )
+    with caplog.at_level(logging.INFO):
+        assert only(folder, {**meta, "text": json.dumps(answers)}) == BOTH
+    (told,) = (text for text in caplog.messages if "not read" in text)
+    assert told.endswith("keys that are not read: ds_name (1 rows), origin_split (1 rows), image_path (1 rows)")
+    nemo = {"prompt": ASKED, "chosen_response": "Red.", "rejected_response": "Blue.", "images": ["a.png"]}
+    assert only(folder, nemo) == BOTH
 
 
 def test_several_turns_with_results_and_pictures_of_their_own(folder: Path) -> None:

@@ -124,6 +124,7 @@ def _print_split(context: "RecipeContext", split: str | None, rows: int) -> bool
     """Prints what a split holds; whether a gold of it is weak."""
     from saccade.config.context import read_split, warn_of_bad_rows
     from saccade.config.gold_check import describe_kinds, weak_golds
+    from saccade.tasks.rows.unread import unread_words
 
     assert context.data is not None
     read = read_split(context.data, context, split)
@@ -131,6 +132,8 @@ def _print_split(context: "RecipeContext", split: str | None, rows: int) -> bool
     for task in read.tasks[:rows]:
         click.echo(_row(task))
     click.echo(f"{split}: {describe_kinds(read.tasks)}" if split else describe_kinds(read.tasks))
+    if read.unread:
+        click.echo(f"keys that are not read: {unread_words(read.unread)}")
     weak = weak_golds(read.tasks)
     for one in weak:
         click.echo(f"  {one}")

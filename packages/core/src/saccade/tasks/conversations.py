@@ -9,11 +9,12 @@ from typing import Protocol, TypeVar
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import check_bad_rows, counted_rows
-from saccade.tasks.rows.fields import Row, RowError
+from saccade.tasks.rows.fields import Row, RowError, WatchedRow
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.preferences import pair_of
 from saccade.tasks.rows.spoken import conversation_of
 from saccade.tasks.rows.tasks import BadRow
+from saccade.tasks.rows.unread import say_what_is_unread
 from saccade.tasks.sources import sources_of
 from saccade.types import SpokenConversation, SpokenPair
 
@@ -98,14 +99,15 @@ def _read_rows(
     found: list[Read] = []
     bad: list[BadRow] = []
     left_out: Counter[str] = Counter()
+    unread: dict[str, Counter[str]] = {}
     for source in sources_of(path, image_root, split):
         images = ImageReader(source.image_root, media, from_hub=source.is_from_hub)
         for numbered in counted_rows(source.rows, source.name):
             try:
                 if isinstance(numbered.row, RowError):
                     raise numbered.row
-                where = f"{source.name}, row {numbered.number}"
-                one, notes = read_row(numbered.row, images, where=where, stem=source.stem)
+                where, row = f"{source.name}, row {numbered.number}", WatchedRow(numbered.row)
+                one, notes = read_row(row, images, where=where, stem=source.stem)
                 check(one)
             except RowError as error:
                 bad.append(BadRow(file=source.name, row=numbered.number, key=error.key, why=error.why))
@@ -116,5 +118,7 @@ def _read_rows(
             else:
                 found.append(one)
                 left_out.update(notes)
+                unread.setdefault(source.name, Counter()).update(row.unread)
     check_bad_rows(path, bad, len(found), skip_bad_rows=skip_bad_rows)
+    say_what_is_unread(unread, {})
     return tuple(found), tuple(bad), tuple(left_out.most_common())

@@ -12,11 +12,12 @@ from typing import TypeVar
 from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.media.video import MAX_FRAMES
-from saccade.tasks.rows.fields import RowError
+from saccade.tasks.rows.fields import RowError, WatchedRow
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, reader_of, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
 from saccade.tasks.rows.tasks import BadRow, TaskRow, lines_of, row_identity, task_of
+from saccade.tasks.rows.unread import lists_beside_a_letter, say_what_is_unread
 from saccade.tasks.rows.videos import VideoReader
 from saccade.tasks.sources import FileSource, sources_of
 from saccade.types import AnswerKind, ImageRef, Task
@@ -38,6 +39,8 @@ class TaskFile:
     skipped: tuple[BadRow, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
     """Of each task without an id of its own, a hash of its row as it is written: new pictures do not change it."""
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """Keys that nothing reads, with the number of their rows."""
 
 
 def read_tasks(
@@ -73,6 +76,8 @@ def read_tasks(
     repeated = 0
     left_out: dict[str, Counter[str]] = {}
     frames: dict[str, Counter[str]] = {}
+    unread: dict[str, Counter[str]] = {}
+    letters: dict[str, Counter[str]] = {}
     for read in task_rows(
         path,
         media=media,
@@ -100,8 +105,11 @@ def read_tasks(
                 identities[result.id] = result.id if is_other else identity
             left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
             frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
+            unread.setdefault(read.file, Counter()).update(read.unread)
+            letters.setdefault(read.file, Counter()).update(lists_beside_a_letter(read.row, read.unread, result))
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     _say_what_was_understood(left_out, frames)
+    say_what_is_unread(unread, letters)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
@@ -112,7 +120,8 @@ def read_tasks(
             len(tasks),
             ", ".join(IMAGE_KEYS),
         )
-    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad), identities=identities)
+    keys = sum(unread.values(), Counter[str]())
+    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad), identities=identities, unread=keys)
 
 
 def task_rows(
@@ -176,13 +185,14 @@ def _tasks_of(
             yield TaskRow(source.name, number, row, unknown_layout(row))
             continue
         try:
-            parts = with_defaults(reader_of(found)(row), defaults)
+            watched = WatchedRow(row)
+            parts = with_defaults(reader_of(found)(watched), defaults)
             where = f"{source.name}, row {number}"
             task, guessed = task_of(parts, images, videos, where=where, stem=source.stem)
         except RowError as error:
             yield TaskRow(source.name, number, row, with_renaming(error, row))
         else:
-            yield TaskRow(source.name, number, row, task, bool(parts.id), parts.notes, guessed)
+            yield TaskRow(source.name, number, row, task, bool(parts.id), parts.notes, guessed, watched.unread)
 
 
 def _say_what_was_understood(left_out: Mapping[str, Counter[str]], frames: Mapping[str, Counter[str]]) -> None:

@@ -16,6 +16,7 @@ from saccade.tasks.rows.fields import (
     is_worked,
     listed,
     optional_text,
+    row_with,
 )
 from saccade.tasks.rows.grounding import with_objects
 from saccade.tasks.rows.layouts import GOLD_KEYS, MESSAGE_KEYS, holds_messages
@@ -146,4 +147,4 @@ def _with_seen_pictures(
             seen += images[:count]
         images = images[count:]
     left = sum(counts) - len(seen)
-    return ({**row, images_key: seen}, ("pictures of tools and of replies",)) if left else (row, ())
+    return (row_with(row, {images_key: seen}), ("pictures of tools and of replies",)) if left else (row, ())

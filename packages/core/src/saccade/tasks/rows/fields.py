@@ -4,7 +4,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -37,6 +37,33 @@ class NumberedRow:
 
     number: int
     row: Row | RowError
+
+
+class WatchedRow(dict[str, RowValue]):
+    """A row that knows which of its keys were read; asking whether a key is there, or for all keys, reads none."""
+
+    def __init__(self, row: Row, read: set[str] | None = None) -> None:
+        super().__init__(row)
+        self.read: set[str] = set() if read is None else read
+
+    def __getitem__(self, key: str) -> RowValue:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: RowValue = None) -> RowValue:  # type: ignore[override]
+        self.read.add(key)
+        return super().get(key, default)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Keys with a value that nothing has read, in the row's order."""
+        return tuple(key for key, value in self.items() if key not in self.read and value not in (None, "", [], {}))
+
+
+def row_with(row: Row, values: Row, *, without: Collection[str] = ()) -> Row:
+    """The row with other values, and without some keys; what is read of it counts as read of ``row``."""
+    changed = {**{key: value for key, value in row.items() if key not in without}, **values}
+    return WatchedRow(changed, row.read) if isinstance(row, WatchedRow) else changed
 
 
 def optional_text(row: Row, *keys: str) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from saccade.answer_boxes import boxes_in, boxes_of, written_boxes
 from saccade.geometry import Box
-from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, mapping, short
+from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, mapping, row_with, short
 from saccade.tasks.rows.golds import unwrapped
 from saccade.tasks.rows.images import inside
 from saccade.tasks.rows.messages import RowMessage
@@ -39,7 +39,7 @@ def with_objects(messages: Sequence[RowMessage], row: Row) -> tuple[Sequence[Row
     frame = _SWIFT_FRAMES.get(str(objects.get("bbox_type") or "real"))
     if frame is None:
         raise RowError("objects", f"bbox_type {short(objects.get('bbox_type'))} is none of {', '.join(_SWIFT_FRAMES)}")
-    row = {**row, "objects": None, "box_frame": row.get("box_frame") or frame}
+    row = row_with(row, {"objects": None, "box_frame": row.get("box_frame") or frame})
     if last.role != "assistant" or "<bbox>" not in last.text:
         return [*filled, replace(last, text=_filled(last.text, names, boxes))], row, None
     if not _BESIDE.fullmatch(_PLACEHOLDER.sub("", last.text)):

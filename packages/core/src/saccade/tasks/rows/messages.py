@@ -16,6 +16,7 @@ from saccade.tasks.rows.fields import (
     listed,
     literal,
     mapping,
+    row_with,
 )
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -165,5 +166,7 @@ def with_parts_pictures(row: Row, messages: Sequence[RowMessage], images_key: st
     pictures = [picture for message in messages for picture in message.pictures]
     videos = [video for message in messages for video in message.videos]
     if pictures and not row.get(images_key):
-        row = {**row, images_key: pictures}
-    return {**row, "videos": videos} if videos and not row.get("videos") and not row.get("video") else row
+        row = row_with(row, {images_key: pictures})
+    if videos and not row.get("videos") and not row.get("video"):
+        return row_with(row, {"videos": videos})
+    return row

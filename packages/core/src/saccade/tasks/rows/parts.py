@@ -14,6 +14,7 @@ from saccade.tasks.rows.fields import (
     literal,
     optional_number,
     optional_text,
+    row_with,
     without_markers,
 )
 from saccade.tasks.rows.pages import RowScope, read_scope
@@ -144,14 +145,14 @@ def with_pictures(row: Row) -> tuple[str, Row]:
     if not key:
         numbered = sorted((int(match[1]), name) for name in row if (match := _NUMBERED_IMAGE.fullmatch(name)))
         found = [row[name] for _, name in numbered if row[name] is not None]
-        return "images", {**row, "images": found} if found else row
+        return "images", row_with(row, {"images": found}) if found else row
     value = row[key]
     if isinstance(value, str) and value.startswith("[") and value.rstrip().endswith("]"):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = _python_list(value, key)
-    return key, {**row, key: value} if isinstance(value, list) else row
+    return key, row_with(row, {key: value}) if isinstance(value, list) else row
 
 
 def _python_list(text: str, key: str) -> RowValue:

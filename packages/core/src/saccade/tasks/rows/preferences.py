@@ -5,6 +5,8 @@ TRL                   ``prompt, chosen, rejected`` (text or messages, with ``ima
                       whole conversations that begin alike
 LLaMA-Factory         ``conversations`` and ``chosen, rejected`` (a message each); ``instruction, input`` and two texts
 ms-swift              ``messages`` and ``rejected_response`` (text) or ``rejected_messages``
+RLAIF-V, MMPR         ``question, chosen, rejected`` and ``image``; RLHF-V has the three as JSON in ``text``
+NeMo RL               ``prompt, chosen_response, rejected_response``
 ====================  =================================================================================================
 
 What follows the prompt may have several turns, with calls, results and pictures of their own.
@@ -13,7 +15,7 @@ What follows the prompt may have several turns, with calls, results and pictures
 from collections.abc import Sequence
 
 from saccade.tasks.rows.conversations import message_key
-from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, mapping, optional_text
+from saccade.tasks.rows.fields import Row, RowError, RowValue, listed, literal, mapping, optional_text, row_with
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import holds_messages
 from saccade.tasks.rows.messages import ROLES
@@ -21,7 +23,10 @@ from saccade.tasks.rows.spoken import conversation_of
 from saccade.types import SpokenPair
 
 _REJECTED = ("rejected", "rejected_response", "rejected_messages")
-_PARTS = {*_REJECTED, "chosen", "prompt", "conversations", "messages", "instruction", "input", "completion"}
+_CHOSEN = ("chosen", "chosen_response")
+_ASKED = ("instruction", "input", "question", "query")
+"""Keys of a question in text; ``input`` goes on from ``instruction``."""
+_PARTS = {*_REJECTED, *_CHOSEN, *_ASKED, "prompt", "conversations", "messages", "completion", "text"}
 
 
 def pair_of(row: Row, images: ImageReader, *, where: str, stem: str) -> tuple[SpokenPair, tuple[str, ...]]:
@@ -29,20 +34,31 @@ def pair_of(row: Row, images: ImageReader, *, where: str, stem: str) -> tuple[Sp
 
     ``where`` names file and row in messages, ``stem`` the file.
     """
+    row = _unfolded(row)
     prompt, chosen, rejected = _parts(row)
     if chosen == rejected:
         raise RowError("rejected", "is the same as what is chosen, so that there is nothing to prefer")
-    others = {name: value for name, value in row.items() if name not in _PARTS}
     read = []
     for name, completion in (("chosen", chosen), ("rejected", rejected)):
         try:
-            spoken, notes = conversation_of(
-                {**others, "prompt": prompt, "completion": completion}, images, where=where, stem=stem
-            )
+            said = row_with(row, {"prompt": prompt, "completion": completion}, without=_PARTS)
+            spoken, notes = conversation_of(said, images, where=where, stem=stem)
         except RowError as error:
             raise RowError(name if error.key == "completion" else error.key, error.why) from None
         read.append(spoken)
     return SpokenPair(chosen=read[0], rejected=read[1]), notes
+
+
+def _unfolded(row: Row) -> Row:
+    """The row with the keys of the object that RLHF-V has under ``text``."""
+    text = row.get("text")
+    if any(row.get(name) is not None for name in _REJECTED) or text is None:
+        return row
+    try:
+        folded = literal(text, "text")
+    except RowError:
+        return row
+    return row_with(row, folded, without=("text",)) if isinstance(folded, dict) else row
 
 
 def _parts(row: Row) -> tuple[RowValue, list[RowValue], list[RowValue]]:
@@ -50,11 +66,12 @@ def _parts(row: Row) -> tuple[RowValue, list[RowValue], list[RowValue]]:
     name = next((name for name in _REJECTED if row.get(name) is not None), "")
     if not name:
         raise RowError("", f"holds no pair (prompt, chosen and rejected; it has {', '.join(sorted(row))})")
-    if row.get("chosen") is None:
+    key = next((key for key in _CHOSEN if row.get(key) is not None), "")
+    if not key:
         if name == "rejected":
             raise RowError("chosen", "is missing")
         return _beside_messages(row, name)
-    chosen, rejected = (_messages(row["chosen"], "chosen"), _messages(row[name], name))
+    chosen, rejected = (_messages(row[key], key), _messages(row[name], name))
     if _begins_with_question(chosen) or _begins_with_question(rejected):
         # Whole conversations: a prompt beside them says the same again.
         return _common_start(chosen, rejected)
@@ -64,7 +81,7 @@ def _parts(row: Row) -> tuple[RowValue, list[RowValue], list[RowValue]]:
     if row.get(key) is not None:
         return row[key], chosen, rejected
     asked = [text for text in (optional_text(row, "instruction"), optional_text(row, "input")) if text]
-    if not asked:
+    if not (asked := asked or [text for text in [optional_text(row, "question", "query")] if text]):
         raise RowError("prompt", "is missing: both answers need the question that they answer")
     return "\n".join(asked), chosen, rejected
 

@@ -13,6 +13,7 @@ from saccade.tasks.rows.fields import (
     listed,
     optional_text,
     required_text,
+    row_with,
     without_markers,
 )
 from saccade.tasks.rows.parts import RowParts, pictures, row_parts
@@ -76,7 +77,7 @@ def read_video_r1(row: Row) -> RowParts:
         raise RowError("solution", "is missing or empty")
     answer, notes = gold_of(row.get("solution"), "solution")
     if row.get("data_type") == "image" and row.get("path"):
-        row = {**row, "images": row.get("path")}
+        row = row_with(row, {"images": row.get("path")})
     parts = row_parts(row, required_text(row, "problem"), answer, "solution", notes=notes)
     kind = row.get("problem_type")
     kind = kind.strip().casefold() if isinstance(kind, str) else ""

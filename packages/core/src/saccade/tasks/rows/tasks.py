@@ -70,6 +70,8 @@ class TaskRow:
     """What of the row is left out."""
     guessed_frame: str = ""
     """The frame in which the boxes of its answer were taken to be; empty where it is said, or there are none."""
+    unread: tuple[str, ...] = ()
+    """Keys of the row that nothing reads."""
 
     def bad_row(self, error: RowError) -> BadRow:
         """The row as one that cannot be used."""

@@ -30,6 +30,7 @@ from saccade.tasks.rows.fields import (
     listed,
     literal,
     optional_number,
+    row_with,
     short,
 )
 from saccade.tasks.rows.images import ImageReader
@@ -105,7 +106,7 @@ def _one_video(value: RowValue, key: str, row: Row) -> tuple[RowValue, Row]:
             raise RowError(key, f"holds {len(videos)} videos; a question is about one")
         value = videos[0]
     if isinstance(value, dict) and "video" in value:
-        return value["video"], {**row, **value}
+        return value["video"], row_with(row, value)
     if isinstance(value, list | tuple) and len(value) == 1:
         return value[0], row
     return value, row
