@@ -93,8 +93,8 @@ def test_options_under_another_name_are_suspected(
 ) -> None:
     read(folder, {**BASE, "answer": "B", "candidates": candidates}, {**BASE, "answer": "(A)", "candidates": candidates})
     assert caplog.messages[-1] == (
-        f"{folder / 'rows.jsonl'}: 2 right answers are letters of options that are not read, and nobody is shown them: if they are "
-        "under `candidates`, rename it to `choices`"
+        f"{folder / 'rows.jsonl'}: 2 right answers are letters of options that are not read, and nobody is shown them: "
+        "if they are under `candidates`, rename it to `choices`"
     )
 
 

@@ -105,8 +105,9 @@ def read_tasks(
                 identities[result.id] = result.id if is_other else identity
             left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
             frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
-            unread.setdefault(read.file, Counter()).update(read.unread)
-            letters.setdefault(read.file, Counter()).update(lists_beside_a_letter(read.row, read.unread, result))
+            if read.unread:
+                unread.setdefault(read.file, Counter()).update(read.unread)
+                letters.setdefault(read.file, Counter()).update(lists_beside_a_letter(read.row, read.unread, result))
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     _say_what_was_understood(left_out, frames)
     say_what_is_unread(unread, letters)

@@ -42,17 +42,19 @@ class NumberedRow:
 class WatchedRow(dict[str, RowValue]):
     """A row that knows which of its keys were read; asking whether a key is there, or for all keys, reads none."""
 
+    __slots__ = ("read",)
+
     def __init__(self, row: Row, read: set[str] | None = None) -> None:
         super().__init__(row)
         self.read: set[str] = set() if read is None else read
 
     def __getitem__(self, key: str) -> RowValue:
         self.read.add(key)
-        return super().__getitem__(key)
+        return dict.__getitem__(self, key)
 
     def get(self, key: str, default: RowValue = None) -> RowValue:  # type: ignore[override]
         self.read.add(key)
-        return super().get(key, default)
+        return dict.get(self, key, default)
 
     @property
     def unread(self) -> tuple[str, ...]:

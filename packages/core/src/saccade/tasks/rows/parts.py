@@ -2,6 +2,7 @@
 
 import json
 import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,6 +27,7 @@ FRAMES = ("pixels", "0-1", "0-999", "0-1000")
 LEAST_IOU = 0.01
 IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file", "pictures")
 
+_LETTERS = string.ascii_uppercase
 _NUMBERED_IMAGE = re.compile(r"image_?([1-9])")
 _OPTION_COLUMN = re.compile(r"(?:option|choice)[ _]?([0-9]|[a-h])", re.IGNORECASE)
 TARGET_KEYS = ("boxes", "target_instances")
@@ -175,6 +177,5 @@ def _options(row: Row) -> RowValue:
     named = sorted((match[1].casefold(), key) for key in row if (match := _OPTION_COLUMN.fullmatch(key)))
     if len(named) > 1:
         return [row[key] for _, key in named]
-    letters = [chr(ord("A") + place) for place in range(26)]
-    ends = next((place for place, letter in enumerate(letters) if row.get(letter) in (None, "")), len(letters))
-    return [row[letter] for letter in letters[:ends]] if ends > 1 else None
+    ends = next((place for place, letter in enumerate(_LETTERS) if row.get(letter) in (None, "")), len(_LETTERS))
+    return [row[letter] for letter in _LETTERS[:ends]] if ends > 1 else None
