@@ -223,6 +223,18 @@ def test_alpaca_s_history_is_learned_too_and_pictures_without_markers_stand_firs
     ]
 
 
+def test_a_reply_beside_a_question_or_a_prompt_keeps_what_it_answers(folder: Path) -> None:
+    asked = [("user", "picture 1", "Which?"), ("assistant", "Red.")]
+    assert only(folder, {"image": ["a.png"], "question": "Which?", "response": "Red."}) == asked
+    assert only(folder, {"image": "a.png", "problem": "Which?", "output": "Red."}) == asked
+    messages: list[Json] = [{"role": "user", "content": "<image>Which?"}]
+    for prompt in ("<image>Which?", messages):
+        assert only(folder, {"images": ["a.png"], "prompt": prompt, "response": "Red."}) == asked
+    assert only(folder, {"image": "a.png", "suffix": "A red square."})[0] == ("user", "picture 1")
+    with pytest.raises(UserError, match="answers nothing: no message of the user's has a word or a picture"):
+        read(folder, {"output": "Red."})
+
+
 def test_pairs_of_a_question_and_a_reply_are_messages(folder: Path) -> None:
     row = {"system": "Look.", "conversation": [{"human": "Which?", "assistant": "Red."}]}
     assert only(folder, row) == [("system", "Look."), ("user", "Which?"), ("assistant", "Red.")]

@@ -75,6 +75,8 @@ def alpaca_messages(row: Row) -> tuple[str, list[RowValue]]:
     """The key of the last reply, and the row as messages."""
     key = next((key for key in ("output", "response", "suffix") if row.get(key) is not None), "output")
     asked = [text for name in ("instruction", "input", "query", "prefix") if (text := optional_text(row, name))]
+    if not asked and (question := optional_text(row, "question", "problem")):
+        asked = [question]
     messages: list[RowValue] = [{"role": "system", "content": row["system"]}] if row.get("system") else []
     for pair in listed(row.get("history"), "history"):
         texts = listed(pair, "history")

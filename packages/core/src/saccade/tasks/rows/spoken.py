@@ -1,11 +1,12 @@
 """Conversations of a row as they are, to be imitated: every turn, its thoughts, calls, and pictures where they stand.
 
 ===========================  ==========================================================================================
-OpenAI, TRL                  ``messages`` (or ``prompt`` and ``completion``, of which the latter is learned) with
+OpenAI, TRL                  ``messages`` (or ``prompt`` and ``completion`` or ``response``, which is learned) with
                              ``tool_calls``, role ``tool``, ``image_url`` and ``image`` parts, ``reasoning_content``
 LLaMA-Factory, ShareGPT      ``conversations`` with ``function_call`` and ``observation``, ``system`` beside them
 ms-swift                     ``messages`` with roles ``tool_call`` and ``tool_response``; ``loss`` of a message
-Alpaca                       ``instruction, input, output``, ``query, response``, with ``history``
+Alpaca                       ``instruction, input, output``, ``query, response`` or ``question, response``, with
+                             ``history``
 calls in the text            ``<tool_call>{…}</tool_call>``, ``<code>…</code>`` and the like stay what they are: text
 ===========================  ==========================================================================================
 
@@ -83,6 +84,8 @@ def conversation_of(
     if not is_encodable(content):
         raise RowError(key, "holds half a surrogate pair, which is no text")
     asked = [one.text.strip() for one in messages if one.role == "user" and one.text.strip()]
+    if not asked and not shown:
+        raise RowError(key, "answers nothing: no message of the user's has a word or a picture")
     task = Task(
         id=optional_text(row, "id", "question_id") or hashlib.sha256(content.encode()).hexdigest()[:16],
         family=optional_text(row, "family", "category", "data_source", "datasource") or stem,
@@ -115,9 +118,11 @@ def _drafts(row: Row) -> tuple[str, list[_Draft]]:
 
 def _messages(row: Row) -> tuple[str, list[tuple[Row, bool]]]:
     """The key of the messages, and each with whether it is learned where it does not say so itself."""
-    if row.get("completion") is not None and row.get("prompt") is not None:
-        asked, said = (_listed_messages(row[key], role, key) for key, role in _PAIR)
-        return "completion", [*((one, False) for one in asked), *((one, True) for one in said)]
+    reply = next((name for name in ("completion", "response") if row.get(name) is not None), "")
+    if reply and row.get("prompt") is not None:
+        asked = _listed_messages(row["prompt"], "user", "prompt")
+        said = _listed_messages(row[reply], "assistant", reply)
+        return reply, [*((one, False) for one in asked), *((one, True) for one in said)]
     key = message_key(row)
     if holds_messages(row.get(key)):
         return key, [(one, True) for one in _listed_messages(row.get(key), "user", key)]
@@ -129,9 +134,6 @@ def _messages(row: Row) -> tuple[str, list[tuple[Row, bool]]]:
         f"holds no conversation (messages, conversations, or prompt and completion; it has {', '.join(sorted(row))}); "
         "questions with right answers are for the recipe questions",
     )
-
-
-_PAIR = (("prompt", "user"), ("completion", "assistant"))
 
 
 def _listed_messages(value: RowValue, role: str, key: str) -> list[Row]:
