@@ -91,6 +91,7 @@ def test_the_forms_of_rlaif_v_mmpr_rlhf_v_and_nemo(folder: Path, caplog: pytest.
         ["-#\nWhich colour?", "Red."],
         ["-#\nWhich colour?", "Blue."],
     )
+    caplog.clear()
     with caplog.at_level(logging.INFO):
         assert only(folder, {**meta, "text": json.dumps(answers)}) == BOTH
     (told,) = (text for text in caplog.messages if "not read" in text)

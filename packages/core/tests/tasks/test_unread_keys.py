@@ -86,22 +86,23 @@ def test_only_the_most_frequent_keys_are_named(folder: Path, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize(
-    "candidates", [["red", "blue"], "['red', 'blue']", "(A) red (B) blue", {"A": "red", "B": "blue"}]
+    "candidates", [["Red", "blue"], "['red', 'blue']", "(A) red (B) blue", "A. red\nB. blue", {"A": "red", "B": "blue"}]
 )
+@pytest.mark.parametrize("answer", ["B", "(A)", "red"])
 def test_options_under_another_name_are_suspected(
-    candidates: Json, folder: Path, caplog: pytest.LogCaptureFixture
+    answer: str, candidates: Json, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    read(folder, {**BASE, "answer": "B", "candidates": candidates}, {**BASE, "answer": "(A)", "candidates": candidates})
+    read(folder, {**BASE, "answer": answer, "candidates": candidates})
     assert caplog.messages[-1] == (
-        f"{folder / 'rows.jsonl'}: 2 right answers are letters of options that are not read, and nobody is shown them: "
-        "if they are under `candidates`, rename it to `choices`"
+        f"{folder / 'rows.jsonl'}: 1 right answers are letters or items of `candidates`, which is not read and not "
+        "shown; if it holds options, rename it to `choices`"
     )
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        {**BASE, "candidates": ["red", "blue"]},
+        {**BASE, "tags": ["colour", "square"]},
         {**BASE, "answer": "B", "note": "a letter"},
         {**BASE, "answer": "B", "choices": ["red", "blue"], "tags": ["x", "y"]},
     ],
@@ -109,6 +110,39 @@ def test_options_under_another_name_are_suspected(
 def test_other_rows_are_not_suspected(row: Row, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     read(folder, row)
     assert not [text for text in caplog.messages if "rename" in text]
+
+
+ANNOTATED: list[Json] = ["nokia", "Nokia", "nokia", "toshiba", "lg", "samsung"]
+
+
+@pytest.mark.parametrize(
+    ("given", "accepted"),
+    [
+        ({"answers": ANNOTATED}, ()),
+        ({"answers": [{"answer": "nokia", "answer_id": 1}, *ANNOTATED]}, ()),
+        ({"answers": [*["yes"] * 8, "no", "no"]}, ()),
+        ({"answers": [*["yes"] * 4, *["no"] * 6]}, (*["yes"] * 4, *["no"] * 6)),
+        ({"answers": ["a", "b", "c", "d", "a"]}, ()),
+        ({"answers": ["12 May", "May 12", "12 may 1999"]}, ("12 May", "May 12", "12 may 1999")),
+        ({"answers": ANNOTATED, "metric": "textvqa"}, tuple(ANNOTATED)),
+    ],
+)
+def test_of_several_annotators_those_count_of_whom_three_agree(
+    given: dict[str, Json], accepted: tuple[str, ...], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (task,) = read(folder, {"image": "a.png", "question": "Which?", **given}).tasks
+    assert task.accepted == accepted
+    is_told = any("left out: answers that fewer annotators gave (1 rows)" in text for text in caplog.messages)
+    assert is_told == (not accepted)
+
+
+def test_answers_beside_the_correct_one_are_options(folder: Path) -> None:
+    """SAT's rows: before, each of the answers counted as right."""
+    row = {"image": "a.png", "question": "Which way?", "answers": ["left", "right"], "correct_answer": "right"}
+    (task,) = read(folder, row).tasks
+    assert (task.answer, task.choices, task.answer_kind, task.accepted) == ("right", ("left", "right"), "choice", ())
+    (alone,) = read(folder, {"image": "a.png", "question": "Which way?", "correct_answer": "right"}).tasks
+    assert (alone.answer, alone.answer_kind) == ("right", "exact")
 
 
 def test_conversations_and_check_data_tell_too(

@@ -17,7 +17,7 @@ from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, reader_of, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
 from saccade.tasks.rows.tasks import BadRow, TaskRow, lines_of, row_identity, task_of
-from saccade.tasks.rows.unread import lists_beside_a_letter, say_what_is_unread
+from saccade.tasks.rows.unread import say_what_is_unread, unread_options
 from saccade.tasks.rows.videos import VideoReader
 from saccade.tasks.sources import FileSource, sources_of
 from saccade.types import AnswerKind, ImageRef, Task
@@ -77,7 +77,7 @@ def read_tasks(
     left_out: dict[str, Counter[str]] = {}
     frames: dict[str, Counter[str]] = {}
     unread: dict[str, Counter[str]] = {}
-    letters: dict[str, Counter[str]] = {}
+    options: dict[str, Counter[str]] = {}
     for read in task_rows(
         path,
         media=media,
@@ -107,10 +107,10 @@ def read_tasks(
             frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
             if read.unread:
                 unread.setdefault(read.file, Counter()).update(read.unread)
-                letters.setdefault(read.file, Counter()).update(lists_beside_a_letter(read.row, read.unread, result))
+                options.setdefault(read.file, Counter()).update(unread_options(read.row, read.unread, result))
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     _say_what_was_understood(left_out, frames)
-    say_what_is_unread(unread, letters)
+    say_what_is_unread(unread, options)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):

@@ -11,22 +11,23 @@ logger = logging.getLogger(__name__)
 
 _MOST_NAMED = 12
 _LETTER = re.compile(r"\(?[A-H]\)?\.?")
-_LISTED = re.compile(r"""\s*(?:\[|\(?A[.):]\s)""")
+_MARKED = re.compile(r"\(?\b[A-H][.):]\s+([^()\n]*?)(?=\s*\(?\b[A-H][.):]\s|\s*$)")
+_QUOTED = re.compile(r"""(["'])(.*?)\1""")
 
 
-def say_what_is_unread(unread: Mapping[str, Mapping[str, int]], letters: Mapping[str, Mapping[str, int]]) -> None:
+def say_what_is_unread(unread: Mapping[str, Mapping[str, int]], options: Mapping[str, Mapping[str, int]]) -> None:
     """A line for each file about the keys that nothing reads, and a warning where they may hold options.
 
-    ``unread`` counts rows by file and key, ``letters`` those whose right answer is a letter beside such a key.
+    ``unread`` counts rows by file and key, ``options`` those whose right answer is one of the key's texts.
     """
     for file, counts in unread.items():
         if counts:
             logger.info("%s: keys that are not read: %s", file, unread_words(counts))
-    for file, counts in letters.items():
+    for file, counts in options.items():
         for key, rows in counts.items():
             logger.warning(
-                "%s: %d right answers are letters of options that are not read, and nobody is shown them: if they are "
-                "under `%s`, rename it to `choices`",
+                "%s: %d right answers are letters or items of `%s`, which is not read and not shown; if it holds "
+                "options, rename it to `choices`",
                 *(file, rows, key),
             )
 
@@ -38,16 +39,25 @@ def unread_words(counts: Mapping[str, int]) -> str:
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
-def lists_beside_a_letter(row: Row | None, unread: Sequence[str], task: Task) -> list[str]:
-    """The unread keys of a row with lists of texts, where its right answer is a letter and it has no options."""
-    if row is None or task.choices or not _LETTER.fullmatch(task.answer.strip()):
+def unread_options(row: Row | None, unread: Sequence[str], task: Task) -> list[str]:
+    """The unread keys of a row that look like its options: lists of texts of which the right answer is the letter, or
+    an item, where the row has no options."""
+    if row is None or task.choices:
         return []
-    return [key for key in unread if _is_list_of_texts(row[key])]
+    answer = task.answer.strip()
+    is_letter = bool(_LETTER.fullmatch(answer))
+    found = {key: texts for key in unread if len(texts := _texts_of(row[key])) > 1}
+    return [key for key, texts in found.items() if is_letter or answer.casefold() in texts]
 
 
-def _is_list_of_texts(value: RowValue) -> bool:
+def _texts_of(value: RowValue) -> list[str]:
+    """The texts of a list, in small letters: of one that is written as text, or of an object's values too."""
     if isinstance(value, str):
-        return bool(_LISTED.match(value))
-    if isinstance(value, Mapping):
-        return len(value) > 1 and all(isinstance(one, str) for one in value.values())
-    return isinstance(value, Sequence) and len(value) > 1 and all(isinstance(one, str) for one in value)
+        marked = _MARKED.findall(value)
+        return [
+            text.strip().casefold()
+            for text in marked or ([text for _, text in _QUOTED.findall(value)] if value[:1] == "[" else [])
+        ]
+    items = list(value.values()) if isinstance(value, Mapping) else value
+    is_list = isinstance(items, Sequence) and all(isinstance(one, str) for one in items)
+    return [str(one).strip().casefold() for one in items] if is_list else []
