@@ -112,39 +112,6 @@ def test_other_rows_are_not_suspected(row: Row, folder: Path, caplog: pytest.Log
     assert not [text for text in caplog.messages if "rename" in text]
 
 
-ANNOTATED: list[Json] = ["nokia", "Nokia", "nokia", "toshiba", "lg", "samsung"]
-
-
-@pytest.mark.parametrize(
-    ("given", "accepted"),
-    [
-        ({"answers": ANNOTATED}, ()),
-        ({"answers": [{"answer": "nokia", "answer_id": 1}, *ANNOTATED]}, ()),
-        ({"answers": [*["yes"] * 8, "no", "no"]}, ()),
-        ({"answers": [*["yes"] * 4, *["no"] * 6]}, (*["yes"] * 4, *["no"] * 6)),
-        ({"answers": ["a", "b", "c", "d", "a"]}, ()),
-        ({"answers": ["12 May", "May 12", "12 may 1999"]}, ("12 May", "May 12", "12 may 1999")),
-        ({"answers": ANNOTATED, "metric": "textvqa"}, tuple(ANNOTATED)),
-    ],
-)
-def test_of_several_annotators_those_count_of_whom_three_agree(
-    given: dict[str, Json], accepted: tuple[str, ...], folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (task,) = read(folder, {"image": "a.png", "question": "Which?", **given}).tasks
-    assert task.accepted == accepted
-    is_told = any("left out: answers that fewer annotators gave (1 rows)" in text for text in caplog.messages)
-    assert is_told == (not accepted)
-
-
-def test_answers_beside_the_correct_one_are_options(folder: Path) -> None:
-    """SAT's rows: before, each of the answers counted as right."""
-    row = {"image": "a.png", "question": "Which way?", "answers": ["left", "right"], "correct_answer": "right"}
-    (task,) = read(folder, row).tasks
-    assert (task.answer, task.choices, task.answer_kind, task.accepted) == ("right", ("left", "right"), "choice", ())
-    (alone,) = read(folder, {"image": "a.png", "question": "Which way?", "correct_answer": "right"}).tasks
-    assert (alone.answer, alone.answer_kind) == ("right", "exact")
-
-
 def test_conversations_and_check_data_tell_too(
     folder: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:

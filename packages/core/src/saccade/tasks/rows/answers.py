@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from saccade.quantities import parse_integer, parse_quantity
@@ -117,11 +117,13 @@ def kind_of_all(
 
 
 def choice_texts(value: RowValue) -> tuple[str, ...]:
-    """The options: a list, or text that holds a JSON list, a Python list or options between ``|``."""
-    if isinstance(value, str) and not value.strip().startswith("["):
-        items: list[RowValue] = [item.strip() for item in value.split("|")] if value.strip() else []
+    """The options: a list of texts or of objects with a text, an object with a letter for each or with lists of texts
+    and letters, or text: a JSON or Python list of these, lines that begin with letters, or options between ``|``."""
+    if isinstance(value, str) and not value.strip().startswith(("[", "{")):
+        mark = "\n" if "|" not in value and _OWN_LETTER.match(value) else "|"
+        items: list[RowValue] = [item.strip() for item in value.strip().split(mark)] if value.strip() else []
     else:
-        items = listed(literal(value, "choices"), "choices")
+        items = _items_of_options(literal(value, "choices"))
     while items and _is_padding(items[-1]):
         items.pop()
     texts = _without_letters([_as_text(item, "choices") for item in items])
@@ -130,6 +132,16 @@ def choice_texts(value: RowValue) -> tuple[str, ...]:
     if not all(texts):
         raise RowError("choices", "a choice is empty")
     return texts
+
+
+def _items_of_options(value: RowValue) -> list[RowValue]:
+    if isinstance(value, Mapping):
+        if isinstance(value.get("text"), list | tuple):
+            return listed(value["text"], "choices")
+        if [*value] == [chr(ord("A") + place) for place in range(len(value))]:
+            return [*value.values()]
+    items = listed(value, "choices")
+    return [one["text"] if isinstance(one, Mapping) and isinstance(one.get("text"), str) else one for one in items]
 
 
 def _is_padding(item: RowValue) -> bool:

@@ -15,6 +15,8 @@ from saccade.types import ImageRef
 
 _SCALES = {"0-1": 1.0, "0-999": 999.0, "0-1000": 1000.0}
 _PLACEHOLDER = re.compile(r"<ref-object>|<bbox>")
+_OWN_ANSWER = re.compile(r"""["']answer["']\s*:""")
+"""An object that has an answer beside its boxes is none of boxes alone."""
 _BESIDE = re.compile(r"(?:[\s,;.:\[\](){}\"']|bbox_2d|bbox|label)*+")
 _LEAD = re.compile(r"(?:[^\W\d]+\s+){1,8}(?:is|are|at|:)?:?\s*(?=[\[(<])")
 _PLACE = re.compile(
@@ -77,6 +79,8 @@ def gold_boxes(answer: RowValue, question: str, *, is_said: bool) -> tuple[Box, 
     """
     if isinstance(answer, str):
         text = unwrapped(answer)
+        if not is_said and _OWN_ANSWER.search(text):
+            return None
         lead = _LEAD.match(text)
         boxes, has_keys = boxes_in(text[lead.end() :] if lead else text), "{" in text
     else:

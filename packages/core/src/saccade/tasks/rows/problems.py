@@ -25,7 +25,16 @@ TEXTUAL = "textual"
 REGRESSION_TOLERANCE = 0.05
 MAX_BARE_SOLUTION = 200
 
-PLAIN_ANSWERS = ("answer", "answers", "solution", "ground_truth", "response", "correct_answer", "gt_answer")
+PLAIN_ANSWERS = (
+    "answer",
+    "answers",
+    "solution",
+    "ground_truth",
+    "response",
+    "correct_answer",
+    "gt_answer",
+    "answerKey",
+)
 
 INDEX_KEYS = ("answer_index", "answer_idx", "correct_choice_idx")
 """Keys of the right option's place, counted from 0, or of its letter."""

@@ -59,5 +59,7 @@ def _texts_of(value: RowValue) -> list[str]:
             for text in marked or ([text for _, text in _QUOTED.findall(value)] if value[:1] == "[" else [])
         ]
     items = list(value.values()) if isinstance(value, Mapping) else value
-    is_list = isinstance(items, Sequence) and all(isinstance(one, str) for one in items)
-    return [str(one).strip().casefold() for one in items] if is_list else []
+    if not isinstance(items, list | tuple):
+        return []
+    texts = [one.strip().casefold() for one in items if isinstance(one, str)]
+    return texts if len(texts) == len(items) else []
