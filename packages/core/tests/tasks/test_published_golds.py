@@ -80,3 +80,17 @@ def test_an_object_with_an_answer_beside_its_box_is_no_box(folder: Path) -> None
     assert task.answer_kind == "exact"
     (boxed,) = read(folder, {**row, "answer": '{"label": "3", "bbox": [1, 2, 3, 4]}'}).tasks
     assert boxed.answer_kind == "boxes"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "gold"),
+    [
+        ("<image>How many?", "3"),
+        ([{"role": "user", "content": "<image>How many?"}], {"target": ["3"]}),
+        ('[{"role": "user", "content": "<image>How many?"}]', {"target": "3"}),
+    ],
+)
+def test_verl_s_prompts_in_text_and_targets_of_search_r1(prompt: Json, gold: Json, folder: Path) -> None:
+    row = {"images": ["a.png"], "prompt": prompt, "reward_model": {"ground_truth": gold}, "data_source": "x"}
+    (task,) = read(folder, row).tasks
+    assert (task.question, task.answer, task.answer_kind, len(task.images)) == ("How many?", "3", "integer", 1)

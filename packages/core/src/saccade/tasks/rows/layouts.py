@@ -3,7 +3,7 @@
 ====================  =================================================================================================
 ``easyr1``            ``problem, answer, images`` and perhaps ``target_instances, id, datasource, choices``; so are
                       TreeVGR-RL-37K and, with ``query, question, question_type`` too, iVGR-RL-51K
-``verl``              ``prompt`` (messages), ``images, reward_model.ground_truth``, ``extra_info, data_source``
+``verl``              ``prompt`` (messages or text), ``images, reward_model.ground_truth``, ``extra_info, data_source``
 ``trl``               ``prompt`` (messages or text) and ``solution``, ``answer``, ``label``, ``completion``
 ``sharegpt``          ``conversations`` or ``messages`` (from, value or role, content; a list or JSON text) and
                       ``images`` or ``image``, or pictures in parts of messages, as LLaVA, ms-swift (with ``objects``),
@@ -89,6 +89,9 @@ def detect(row: Row) -> str | None:
     """The layout that the row's keys speak of, or None."""
     if ground_truth_in(row) is not None:
         return "exported"
+    has_reward = row.get("reward_model") is not None or row.get("reward_spec") is not None
+    if row.get("prompt") is not None and has_reward:
+        return "verl"
     if isinstance(row.get("prompt"), list) and ("reward_model" in row or "reward_spec" in row or "data_source" in row):
         return "verl"
     if "problem" in row and (row["problem"] or row.get("query") or not holds_conversation(row)):

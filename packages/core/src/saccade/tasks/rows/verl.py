@@ -1,9 +1,11 @@
 """Rows of verl: a prompt in messages, the right answer in ``reward_model`` (SkyRL: ``reward_spec``)."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from saccade.tasks.rows.fields import Row, RowError, RowValue, literal, mapping, optional_text
+from saccade.tasks.rows.layouts import holds_messages
 from saccade.tasks.rows.messages import messages_of, with_parts_pictures
 from saccade.tasks.rows.parts import RowParts, row_parts, with_pictures
 
@@ -11,12 +13,15 @@ _OPTION = re.compile(r"(?:^|[\s(\[])([A-H])[.):\]]")
 
 
 def read_verl(row: Row) -> RowParts:
-    """The system message is left out: the protocol writes its own.
+    """The system message is left out: the protocol writes its own. A prompt in text is the user's message, and a gold
+    ``{"target": ...}`` (Search-R1) what stands there.
 
     Where ``extra_info.question`` is part of the prompt it is the question, free of the prompt's own format rules; with
     the options that follow it there.
     """
-    messages = messages_of(row.get("prompt"), "prompt")
+    prompt = row.get("prompt")
+    is_text = isinstance(prompt, str) and not holds_messages(prompt)
+    messages = messages_of([{"role": "user", "content": prompt}] if is_text else prompt, "prompt")
     questions = [one.text for one in messages if one.role == "user"]
     if len(questions) != 1 or any(one.role == "assistant" for one in messages):
         raise RowError("prompt", f"must hold one user message and no answer; it has {len(questions)} user messages")
@@ -26,6 +31,8 @@ def read_verl(row: Row) -> RowParts:
     notes += ["system prompts"] if any(one.role == "system" and one.text for one in messages) else []
     key = "reward_spec" if row.get("reward_model") is None and row.get("reward_spec") is not None else "reward_model"
     gold = mapping(literal(row.get(key), key) if _is_json(row.get(key)) else row.get(key), key).get("ground_truth")
+    if isinstance(gold, Mapping) and gold.get("target") is not None:
+        gold = gold["target"]
     images_key, row = with_pictures(row)
     row = with_parts_pictures(row, messages, images_key)
     parts = row_parts(row, question, gold, f"{key}.ground_truth", notes=notes)
