@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from saccade.errors import UserError
 from saccade.media.store import MediaStore
 from saccade.tasks.files import TaskFile, read_tasks
 from saccade.tasks.rows.fields import Row
@@ -66,12 +67,20 @@ def test_answers_beside_the_correct_one_are_options(folder: Path) -> None:
         {"options": "A. red\nB. blue", "answer": "B"},
         {"options": "{'A': 'red', 'B': 'blue'}", "answer": "blue"},
         {"options": "red|blue", "answer": "blue"},
+        {"a0": "red", "a1": "blue", "answer_index": 1, "answer": None},
+        {"option 0": "red", "option 1": "blue", "answer": "B"},
     ],
 )
 def test_options_in_the_forms_of_published_sets(options: dict[str, Json], folder: Path) -> None:
     (task,) = read(folder, {"image": "a.png", "question": "Which?", **options}).tasks
     assert (task.choices, task.answer_kind, task.answer) == (("red", "blue"), "choice", task.answer)
     assert task.answer in ("B", "blue")
+
+
+def test_a_number_beside_options_is_no_guess(folder: Path) -> None:
+    """NExT-QA's rows."""
+    with pytest.raises(UserError, match="neither the letter nor the text of a choice; its place counted from 0 goes"):
+        read(folder, {"image": "a.png", "question": "Why?", "a0": "red", "a1": "blue", "answer": 1})
 
 
 def test_an_object_with_an_answer_beside_its_box_is_no_box(folder: Path) -> None:

@@ -29,7 +29,7 @@ IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file", 
 
 _LETTERS = string.ascii_uppercase
 _NUMBERED_IMAGE = re.compile(r"image_?([1-9])")
-_OPTION_COLUMN = re.compile(r"(?:option|choice)[ _]?([0-9]|[a-h])", re.IGNORECASE)
+_OPTION_COLUMN = re.compile(r"(?:(?:option|choice)[ _]?|a(?=[0-9]))([0-9]|[a-h])", re.IGNORECASE)
 TARGET_KEYS = ("boxes", "target_instances")
 """Keys of the boxes that a question is about; the first that is there is read."""
 _UNREAD = ("objects", "bboxs", "bboxes", "masks", "points")
@@ -170,7 +170,7 @@ def pictures(images: Sequence[RowValue], video: RowVideo | None) -> int:
 
 
 def _options(row: Row) -> RowValue:
-    """``choices`` or ``options``, else the columns A, B, C, … or ``option0``, …, as far as they go."""
+    """``choices`` or ``options``, else the columns A, B, C, … or ``option0``, … or ``a0``, …, as far as they go."""
     for key in ("choices", "options"):
         if row.get(key) is not None:
             return row[key]
