@@ -86,16 +86,22 @@ def test_a_design_that_was_run_has_its_own_result_and_verdicts(tmp_path: Path) -
     label = "calls per 100 easy questions"
     settings = {variant: CLAIMS["codedance_rewards"].settings_of(variant) for variant in figures}
     runs: list[dict[str, Any]] = [
-        {"variant": variant, "imitation": i, "wall_s": 60, "figures": {"hard": hard - i * (calls > 50), label: calls}}
+        {
+            "variant": variant,
+            "imitation": i,
+            "draw": 0,
+            "wall_s": 60,
+            "figures": {"hard": hard - i * (calls > 50), label: calls},
+        }
         for variant, (hard, calls) in figures.items()
         for i in range(3)
     ]
     runs = [run | {"settings": settings[run["variant"]]} for run in runs]
     (tmp_path / "codedance_rewards.json").write_text(json.dumps({"runs": runs}))
     accuracy, calls = of_design(row, DATA["minutes"], tmp_path)
-    assert accuracy.text == "adaptive, turns over deepeyes: +1.5 (-1.0 to +4.0), 3 imitations"
+    assert accuracy.text == "adaptive, turns over deepeyes: +1.5 (-1.0 to +4.0), 3 imitations, 1 draw each"
     assert (accuracy.verdict, calls.verdict, accuracy.minutes) == ("open", "shown", 6)
-    assert f"<br>adaptive, turns over deepeyes, {label}: -100.0 (-100.0 to -100.0), 3 imitations" in table(
+    assert f"<br>adaptive, turns over deepeyes, {label}: -100.0 (-100.0 to -100.0), 3 imitations, 1 draw each" in table(
         DATA, tmp_path
     )
     shortened = [run | {"settings": [*run["settings"], "rl.steps=2"]} for run in runs]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.claims.__main__ import CLAIMS
-from studies.claims.design import IMITATIONS, changes_of
+from studies.claims.design import DRAWS, IMITATIONS, changes_of
 from studies.claims.paired import PairedChange, paired_change
 from studies.seed_runs import Row
 
@@ -58,6 +58,8 @@ def of_design(row: Row, planned: Mapping[str, float], folder: Path) -> list[Find
             continue
         change = paired_change(changes)
         text = f"{one.label}: {_interval(change)}" + (f", {change.n} imitations" if change.n != IMITATIONS else "")
+        draws = 1 + max(run["draw"] for run in runs)
+        text += f", {draws} draw each" if draws < DRAWS else ""
         found.append(Finding(text=text, verdict=change.verdict(one.expected), minutes=minutes))
     return found
 
