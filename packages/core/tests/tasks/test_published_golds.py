@@ -1,5 +1,6 @@
 """Golds and options in the forms in which sets are published."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -51,8 +52,10 @@ def test_of_several_annotators_those_count_of_whom_three_agree(
 
 def test_answers_beside_the_correct_one_are_options(folder: Path) -> None:
     """SAT's rows: before, each of the answers counted as right."""
-    row = {"image": "a.png", "question": "Which way?", "answers": ["left", "right"], "correct_answer": "right"}
-    (task,) = read(folder, row).tasks
+    picture = base64.b64encode((folder / "a.png").read_bytes()).decode()
+    row: dict[str, Json] = {"image_bytes": [picture, {"path": "a.png"}], "question": "Which way?"}
+    (task,) = read(folder, {**row, "answers": ["left", "right"], "correct_answer": "right"}).tasks
+    assert len(task.images) == 2
     assert (task.answer, task.choices, task.answer_kind, task.accepted) == ("right", ("left", "right"), "choice", ())
     (alone,) = read(folder, {"image": "a.png", "question": "Which way?", "correct_answer": "right"}).tasks
     assert (alone.answer, alone.answer_kind) == ("right", "exact")

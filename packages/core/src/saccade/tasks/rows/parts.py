@@ -25,7 +25,7 @@ from saccade.types import AnswerKind
 FRAMES = ("pixels", "0-1", "0-999", "0-1000")
 """Frames in which a row may write boxes: pixels of the original, or shares of its sides."""
 LEAST_IOU = 0.01
-IMAGE_KEYS = ("images", "image", "image_path", "file_name", "filename", "file", "pictures")
+IMAGE_KEYS = ("images", "image", "image_bytes", "image_path", "file_name", "filename", "file", "pictures")
 
 _LETTERS = string.ascii_uppercase
 _NUMBERED_IMAGE = re.compile(r"image_?([1-9])")
