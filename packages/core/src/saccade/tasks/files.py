@@ -17,7 +17,6 @@ from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, reader_of, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
 from saccade.tasks.rows.tasks import BadRow, TaskRow, lines_of, row_identity, task_of
-from saccade.tasks.rows.unread import say_what_is_unread, unread_options
 from saccade.tasks.rows.videos import VideoReader
 from saccade.tasks.sources import FileSource, sources_of
 from saccade.types import AnswerKind, ImageRef, Task
@@ -106,11 +105,17 @@ def read_tasks(
             left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
             frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
             if read.unread:
+                # Few rows have keys that nothing reads.
+                from saccade.tasks.rows.unread import unread_options
+
                 unread.setdefault(read.file, Counter()).update(read.unread)
                 options.setdefault(read.file, Counter()).update(unread_options(read.row, read.unread, result))
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
     _say_what_was_understood(left_out, frames)
-    say_what_is_unread(unread, options)
+    if unread:
+        from saccade.tasks.rows.unread import say_what_is_unread
+
+        say_what_is_unread(unread, options)
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
