@@ -230,6 +230,11 @@ def test_a_reply_beside_a_question_or_a_prompt_keeps_what_it_answers(folder: Pat
     messages: list[Json] = [{"role": "user", "content": "<image>Which?"}]
     for prompt in ("<image>Which?", messages):
         assert only(folder, {"images": ["a.png"], "prompt": prompt, "response": "Red."}) == asked
+    talk: list[Json] = [{"role": "user", "content": "Which?"}, {"role": "assistant", "content": "Red."}]
+    assert only(folder, {"messages": talk, "prompt": "x", "response": "y"}) == [
+        ("user", "Which?"),
+        ("assistant", "Red."),
+    ]
     assert only(folder, {"image": "a.png", "suffix": "A red square."})[0] == ("user", "picture 1")
     with pytest.raises(UserError, match="answers nothing: no message of the user's has a word or a picture"):
         read(folder, {"output": "Red."})

@@ -106,3 +106,17 @@ def test_verl_s_prompts_in_text_and_targets_of_search_r1(prompt: Json, gold: Jso
     row = {"images": ["a.png"], "prompt": prompt, "reward_model": {"ground_truth": gold}, "data_source": "x"}
     (task,) = read(folder, row).tasks
     assert (task.question, task.answer, task.answer_kind, len(task.images)) == ("How many?", "3", "integer", 1)
+
+
+def test_items_of_a_list_and_boxes_are_no_annotators_answers(folder: Path) -> None:
+    asked: dict[str, Json] = {"image": "a.png", "question": "Which boxes?"}
+    (task,) = read(folder, {**asked, "answers": ["1", "1", "2", "3", "4"], "answer_kind": "list"}).tasks
+    assert json.loads(task.answer) == ["1", "1", "2", "3", "4"]
+    boxes: list[Json] = [[1, 2, 3, 4], [2, 2, 4, 4], [1, 1, 2, 2], [0, 0, 1, 1], [0, 0, 2, 2]]
+    (boxed,) = read(folder, {**asked, "answers": boxes}).tasks
+    assert (boxed.answer_kind, json.loads(boxed.answer)) == ("boxes", boxes)
+
+
+def test_a_key_that_says_it_is_right_goes_before_a_reply(folder: Path) -> None:
+    row = {"image": "a.png", "question": "Which?", "response": "blue", "correct_answer": "red"}
+    assert read(folder, row).tasks[0].answer == "red"

@@ -3,7 +3,7 @@
 import itertools
 import logging
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from saccade.tasks.rows.fields import RowError, WatchedRow
 from saccade.tasks.rows.images import ImageReader
 from saccade.tasks.rows.layouts import LAYOUTS, detect, reader_of, unknown_layout, with_renaming
 from saccade.tasks.rows.parts import IMAGE_KEYS, RowDefaults, with_defaults
-from saccade.tasks.rows.tasks import BadRow, TaskRow, lines_of, row_identity, task_of
+from saccade.tasks.rows.tasks import BadRow, TaskRow, lines_of, row_identity, task_of, with_agreement
 from saccade.tasks.rows.videos import VideoReader
 from saccade.tasks.sources import FileSource, sources_of
 from saccade.types import AnswerKind, ImageRef, Task
@@ -73,10 +73,7 @@ def read_tasks(
     identities: dict[str, str] = {}
     written: dict[str, tuple[ImageRef, ...]] = {}
     repeated = 0
-    left_out: dict[str, Counter[str]] = {}
-    frames: dict[str, Counter[str]] = {}
-    unread: dict[str, Counter[str]] = {}
-    options: dict[str, Counter[str]] = {}
+    understood = _Understood()
     for read in task_rows(
         path,
         media=media,
@@ -102,20 +99,9 @@ def read_tasks(
                 # Two shards may hold the same row about pictures of the same name in other folders.
                 is_other = written.setdefault(identity, result.images) != result.images
                 identities[result.id] = result.id if is_other else identity
-            left_out.setdefault(read.file, Counter()).update(dict.fromkeys(read.notes, 1))
-            frames.setdefault(read.file, Counter()).update([read.guessed_frame] if read.guessed_frame else [])
-            if read.unread:
-                # Few rows have keys that nothing reads.
-                from saccade.tasks.rows.unread import unread_options
-
-                unread.setdefault(read.file, Counter()).update(read.unread)
-                options.setdefault(read.file, Counter()).update(unread_options(read.row, read.unread, result))
+            understood.add(read, result)
     check_bad_rows(path, bad, len(tasks), skip_bad_rows=skip_bad_rows)
-    _say_what_was_understood(left_out, frames)
-    if unread:
-        from saccade.tasks.rows.unread import say_what_is_unread
-
-        say_what_is_unread(unread, options)
+    understood.say()
     if repeated:
         logger.warning("%s: %d rows repeat an earlier row without an id of their own; they are kept", path, repeated)
     if not images_follow and (bare := sum(_is_text_alone(task) for task in tasks)):
@@ -126,8 +112,12 @@ def read_tasks(
             len(tasks),
             ", ".join(IMAGE_KEYS),
         )
-    keys = sum(unread.values(), Counter[str]())
-    return TaskFile(tasks=tuple(tasks), skipped=tuple(bad), identities=identities, unread=keys)
+    return TaskFile(
+        tasks=tuple(tasks),
+        skipped=tuple(bad),
+        identities=identities,
+        unread=sum(understood.unread.values(), Counter[str]()),
+    )
 
 
 def task_rows(
@@ -192,7 +182,7 @@ def _tasks_of(
             continue
         try:
             watched = WatchedRow(row)
-            parts = with_defaults(reader_of(found)(watched), defaults)
+            parts = with_agreement(with_defaults(reader_of(found)(watched), defaults))
             where = f"{source.name}, row {number}"
             task, guessed = task_of(parts, images, videos, where=where, stem=source.stem)
         except RowError as error:
@@ -201,26 +191,57 @@ def _tasks_of(
             yield TaskRow(source.name, number, row, task, bool(parts.id), parts.notes, guessed, watched.unread)
 
 
-def _say_what_was_understood(left_out: Mapping[str, Counter[str]], frames: Mapping[str, Counter[str]]) -> None:
-    """A line for each file about what of its rows is left out, and one about the frame of boxes that name none.
+def _by_file() -> dict[str, Counter[str]]:
+    return defaultdict(Counter)
 
-    UserError where the rows of one file look as if they had several frames.
-    """
-    for file, counts in left_out.items():
-        if counts:
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Understood:
+    """What was understood of the rows of each file: in how many of them."""
+
+    left_out: dict[str, Counter[str]] = field(default_factory=_by_file)
+    frames: dict[str, Counter[str]] = field(default_factory=_by_file)
+    """Frames that were guessed for boxes."""
+    unread: dict[str, Counter[str]] = field(default_factory=_by_file)
+    options: dict[str, Counter[str]] = field(default_factory=_by_file)
+    """Unread keys that look like the options of a right answer."""
+
+    def add(self, read: TaskRow, task: Task) -> None:
+        if read.notes:
+            self.left_out[read.file].update(dict.fromkeys(read.notes, 1))
+        if read.guessed_frame:
+            self.frames[read.file].update([read.guessed_frame])
+        if read.unread:
+            # Few rows have keys that nothing reads.
+            from saccade.tasks.rows.unread import unread_options
+
+            self.unread[read.file].update(read.unread)
+            self.options[read.file].update(unread_options(read.row, read.unread, task))
+
+    def say(self) -> None:
+        """Lines about what is left out and not read, and the frame of boxes that name none.
+
+        UserError where the rows of one file look as if they had several frames.
+        """
+        for file, counts in self.left_out.items():
             words = ", ".join(f"{what} ({rows} rows)" for what, rows in counts.most_common())
             logger.warning("%s: left out: %s", file, words)
-    for file, found in frames.items():
-        if len(found) > 1:
-            seen = " and ".join(f"{rows} rows like {frame}" for frame, rows in found.most_common())
-            raise UserError(
-                f"{file}: boxes look in {seen}; say which frame is meant with --box-frame, or by box_frame in the rows"
-            )
-        for frame, rows in found.items():
-            logger.warning(
-                "%s: the boxes of %d answers are taken to be in %s; --box-frame, or box_frame in the rows, says it",
-                *(file, rows, frame),
-            )
+        for file, found in self.frames.items():
+            if len(found) > 1:
+                seen = " and ".join(f"{rows} rows like {frame}" for frame, rows in found.most_common())
+                raise UserError(
+                    f"{file}: boxes look in {seen}; say which frame is meant with --box-frame, or by box_frame in the "
+                    "rows"
+                )
+            for frame, rows in found.items():
+                logger.warning(
+                    "%s: the boxes of %d answers are taken to be in %s; --box-frame, or box_frame in the rows, says it",
+                    *(file, rows, frame),
+                )
+        if self.unread:
+            from saccade.tasks.rows.unread import say_what_is_unread
+
+            say_what_is_unread(self.unread, self.options)
 
 
 def _is_text_alone(task: Task) -> bool:

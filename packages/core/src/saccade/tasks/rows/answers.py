@@ -60,6 +60,8 @@ def agreed_answers(value: RowValue, key: str) -> RowValue:
     As many as count in full by VQA accuracy (Antol et al. 2015), min(n / 3, 1).
     """
     items = _items(value, key) if isinstance(value, list | tuple | str) else []
+    if any(isinstance(item, list | tuple | Mapping) for item in items):
+        return value
     texts = [unwrapped(_as_text(item, key)).casefold() for item in items]
     votes = Counter(texts)
     if len(texts) < ANNOTATORS or len(votes) in (1, len(texts)):

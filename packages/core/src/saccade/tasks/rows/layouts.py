@@ -90,9 +90,7 @@ def detect(row: Row) -> str | None:
     if ground_truth_in(row) is not None:
         return "exported"
     has_reward = row.get("reward_model") is not None or row.get("reward_spec") is not None
-    if row.get("prompt") is not None and has_reward:
-        return "verl"
-    if isinstance(row.get("prompt"), list) and ("reward_model" in row or "reward_spec" in row or "data_source" in row):
+    if row.get("prompt") is not None and (has_reward or (isinstance(row["prompt"], list) and "data_source" in row)):
         return "verl"
     if "problem" in row and (row["problem"] or row.get("query") or not holds_conversation(row)):
         return "video_r1" if "solution" in row and row.get("answer") is None else "easyr1"

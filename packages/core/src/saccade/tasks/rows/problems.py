@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from saccade.tasks.rows.answers import agreed_answers
 from saccade.tasks.rows.fields import (
     Row,
     RowError,
@@ -26,15 +25,10 @@ REGRESSION_TOLERANCE = 0.05
 MAX_BARE_SOLUTION = 200
 
 PLAIN_ANSWERS = (
-    "answer",
-    "answers",
-    "solution",
-    "ground_truth",
-    "response",
-    "correct_answer",
-    "gt_answer",
-    "answerKey",
+    *("answer", "correct_answer", "gt_answer", "answerKey"),
+    *("answers", "solution", "ground_truth", "response"),
 )
+"""Keys of the right answer; one that says so goes before those that may hold a reply."""
 
 INDEX_KEYS = ("answer_index", "answer_idx", "correct_choice_idx")
 """Keys of the right option's place, counted from 0, or of its letter."""
@@ -49,10 +43,6 @@ def read_plain(row: Row) -> RowParts:
     row = _with_answers_as_options(row)
     key = next((key for key in (*PLAIN_ANSWERS, *INDEX_KEYS) if row.get(key) is not None), "answer")
     answer, notes = gold_of(row.get(key), key)
-    if key == "answers" and not row.get("metric"):
-        agreed = agreed_answers(answer, key)
-        notes = (*notes, *(["answers that fewer annotators gave"] if agreed != answer else []))
-        answer = agreed
     if key in INDEX_KEYS and type(answer) is int and answer in range(26):
         answer = chr(ord("A") + answer)
     return row_parts(row, required_text(row, "question"), answer, key, notes=notes)
@@ -62,7 +52,7 @@ def _with_answers_as_options(row: Row) -> Row:
     """SAT's rows: ``answers`` are what may be said, and one of them is the ``correct_answer``."""
     answers, correct = row.get("answers"), row.get("correct_answer")
     if row.get("answer") is None and isinstance(answers, list | tuple) and len(answers) > 1 and correct in answers:
-        return row_with(row, {"choices": answers, "answers": None})
+        return row_with(row, {"choices": answers})
     return row
 
 

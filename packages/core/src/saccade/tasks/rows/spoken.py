@@ -118,12 +118,13 @@ def _drafts(row: Row) -> tuple[str, list[_Draft]]:
 
 def _messages(row: Row) -> tuple[str, list[tuple[Row, bool]]]:
     """The key of the messages, and each with whether it is learned where it does not say so itself."""
-    reply = next((name for name in ("completion", "response") if row.get(name) is not None), "")
+    key = message_key(row)
+    replies = ("completion",) if holds_messages(row.get(key)) else ("completion", "response")
+    reply = next((name for name in replies if row.get(name) is not None), "")
     if reply and row.get("prompt") is not None:
         asked = _listed_messages(row["prompt"], "user", "prompt")
         said = _listed_messages(row[reply], "assistant", reply)
         return reply, [*((one, False) for one in asked), *((one, True) for one in said)]
-    key = message_key(row)
     if holds_messages(row.get(key)):
         return key, [(one, True) for one in _listed_messages(row.get(key), "user", key)]
     if any(row.get(name) is not None for name in ("output", "response", "suffix")):

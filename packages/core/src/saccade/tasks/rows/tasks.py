@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saccade.geometry import Box
-from saccade.tasks.rows.answers import choice_texts, golds_of
+from saccade.tasks.rows.answers import agreed_answers, choice_texts, golds_of
 from saccade.tasks.rows.fields import Row, RowError, listed, texts
 from saccade.tasks.rows.grounding import gold_boxes, guessed_frame, written_gold
 from saccade.tasks.rows.images import ImageReader, read_targets
@@ -76,6 +76,17 @@ class TaskRow:
     def bad_row(self, error: RowError) -> BadRow:
         """The row as one that cannot be used."""
         return BadRow(file=self.file, row=self.number, key=error.key, why=error.why)
+
+
+def with_agreement(parts: RowParts) -> RowParts:
+    """The parts with those ``answers`` that enough annotators gave, where a metric does not weigh them all; items of
+    one list, points and boxes are no annotators' answers."""
+    if parts.answer_key != "answers" or parts.metric or parts.answer_kind in ("list", "click", "boxes"):
+        return parts
+    agreed = agreed_answers(parts.answer, parts.answer_key)
+    if agreed == parts.answer:
+        return parts
+    return replace(parts, answer=agreed, notes=(*parts.notes, "answers that fewer annotators gave"))
 
 
 def task_of(parts: RowParts, images: ImageReader, videos: VideoReader, *, where: str, stem: str) -> tuple[Task, str]:
