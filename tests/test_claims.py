@@ -89,6 +89,13 @@ def test_variants_start_from_their_imitation_and_kept_rows_are_not_run_again(
     assert design.run_claim(claim, tmp_path, imitations=2, draws=2) == rows
     assert len(asked) == len((tmp_path / "claim" / "results.jsonl").read_text().splitlines())
     assert json.loads((tmp_path / "claim" / "results.jsonl").read_text().splitlines()[0])["settings"][0] == "n=9"
+    # On another machine: nothing is run of an imitation that is whole, all of one whose rows are not.
+    asked.clear()
+    elsewhere = design.run_claim(claim, tmp_path / "other", imitations=2, draws=2, stored=rows[:-1])
+    assert elsewhere == [*rows[:5], *elsewhere[5:]]
+    assert {seed // 100 for seed, *_ in asked} == {1}
+    assert len(asked) == 1 + 2 * 2
+    assert design.run_claim(claim, tmp_path / "third", imitations=1, draws=2, stored=rows) == rows
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))

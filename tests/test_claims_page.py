@@ -94,16 +94,22 @@ def test_a_design_that_was_run_has_its_own_result_and_verdicts(tmp_path: Path) -
             "figures": {"hard": hard - i * (calls > 50), label: calls},
         }
         for variant, (hard, calls) in figures.items()
-        for i in range(3)
+        for i in range(6)
     ]
     runs = [run | {"settings": settings[run["variant"]]} for run in runs]
     (tmp_path / "codedance_rewards.json").write_text(json.dumps({"runs": runs}))
     accuracy, calls = of_design(row, DATA["minutes"], tmp_path)
-    assert accuracy.text == "adaptive, turns over deepeyes: +1.5 (-1.0 to +4.0), 3 imitations, 1 draw each"
-    assert (accuracy.verdict, calls.verdict, accuracy.minutes) == ("open", "shown", 6)
-    assert f"<br>adaptive, turns over deepeyes, {label}: -100.0 (-100.0 to -100.0), 3 imitations, 1 draw each" in table(
+    assert accuracy.text == "adaptive, turns over deepeyes: +3.0 (+1.0 to +5.0), 1 draw each"
+    assert (accuracy.verdict, calls.verdict, accuracy.minutes) == ("shown", "shown", 12)
+    assert f"<br>adaptive, turns over deepeyes, {label}: -100.0 (-100.0 to -100.0), 1 draw each" in table(
         DATA, tmp_path
     )
+    (tmp_path / "codedance_rewards.json").write_text(
+        json.dumps({"runs": [run for run in runs if run["imitation"] != 2]})
+    )
+    assert {one.verdict for one in of_design(row, DATA["minutes"], tmp_path)} == {"open: imitations run: 5 of 6"}
+    designs = sum("design" in row for row in ROWS)
+    assert f"Runs of {designs} are still to come" in table(DATA, tmp_path)
     shortened = [run | {"settings": [*run["settings"], "rl.steps=2"]} for run in runs]
     (tmp_path / "codedance_rewards.json").write_text(json.dumps({"runs": shortened}))
     assert {one.verdict for one in of_design(row, DATA["minutes"], tmp_path)} == {NOT_YET}

@@ -4,6 +4,7 @@ python -m studies.claims argos_accuracy --out runs/claims --json runs/claims/arg
 """
 
 import argparse
+import json
 from pathlib import Path
 
 from studies.claims import argos, codedance, ivgr, lang2act, vista_r1
@@ -31,10 +32,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=1, help="Imitations at the same time.")
     parser.add_argument("--out", type=Path, default=Path("runs/claims"))
-    parser.add_argument("--json", type=Path, help="Write all rows here too.")
+    parser.add_argument("--json", type=Path, help="Rows of whole imitations are kept and written here.")
     parser.add_argument("--set", dest="smaller", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
     claim = CLAIMS[arguments.claim]
+    has_rows = arguments.json is not None and arguments.json.is_file()
+    stored = json.loads(arguments.json.read_text(encoding="utf-8"))["runs"] if has_rows else []
     rows = run_claim(
         claim,
         arguments.out,
@@ -44,6 +47,7 @@ def main() -> None:
         at_once=arguments.at_once,
         variants=arguments.variants,
         smaller=arguments.smaller,
+        stored=stored,
     )
     print(report(claim, rows))
     if arguments.json:

@@ -1,8 +1,8 @@
 """One design for every claim: several imitations, several draws of reinforcement from each, one end point named before.
 
 A claim compares variants that start from the same imitations. The end point is averaged over the draws of an imitation,
-subtracted from the base's, and judged over imitations (``paired.py``). Runs are resumed; what is in results.jsonl with
-the same settings is not run again.
+subtracted from the base's, and judged over imitations (``paired.py``). Runs are resumed; what is in results.jsonl, or
+among the stored rows, with the same settings is not run again.
 """
 
 import json
@@ -128,14 +128,18 @@ def run_claim(
     at_once: int = 1,
     variants: Sequence[str] = (),
     smaller: Sequence[str] = (),
+    stored: Sequence[Row] = (),
 ) -> list[Row]:
     """All rows of a claim, run where they are not there yet; ``smaller`` are further settings of every run.
 
-    The first imitation with all of its variants comes first, so that an interrupted study has whole pairs.
+    The first imitation with all of its variants comes first, so that an interrupted study has whole pairs. ``stored``
+    are rows of other machines: of an imitation that is whole there nothing is run, since its checkpoints lie elsewhere.
     """
     out = out / claim.name
     out.mkdir(parents=True, exist_ok=True)
     needed = claim.needed(variants or claim.variants)
+    settings_of = {name: claim.settings_of(name, smaller) for name in needed}
+    whole = whole_imitations(stored, settings_of, claim.imitations, draws)
     lock = Lock()
 
     def directory_of(variant: str, imitation: int, draw: int) -> Path:
@@ -150,10 +154,10 @@ def run_claim(
 
     def made(variant: str, imitation: int, draw: int) -> Row:
         imitates = variant in claim.imitations
-        settings = claim.settings_of(variant, smaller)
+        settings = settings_of[variant]
         key = {"variant": variant, "imitation": imitation, "draw": draw, "settings": settings}
         with lock:
-            kept = [row for row in read(out / "results.jsonl") if key.items() <= row.items()]
+            kept = [row for row in [*whole, *read(out / "results.jsonl")] if key.items() <= row.items()]
         if kept:
             return kept[-1]
         directory = directory_of(variant, imitation, draw)
@@ -174,7 +178,21 @@ def run_claim(
         return [*first, *(made(variant, imitation, draw) for draw in range(draws) for variant in others)]
 
     with ThreadPoolExecutor(at_once) as pool:
-        return [row for rows in pool.map(pairs, range(imitations)) for row in rows]
+        rows = [row for rows in pool.map(pairs, range(imitations)) for row in rows]
+    return [*rows, *(row for row in whole if row["imitation"] >= imitations)]
+
+
+def whole_imitations(
+    rows: Iterable[Row], settings_of: Mapping[str, list[str]], imitating: Iterable[str], draws: int
+) -> list[Row]:
+    """The rows of the imitations of which each variant with these settings, and each draw of it, is there."""
+    once = set(imitating)
+    needed = {(name, draw) for name in settings_of for draw in range(1 if name in once else draws)}
+    found: dict[int, dict[tuple[str, int], Row]] = {}
+    for row in rows:
+        if row["settings"] == settings_of.get(row["variant"]) and row["draw"] < draws:
+            found.setdefault(row["imitation"], {})[row["variant"], row["draw"]] = row
+    return [row for of in found.values() if of.keys() == needed for row in of.values()]
 
 
 def by_imitation(rows: Iterable[Row], variant: str, label: str) -> dict[int, float]:

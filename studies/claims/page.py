@@ -28,6 +28,7 @@ STUDIES, PAGE = ROOT / "studies", ROOT / "docs" / "claims.md"
 BEGIN, END = "<!-- rows: made by studies.claims.page -->", "<!-- end of rows -->"
 KINDS = ("shown in part", "shown", "the opposite", "excluded", "open", "not run")
 NOT_YET, STALE = "open: not run yet", "open: older than the code"
+PARTIAL = "open: imitations run:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,8 @@ def of_design(row: Row, planned: Mapping[str, float], folder: Path) -> list[Find
     claim, path = CLAIMS[row["design"]], folder / f"{row['design']}.json"
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
     runs = [run for run in runs if run["settings"] == claim.settings_of(run["variant"])]
-    minutes = sum(run["wall_s"] for run in runs) / 60 or planned[claim.name]
+    whole = len({run["imitation"] for run in runs}) >= IMITATIONS
+    minutes = sum(run["wall_s"] for run in runs) / 60 if whole else planned[claim.name]
     found = []
     comparisons = {one.label: one for one in claim.comparisons}
     for one in (comparisons[label] for label in row["compares"]):
@@ -57,10 +59,11 @@ def of_design(row: Row, planned: Mapping[str, float], folder: Path) -> list[Find
             found.append(Finding(text="", verdict=NOT_YET, minutes=minutes))
             continue
         change = paired_change(changes)
-        text = f"{one.label}: {_interval(change)}" + (f", {change.n} imitations" if change.n != IMITATIONS else "")
         draws = 1 + max(run["draw"] for run in runs)
-        text += f", {draws} draw each" if draws < DRAWS else ""
-        found.append(Finding(text=text, verdict=change.verdict(one.expected), minutes=minutes))
+        text = f"{one.label}: {_interval(change)}" + (f", {draws} draw each" if draws < DRAWS else "")
+        # A verdict on the way would be one of several chances to be shown.
+        verdict = change.verdict(one.expected) if change.n >= IMITATIONS else f"{PARTIAL} {change.n} of {IMITATIONS}"
+        found.append(Finding(text=text, verdict=verdict, minutes=minutes))
     return found
 
 
@@ -151,7 +154,7 @@ def table(data: Mapping[str, Any], folder: Path = STUDIES / "claims") -> str:
                 found.append(of_study(seen, data["source"][seen["source"]], judged=judged))
             verdicts = list(dict.fromkeys(one.verdict for one in found if one.verdict)) or [row["verdict"]]
             kinds[kind_of(verdicts)] += 1
-            waiting += NOT_YET in verdicts
+            waiting += any(verdict.startswith((NOT_YET, PARTIAL)) for verdict in verdicts)
             parts.append(_line(row, found, verdicts))
         parts.append("")
     told = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
