@@ -58,6 +58,7 @@ def test_own_tasks_are_served_until_sigterm(tmp_path: Path) -> None:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
+            assert process.stderr.readline().endswith("my.jsonl: 1 rows: 1 exact\n")
             assert process.stderr.readline() == f"saccade: environment at http://127.0.0.1:{port}\n"
             with connected(port) as client:
                 assert client.reset(task_id="red").observation.task_id == "red"

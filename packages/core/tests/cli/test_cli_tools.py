@@ -97,7 +97,7 @@ def test_a_call_that_is_refused_says_why_and_has_a_status(capsys: pytest.Capture
     ("arguments", "message"),
     [
         (["krop"], "there is no tool 'krop'"),
-        (["--image", "x.png"], "--image, --arguments and --out belong to a call"),
+        (["--image", "x.png"], "--image has no effect without the NAME of a tool to call"),
         (["crop", "--arguments", "{"], "--arguments is not JSON"),
         (["crop", "--arguments", "[]"], "--arguments must be a JSON object"),
         (["crop", "--image", "no-such.png", "--arguments", "{}"], "no-such.png"),

@@ -9,6 +9,7 @@ from saccade.cli import options
 from saccade.cli.machine import log_to_stderr
 from saccade.cli.options import PATH
 from saccade.cli.running import task_context
+from saccade.cli.unread_options import refuse_unread
 
 if TYPE_CHECKING:
     from saccade.config.context import RecipeContext
@@ -60,6 +61,8 @@ def check_data(
     miss. Of conversations and pairs: how many tokens are learned; lines that begin with > are those that the model
     learns to say, or not to.
     """
+    if purpose == "questions":
+        refuse_unread("on --for questions", "model", "overrides")
     context = task_context(
         data=data,
         model=model,

@@ -8,6 +8,7 @@ import click
 from saccade.cli import completion, options
 from saccade.cli.machine import log_to_stderr, prepare_machine
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.strict_json import strict_json
@@ -71,6 +72,8 @@ def audit_family(
     families = [*ALL_FAMILIES, *drawable_families()] if takes_all else list(dict.fromkeys(names))
     named = [(family_named(family)[0], family) for family in families]
     if write_golden is not None:
+        audits_only = ("tasks", "experts", "seed", "checks", "golden", "pages", "keep", "as_json")
+        refuse_unread("with --write-golden, which audits nothing", *audits_only)
         golden_of(named).write(write_golden)
         click.echo(f"Golden hashes: {write_golden}")
         return

@@ -14,6 +14,7 @@ from saccade.cli.measured import existing_run, keep_prices, show_figures
 from saccade.cli.options import served_or_none
 from saccade.cli.run_options import run_options
 from saccade.cli.running import start, task_context
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -104,17 +105,17 @@ def _check_given(given: EvaluateOptions) -> None:
         raise UserError(
             f"--pixels {pixels} has no effect without --benchmark; for other tasks use --set model.min_pixels=..."
         )
-    if judge is not None and not has_benchmarks:
-        raise UserError(f"--judge {judge} has no effect without --benchmark; add --benchmark, or leave it out")
-    if given["judge_model"] is not None and judge is None:
-        raise UserError(f"--judge-model {given['judge_model']} has no effect without --judge URL")
+    if not has_benchmarks:
+        refuse_unread("without --benchmark", "judge")
+    if judge is None:
+        refuse_unread("without --judge URL", "judge_model")
     if is_look(given["suite"]) and _benchmark_names(given):
         raise UserError("--suite look and --benchmark exclude each other; measure each in an evaluation of its own")
     served_or_none(given["model"], given["server"], given["server_model"])
     if given["samples"] > 1 and not temperature:
         raise UserError(f"--samples {given['samples']} at temperature 0 are all the same; add --temperature 0.7, say")
-    if given["retry_failed"] and not given["resume"]:
-        raise UserError("--retry-failed has no effect without --resume, which goes on with an earlier run")
+    if not given["resume"]:
+        refuse_unread("without --resume, which goes on with an earlier run", "retry_failed")
     if given["greedy"] and temperature:
         raise UserError(f"--greedy and --temperature {temperature} exclude each other; give one of them")
     if given["env"] is not None:

@@ -9,6 +9,7 @@ from saccade.cli import options
 from saccade.cli.export_questions import QUESTION_FORMS, export_family
 from saccade.cli.look import export_look
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def export(
         raise UserError(
             "give one of RUN_DIR, the --out of saccade eval, --family NAME for its questions and --suite look"
         )
+    refuse_unread(f"on --to {form} of {'a run' if run is not None else 'questions'}", *_unread(form, run, suite))
     if suite is not None:
         export_look(form, out, set_name or "saccade_look")
         return
@@ -93,6 +95,19 @@ def export(
         _export_table(run, form, out, name)
     else:
         _export_run(run, form, out, name, set_name, model_name)
+
+
+def _unread(form: str, run: Path | None, suite: str | None) -> set[str]:
+    """Parameters of the options that an export in this form does not read."""
+    naming = {"set_name"} if form == "lmms-eval" else set()
+    if run is not None:
+        read = {"name"} | ({"set_name", "model_name"} if form in ("lmms-eval", "inspect") else set())
+    elif suite is not None:
+        read = naming
+    else:
+        read = naming | {"count", "seed", "difficulty"}
+        read |= set() if form in ("vlmevalkit", "lmms-eval") else {"test", "licence"}
+    return {"count", "test", "seed", "difficulty", "licence", "name", "set_name", "model_name"} - read
 
 
 def _export_table(run: Path, form: RunForm, out: Path, name: str | None) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def families(names: tuple[str, ...], domain: str | None, is_json: bool, is_page:
     chosen, offered = _chosen_families(names)
     shown = [family for family in chosen if domain in (None, family.domain)]
     if is_page:
+        refuse_unread("with --markdown", "is_json")
         click.echo(as_page(shown), nl=False)
         return
     for family in shown:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from saccade.cli import options
-from saccade.errors import UserError
+from saccade.cli.unread_options import refuse_unread
 
 if TYPE_CHECKING:
     from saccade.curation.requests import NamedModel
@@ -75,7 +75,6 @@ def _named_model(role: str, given: dict[str, object]) -> "NamedModel | None":
     option = role.replace("-", "_")
     where, name = given.pop(option), given.pop(f"{option}_model")
     if where is None:
-        if name is not None:
-            raise UserError(f"--{role}-model {name} has no effect without --{role}")
+        refuse_unread(f"without --{role}", f"{option}_model")
         return None
     return NamedModel(str(where), None if name is None else str(name))

@@ -12,6 +12,7 @@ from saccade.cli import completion, options
 from saccade.cli.config_option import options_given
 from saccade.cli.machine import existing, prepare_machine
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 
 if TYPE_CHECKING:
     from saccade.train.recipe_loading import SettingDoc
@@ -49,6 +50,7 @@ def settings(
     if (recipe is None) != of_presets or (as_yaml and (as_json or of_presets)):
         raise click.UsageError("give RECIPE, and --yaml or --json with it, or --presets")
     if recipe is None:
+        refuse_unread("with --presets", "data", "model")
         _tell_presets(as_json=as_json)
         return
     prepare_machine(None)

@@ -9,6 +9,7 @@ import click
 from saccade.cli import options
 from saccade.cli.index import ENCODER_HELP, page_encoder
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.strict_json import strict_json
 
 if TYPE_CHECKING:
@@ -72,6 +73,12 @@ def retrieve(
     from saccade.tasks.datasets.reading import read_data_set
     from saccade.tasks.files import read_tasks
 
+    if gold:
+        refuse_unread("with --gold, which searches nothing", "count", "where", "first_stage")
+    else:
+        refuse_unread("without --gold", "distractors", "seed")
+    if data_set is None:
+        refuse_unread("without --data-set", "split")
     media = MediaStore()
     scope: Scope = "corpus" if whole_corpus else "document"
     pages = open_index(index_directory, threads=threads)

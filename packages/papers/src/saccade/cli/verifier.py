@@ -10,6 +10,7 @@ from saccade.cli import options
 from saccade.cli.machine import existing
 from saccade.cli.options import PATH
 from saccade.cli.running import task_context
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 from saccade.strict_json import strict_json
 from saccade.types import Task
@@ -145,6 +146,7 @@ def asked_tasks(
 
     path = existing("--data", data)
     if path is None:
+        refuse_unread("without --data", "image_root", "skip_bad_rows")
         media = MediaStore()
         return tuple(drawn_tasks(count, seed=seed, media=media)), media
     context = task_context(

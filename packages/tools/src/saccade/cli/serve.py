@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from saccade.cli import options
-from saccade.cli.machine import existing
+from saccade.cli.machine import log_to_stderr
 from saccade.cli.options import PATH
 from saccade.cli.shown import printable
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 from saccade.types import Json
 
@@ -70,6 +71,8 @@ PORT = click.IntRange(1, 65_535)
 @options.threads
 def mcp(tools_file: Path | None, http: bool, host: str, port: int, token_env: str, folders: tuple[Path, ...]) -> None:
     """Offer tools to any client of the Model Context Protocol: those of a configuration, or the image tools."""
+    if not http:
+        refuse_unread("without --http", "host", "port", "token_env")
     tools = _tools(tools_file)
     from saccade.interop.mcp.images import ReceivedImages
     from saccade.interop.mcp.server import mcp_server
@@ -130,24 +133,26 @@ def openenv(
     """Serve our environment to trainers that speak OpenEnv; each connection is an episode of its own."""
     if (data is None) == (family is None):
         raise UserError("give either --data PATH or --family NAME, so that there is something to ask")
+    if data is None:
+        refuse_unread("without --data", "skip_bad_rows")
+    else:
+        refuse_unread("with --data", "split", "difficulty")
     from saccade.interop.openenv.server import openenv_app, serve
     from saccade.services.http.listening import check_reach
 
     token = os.environ.get(token_env) or None
     check_reach(host, token, variable=token_env)
     tools = _tools(tools_file)
-    from saccade.media.store import MediaStore
-    from saccade.tasks.files import read_tasks
+    from saccade.cli.running import task_context
+    from saccade.config.context import read_own_tasks
 
-    media = MediaStore()
-    path = existing("--data", data)
-    read = None if path is None else read_tasks(path, media=media, skip_bad_rows=skip_bad_rows)
-    if read is not None and read.skipped:
-        click.echo(f"saccade: left {len(read.skipped)} bad rows out", err=True)
+    log_to_stderr(is_quiet=False)
+    context = task_context(data=data, model=None, overrides=(), seed=seed, skip_bad_rows=skip_bad_rows)
+    tasks = () if context.data is None else read_own_tasks(context.data, context)
     app = openenv_app(
         family=family,
-        tasks=() if read is None else read.tasks,
-        media=media,
+        tasks=tasks,
+        media=context.media,
         split=split,
         seed=seed,
         difficulty=difficulty,

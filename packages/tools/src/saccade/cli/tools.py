@@ -10,6 +10,7 @@ import click
 from saccade.characters import shell_words
 from saccade.cli import options
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import ToolError, UserError
 from saccade.strict_json import strict_json
 
@@ -49,14 +50,14 @@ def tools(
 
     tools_file = read_tools_file(config) if config else ToolsFile(tools=())
     if name is None:
-        if images or arguments is not None or out is not None:
-            raise UserError("--image, --arguments and --out belong to a call; name the tool: saccade tools NAME ...")
+        refuse_unread("without the NAME of a tool to call", "images", "arguments", "out")
         for settings in tools_file.tools:
             entry_of(settings.name)
         _list(CATALOGUE, tools_file, as_json=as_json)
         return 0
     entry = entry_of(name)
     if not images and arguments is None:
+        refuse_unread("without --image or --arguments, by which a tool is called", "out")
         _describe(entry, tools_file, as_json=as_json)
         return 0
     return _call(entry, tools_file, images, _arguments(arguments), out, as_json=as_json)

@@ -13,6 +13,7 @@ from saccade.cli import options
 from saccade.cli.machine import existing, open_in_browser, telling_of_waits
 from saccade.cli.options import PATH
 from saccade.cli.shown import printable
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -118,8 +119,7 @@ def _policy_at(model: str, server_model: str | None) -> "Path | ServedModel":
         from saccade.recipes.evaluation_settings import ServedModel
 
         return ServedModel(url=model, name=server_model)
-    if server_model is not None:
-        raise UserError(f"--server-model {server_model} has no effect on a checkpoint; leave it out")
+    refuse_unread("on a checkpoint", "server_model")
     path = existing("--model", Path(model))
     assert path is not None
     return path

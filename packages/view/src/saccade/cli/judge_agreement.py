@@ -8,6 +8,7 @@ from saccade.cli import options
 from saccade.cli.machine import log_to_stderr, prepare_machine, telling_of_waits
 from saccade.cli.measured import existing_run
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.codec.codecs import plain_json
 from saccade.errors import UserError
 from saccade.strict_json import strict_json
@@ -55,8 +56,8 @@ def judge_agreement(
     from saccade.runs.runinfo import RunPaths
     from saccade.viewer.store.labels import annotated_labels
 
-    if second is None and second_model is not None:
-        raise UserError(f"--second-model {second_model} has no effect without --second; add it, or leave this out")
+    if second is None:
+        refuse_unread("without --second", "second_model")
     given = None if labels is None else read_labels(labels)
     evaluations = RunPaths(root=existing_run(run_directory)).evaluations
     files = {path.stem: path for path in sorted(evaluations.glob("*.jsonl"))}

@@ -10,6 +10,7 @@ import click
 
 from saccade.characters import shell_words
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 from saccade.plain_files import check_plain, plain_text
 from saccade.types import Json
@@ -49,6 +50,8 @@ def push(
     from saccade.runs.runinfo import RunPaths
     from saccade.viewer.model_card import Rights
 
+    if only_write is not None:
+        refuse_unread("with --only-write, which pushes nothing", "branch", "private", "message")
     paths = RunPaths(root=run_directory)
     rights = Rights(base=_hub_base(base), licence=licence)
     files = _files(paths, _chosen_checkpoint(paths, checkpoint), repo, rights, with_report=report)

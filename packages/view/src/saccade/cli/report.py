@@ -7,6 +7,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import prepare_machine, telling_of_waits
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.entry_points import part
 from saccade.errors import UserError
 
@@ -48,8 +49,8 @@ def report(
     why: str | None,
 ) -> None:
     """Write report.html and report.json of a run again, even while it is running."""
-    if judge_model is not None and judge is None:
-        raise UserError(f"--judge-model {judge_model} has no effect without --judge; give the server's address there")
+    if judge is None:
+        refuse_unread("without --judge", "judge_model", "api_key_env")
     if stars is not None and judge is None:
         raise UserError(f"--stars {stars} needs a judge to give them; name it with --judge SERVER_OR_CHECKPOINT")
     if evidence and (judge is None or stars is not None):

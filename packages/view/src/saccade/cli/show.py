@@ -9,6 +9,7 @@ import click
 
 from saccade.cli import options
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 
 if TYPE_CHECKING:
     from saccade.types import Attempt
@@ -38,6 +39,10 @@ def show(
     from saccade.runs.runinfo import RunPaths
     from saccade.viewer.explained import by_reward, chosen_file, explanation, groups_of, overview, recorded_files
 
+    if task_id is not None:
+        refuse_unread("with --id, which shows all trajectories of a question", "worst", "best")
+    if best is not None:
+        refuse_unread("with --best", "worst")
     files = recorded_files(RunPaths(root=run_directory))
     file = chosen_file(files, stage=stage, step=step, task_id=task_id)
     groups = groups_of(list(read_records(file.path)))

@@ -8,6 +8,7 @@ import click
 from saccade.cli import options
 from saccade.cli.machine import open_in_browser
 from saccade.cli.options import PATH
+from saccade.cli.unread_options import refuse_unread
 from saccade.errors import UserError
 
 if TYPE_CHECKING:
@@ -68,12 +69,13 @@ def view(
             f"--checkpoint {checkpoint} has no tokenizer.json; give the folder of the model that was evaluated"
         )
     if export is not None:
+        refuse_unread("with --export, which serves nothing", "host", "port", "token_env", "no_open")
+        refuse_unread("with --export, which reads runs", "fields")
         from saccade.viewer.app.exporting import write_export
 
         click.echo(f"Export: {export}, {write_export(export, paths, query, limit, checkpoint=checkpoint).describe()}")
         return
-    if query:
-        raise UserError(f"--filter {query!r} chooses what --export writes; add --export OUT.html")
+    refuse_unread("without --export OUT.html, of which it says what is written", "query", "limit")
     named = _field_map(fields)
     from saccade.viewer.app.door import open_door, token_from
 
