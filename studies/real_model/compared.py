@@ -51,7 +51,7 @@ def run(variant: str, seed: int, out: Path, threads: int, settings: Sequence[str
 
 def table(rows: Sequence[Row]) -> str:
     """A Markdown table: the imitation, and for each reward the end and its change, paired by question, of each seed."""
-    before = stages(rows, "before", "outcome")
+    before = next(found for variant in ALL if (found := stages(rows, "before", variant)))
     lines = ["| | right | by seed | change of each seed |", "|---|---|---|---|"]
     lines.append(f"| imitation | {pooled(before)} | {by_seed(before)} | |")
     for variant in ALL:
