@@ -9,6 +9,7 @@ from packing_samples import FAMILIES, gradient, groups, inputs, model_of, pictur
 from torch import Tensor, nn
 
 from saccade.algorithms.losses import negative_log_likelihood
+from saccade.learner import common_start
 from saccade.learner.logprobs import ForwardWork, action_tokens
 from saccade.learner.memory import activation_checkpointing
 from saccade.learner.sequences import TrainingSequence, micro_batches
@@ -21,9 +22,18 @@ def model(request: pytest.FixtureRequest) -> VisionLanguageModel:
     return model_of(family, head_dim=head_dim)
 
 
+@pytest.fixture(params=["prompts apart", "one start"])
+def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether the few tokens that all prompts begin with are shared."""
+    if request.param == "one start":
+        monkeypatch.setattr(common_start, "SHORTEST", 1)
+    return str(request.param)
+
+
 def packed_gradient(model: VisionLanguageModel, max_tokens: int = 1_000_000) -> Tensor:
     model.hf.zero_grad()
-    for batch in micro_batches(groups(model), max_tokens=max_tokens):
+    common = common_start.common_start(model, groups(model))
+    for batch in micro_batches(groups(model), max_tokens=max_tokens, common=common):
         negative_log_likelihood(action_tokens(model, batch, temperature=0.8)).value.backward()
     return gradient(model)
 
@@ -35,6 +45,7 @@ def plain_gradient(model: VisionLanguageModel) -> Tensor:
     return gradient(model)
 
 
+@pytest.mark.usefixtures("start")
 @torch.no_grad()
 def test_log_probabilities_of_a_pack_are_those_of_plain_forwards(model: VisionLanguageModel) -> None:
     ours = action_tokens(model, groups(model), temperature=0.8).logprobs
@@ -42,11 +53,13 @@ def test_log_probabilities_of_a_pack_are_those_of_plain_forwards(model: VisionLa
     torch.testing.assert_close(ours, expected, atol=2e-5, rtol=0)
 
 
+@pytest.mark.usefixtures("start")
 def test_gradients_of_a_pack_are_those_of_plain_forwards(model: VisionLanguageModel) -> None:
     ours, expected = packed_gradient(model), plain_gradient(model)
     assert float((ours - expected).norm()) < 1e-5 * float(expected.norm())
 
 
+@pytest.mark.usefixtures("start")
 def test_any_split_gives_the_same_gradient(model: VisionLanguageModel) -> None:
     whole = packed_gradient(model)
     for limit in (1, 100, 180):

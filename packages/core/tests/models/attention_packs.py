@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from saccade.models.attention import Layout, tree
+from saccade.models.attention import Layout, Span, tree
 from saccade.models.masks import MaskRule
 
 HEADS, HEAD_DIM = 4, 8
@@ -14,6 +14,7 @@ LAYOUTS: dict[str, Layout] = {
     "a prefix with suffixes of different lengths": (tree(0, 6, (1, 3, 3, 3, 8)),),
     "suffixes without a prefix": (tree(0, 0, (4, 4, 2)),),
     "several trees": (tree(0, 3, (2, 2)), tree(7, 40, ()), tree(47, 5, (70, 9))),
+    "trees of one root": (tree(0, 11, ()), tree(11, 4, (3, 3, 8), Span(0, 11)), tree(29, 6, (), Span(0, 11))),
 }
 
 RULES = {
@@ -41,6 +42,8 @@ def visible(layout: Layout) -> Tensor:
     mask = torch.zeros(tokens, tokens, dtype=torch.bool)
     for node in layout:
         prefix = range(node.prefix.start, node.prefix.stop)
+        if node.root is not None:
+            mask[prefix.start : node.suffixes.stop, node.root.start : node.root.stop] = True
         for token in prefix:
             mask[token, prefix.start : token + 1] = True
         start = prefix.stop

@@ -37,14 +37,16 @@ def pictures_in(layout: Layout) -> Tensor:
     return torch.arange(layout[-1].suffixes.stop) % 7 < 3
 
 
-def parts_of(layout: Layout) -> Iterator[tuple[range, range]]:
-    """Each prefix and suffix: its own tokens, and the tokens of the prefix before them."""
+def parts_of(layout: Layout) -> Iterator[tuple[range, list[int]]]:
+    """Each prefix and suffix: its own tokens, and the tokens of root and prefix before them."""
     for node in layout:
+        root = [] if node.root is None else [*range(node.root.start, node.root.stop)]
         prefix = range(node.prefix.start, node.prefix.stop)
-        yield prefix, range(0)
+        yield prefix, root
         for run in node.runs:
             length = run.span.length // run.count
-            yield from ((range(at, at + length), prefix) for at in range(run.span.start, run.span.stop, length))
+            own = (range(at, at + length) for at in range(run.span.start, run.span.stop, length))
+            yield from ((one, [*root, *prefix]) for one in own)
 
 
 def visible_by(rule: MaskRule, layout: Layout, is_image: Tensor, *, slides: bool) -> Tensor:

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from native_samples import assert_same_gradients, kernels_or_skip
@@ -10,15 +11,17 @@ from torch import Tensor
 
 from saccade.media.store import MediaStore
 from saccade.miniature.tiny_model import TinySize, tiny_model
-from saccade.models.attention import Layout, tree
+from saccade.models.attention import Layout, Span, tree
 from saccade.models.lora import LoraSettings, add_adapter
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native import accelerated
+from saccade.native.block_mask import pack_mask
 from saccade.native.forwards import say_that_torch_does_it
 from saccade.native.library import SWITCH
 from text_models import with_text_model
 
-LAYOUT: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
+APART: Layout = (tree(0, 20, (7, 7, 12)), tree(46, 9, ()), tree(55, 0, (3, 5)))
+ROOTED: Layout = (tree(0, 20, ()), tree(20, 7, (7, 12), Span(0, 20)), tree(46, 9, (), Span(0, 20)), tree(55, 0, (3, 5)))
 TOKENS = 63
 
 
@@ -54,19 +57,19 @@ def _natively() -> None:
     kernels_or_skip()
 
 
-def states(model: VisionLanguageModel, wanted: Tensor | None = None) -> Tensor:
+def states(model: VisionLanguageModel, wanted: Tensor | None = None, layout: Layout = APART) -> Tensor:
     ids = torch.randint(200, (1, TOKENS), generator=torch.Generator().manual_seed(3))
     ids[ids == model.image_token_id] = 1
     positions = torch.arange(TOKENS).expand(3, 1, -1)
     embedded, native = model.embed(ids, ()), accelerated(model.hf)
     if native is None:
-        return model.hidden(embedded, positions, packing=LAYOUT, wanted=wanted)[0]
-    return native.packed(embedded.inputs[0], model.family.language_positions(positions), LAYOUT, wanted=wanted)
+        return model.hidden(embedded, positions, packing=layout, wanted=wanted)[0]
+    return native.packed(embedded.inputs[0], model.family.language_positions(positions), layout, wanted=wanted)
 
 
-def gradients(model: VisionLanguageModel, wanted: Tensor | None = None) -> dict[str, Tensor]:
+def gradients(model: VisionLanguageModel, wanted: Tensor | None = None, layout: Layout = APART) -> dict[str, Tensor]:
     model.hf.zero_grad()
-    out = states(model, wanted)
+    out = states(model, wanted, layout)
     weights = torch.randn(TOKENS, out.shape[1], generator=torch.Generator().manual_seed(4))
     (out * (weights if wanted is None else weights[wanted])).sum().backward()
     return {name: weight.grad for name, weight in model.hf.named_parameters() if weight.grad is not None}
@@ -76,16 +79,22 @@ WANTED = torch.tensor([30, 3, 19, 19, 62, 45, 31, 20, 19])
 """In no order, one of them again, ends and beginnings of spans, of two trees of three."""
 
 
+@pytest.mark.parametrize("layout", [APART, ROOTED], ids=["trees apart", "one root"])
 @pytest.mark.parametrize("wanted", [None, WANTED, WANTED[:0]], ids=["all", "some", "none"])
 def test_states_and_gradients_are_those_of_the_modules(
-    model: VisionLanguageModel, wanted: Tensor | None, monkeypatch: pytest.MonkeyPatch
+    model: VisionLanguageModel, wanted: Tensor | None, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert accelerated(model.hf) is not None
-    ours, our_gradients = states(model, wanted), gradients(model, wanted)
+    ours, our_gradients = states(model, wanted, layout), gradients(model, wanted, layout)
     monkeypatch.setenv(SWITCH, "0")
     assert accelerated(model.hf) is None
-    torch.testing.assert_close(ours, states(model, wanted), atol=2e-5, rtol=2e-5)
-    assert_same_gradients(our_gradients, gradients(model, wanted))
+    torch.testing.assert_close(ours, states(model, wanted, layout), atol=2e-5, rtol=2e-5)
+    assert_same_gradients(our_gradients, gradients(model, wanted, layout))
+
+
+def test_trees_of_one_root_are_one_group_since_threads_share_none() -> None:
+    assert len(pack_mask(APART, np.arange(TOKENS)).groups) == 3
+    assert pack_mask(ROOTED, np.arange(TOKENS)).groups.tolist() == [[0, TOKENS, 0, 10]]
 
 
 def test_weights_that_are_frozen_get_no_gradient(model: VisionLanguageModel) -> None:

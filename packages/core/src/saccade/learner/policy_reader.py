@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.heartbeat import counted
+from saccade.learner.common_start import common_start
 from saccade.learner.dealing import MicroBatch, deal
 from saccade.learner.logprobs import StateDivergence
 from saccade.learner.memory import memory_errors
@@ -97,7 +98,8 @@ class PolicyReader:
         teacher = self._teacher
         assert teacher is not None, "there is no teacher; call take_teacher first"
         own: dict[int, tuple[float, ...]] = {}
-        for batch in deal(sequences, 1, self.settings.micro_batch_tokens)[0]:
+        common = common_start(teacher.model, sequences)
+        for batch in deal(sequences, 1, self.settings.micro_batch_tokens, common=common)[0]:
             with memory_errors(self.settings):
                 own |= _by_sequence(batch, teacher(batch.sequences, temperature)[0])
         return [own[index] for index in range(len(sequences))]
@@ -149,7 +151,8 @@ class PolicyReader:
 
     def _share(self, sequences: Sequence[TrainingSequence]) -> list[MicroBatch]:
         """This rank's micro-batches."""
-        return deal(sequences, self.ranks.count, self.settings.micro_batch_tokens)[self.ranks.rank]
+        common = common_start(self.model, sequences)
+        return deal(sequences, self.ranks.count, self.settings.micro_batch_tokens, common=common)[self.ranks.rank]
 
     def _coding(self) -> AbstractContextManager[None]:
         """Inside, the policy's layers multiply as its settings say."""

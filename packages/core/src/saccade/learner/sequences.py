@@ -1,6 +1,6 @@
 """Training sequences: a trajectory's tokens with their advantages, cut into micro-batches, each packed in one row.
 
-A pack has no padding, and each shared prompt once.
+A pack has no padding, each shared prompt once, and what all prompts begin with once.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from torch import Tensor
 from saccade.algorithms.advantages import PerToken
 from saccade.algorithms.algorithm import Aggregation
 from saccade.errors import SaccadeError
-from saccade.models.attention import Layout, tree
+from saccade.learner.common_start import common_start
+from saccade.models.attention import Layout, Span, tree
 from saccade.models.vlm import VisionLanguageModel
 from saccade.types import ImageRef, Trajectory
 
@@ -154,15 +155,18 @@ def weighted(sequences: Sequence[TrainingSequence], aggregation: Aggregation) ->
     return [replace(sequence, token_weight=weights[place]) for sequence, place in zip(sequences, places)]
 
 
-def micro_batches(sequences: Sequence[TrainingSequence], *, max_tokens: int) -> list[list[TrainingSequence]]:
+def micro_batches(
+    sequences: Sequence[TrainingSequence], *, max_tokens: int, common: int = 0
+) -> list[list[TrainingSequence]]:
     """Sequences cut into micro-batches that forward at most ``max_tokens`` each; a sequence is never cut.
 
     Sequences with the same prompt stay together, so that it is forwarded once; where they do not fit, the prompt is
-    forwarded once for each part. Parts fill micro-batches by first fit, the largest first. A single sequence over the
-    limit gets a micro-batch of its own.
+    forwarded once for each part. All prompts begin with ``common`` tokens that a micro-batch forwards once
+    (``common_start``). Parts fill micro-batches by first fit, the largest first. A single sequence over the limit gets
+    a micro-batch of its own.
     """
-    parts = [part for group in same_prompt(sequences) for part in _fitting(sequences, group, max_tokens)]
-    return [[sequences[index] for index in sorted(batch.members)] for batch in _first_fit(parts, max_tokens)]
+    parts = [part for group in same_prompt(sequences) for part in _fitting(sequences, group, max_tokens, common)]
+    return [[sequences[index] for index in sorted(batch.members)] for batch in _first_fit(parts, max_tokens - common)]
 
 
 def same_prompt(sequences: Sequence[TrainingSequence]) -> list[list[int]]:
@@ -181,11 +185,14 @@ class _SequencePart:
     tokens: int
 
 
-def _fitting(sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int) -> list[_SequencePart]:
-    """The group whole, or in parts that fit beside the prompt."""
+def _fitting(
+    sequences: Sequence[TrainingSequence], group: Sequence[int], max_tokens: int, common: int
+) -> list[_SequencePart]:
+    """The group whole, or in parts that fit beside the prompt; of their tokens the common ones are left out."""
     prompt = sequences[group[0]].prompt_tokens
     rests = [_SequencePart((index,), sequences[index].forwarded_count - prompt) for index in group]
-    return [_SequencePart(part.members, prompt + part.tokens) for part in _first_fit(rests, max_tokens - prompt)]
+    parts = _first_fit(rests, max_tokens - prompt)
+    return [_SequencePart(part.members, prompt - common + part.tokens) for part in parts]
 
 
 def _first_fit(parts: Sequence[_SequencePart], room: int) -> list[_SequencePart]:
@@ -202,7 +209,8 @@ def _first_fit(parts: Sequence[_SequencePart], room: int) -> list[_SequencePart]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pack:
-    """Input of one forward, on the CPU. Groups lie one after another: the prompt, then what follows it in each."""
+    """Input of one forward, on the CPU: what all prompts begin with, and behind it the groups one after another, each
+    the rest of its prompt, then what follows it in each sequence."""
 
     ids: Int[Tensor, "tokens"]
     positions: Int[Tensor, "3 tokens"]
@@ -226,19 +234,25 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
     layout = []
     routed = bytearray()
     predicting: list[Tensor] = [torch.empty(0)] * len(sequences)
+    common = common_start(model, sequences)
+    root = Span(0, common) if common else None
+    if root is not None:
+        ids += sequences[0].ids[:common]
+        positions.append(model.positions_from(ids, (), start=0)[0])
+        layout.append(tree(0, common, ()))
     for group in same_prompt(sequences):
         first = sequences[group[0]]
         start, prompt = len(ids), first.prompt_tokens
         places, end = model.positions_from(first.ids[:prompt], first.images[: first.prompt_images], start=0)
-        ids += first.ids[:prompt]
-        positions.append(places)
+        ids += first.ids[common:prompt]
+        positions.append(places[:, common:])
         images += first.images[: first.prompt_images]
         routed += first.experts_of(0, prompt)
         lengths = []
         # Neighbours of equal length attend in one call.
         for index in sorted(group, key=lambda index: sequences[index].forwarded_count):
             sequence = sequences[index]
-            predicting[index] = _predicting(sequence, prompt_at=start, rest_at=len(ids))
+            predicting[index] = _predicting(sequence, prompt_at=start - common, rest_at=len(ids))
             rest = sequence.ids[prompt : sequence.forwarded_count]
             if not rest:
                 continue
@@ -249,7 +263,9 @@ def pack(model: VisionLanguageModel, sequences: Sequence[TrainingSequence]) -> P
             images += seen
             routed += sequence.experts_of(prompt, sequence.forwarded_count)
             lengths.append(len(rest))
-        layout.append(tree(start, prompt, lengths) if len(lengths) > 1 else tree(start, prompt + sum(lengths), ()))
+        own = prompt - common
+        shared = tree(start, own, lengths, root) if len(lengths) > 1 else tree(start, own + sum(lengths), (), root)
+        layout.append(shared)
     return Pack(
         ids=torch.tensor(ids),
         positions=torch.cat(positions, dim=1),

@@ -1,14 +1,15 @@
 """Attention over a pack: many sequences in one row without padding, where suffixes share a prefix.
 
-A prefix attends to itself, causally. A suffix attends to its whole prefix and, causally, to itself. No mask over the
-pack exists, and no prefix is copied for its suffixes on the CPU: both parts of a suffix's attention are computed apart
-and joined by their log-sum-exps, as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889). Where tokens
-see otherwise than causally, each prefix and suffix has a mask of its own, and suffixes see copies of their prefix.
+A prefix attends to itself, causally. A suffix attends to its whole prefix and, causally, to itself. Prefixes may share
+a root, to which all of them and their suffixes attend too. No mask over the pack exists, and nothing is copied for
+those that share it on the CPU: the parts of a suffix's attention are computed apart and joined by their log-sum-exps,
+as ring attention does over blocks (Liu et al. 2023, arXiv 2310.01889). Where tokens see otherwise than causally, each
+prefix and suffix has a mask of its own, and sees copies of what comes before it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import TYPE_CHECKING
 
 import torch
@@ -72,18 +73,30 @@ class Tree:
 
     prefix: Span
     runs: tuple[SuffixRun, ...]
+    root: Span | None = None
+    """Tokens before the prefix, which is not empty then: a tree of their own, earlier in the pack."""
 
     @property
     def suffixes(self) -> Span:
         """All suffixes together."""
         return Span(self.prefix.stop, self.runs[-1].span.stop if self.runs else self.prefix.stop)
 
+    @property
+    def whole(self) -> Span:
+        """The prefix and all suffixes."""
+        return Span(self.prefix.start, self.suffixes.stop)
+
+    def before(self, run: SuffixRun | None) -> tuple[Span, ...]:
+        """What a run of suffixes attends to before itself, in order; for None, what the prefix does."""
+        spans = (self.root, None if run is None else self.prefix)
+        return tuple(span for span in spans if span is not None and span.length)
+
 
 Layout = tuple[Tree, ...]
 """The trees of a pack, which cover it from its first token to its last."""
 
 
-def tree(start: int, prefix: int, suffixes: Sequence[int]) -> Tree:
+def tree(start: int, prefix: int, suffixes: Sequence[int], root: Span | None = None) -> Tree:
     """The tree from token ``start`` on, with a prefix of so many tokens and suffixes of so many (above 0) each."""
     runs: list[SuffixRun] = []
     place = start + prefix
@@ -91,7 +104,7 @@ def tree(start: int, prefix: int, suffixes: Sequence[int]) -> Tree:
         count = len(list(alike))
         runs.append(SuffixRun(Span(place, place + count * length), count))
         place += count * length
-    return Tree(Span(start, start + prefix), tuple(runs))
+    return Tree(Span(start, start + prefix), tuple(runs), root)
 
 
 def enable_packs(language_model: PreTrainedModel) -> None:
@@ -147,7 +160,7 @@ def attend(
         key, value = (states.repeat_interleave(repeats, dim=1) for states in (key, value))
     parts = [] if masks is None else masks.of(query.dtype, slides=bool(sliding_window))
     if any(mask is not None for mask in parts):
-        return attend_masked(query, key, value, packing, scale, parts).transpose(1, 2), None
+        return attend_portably(query, key, value, packing, scale, parts).transpose(1, 2), None
     on_pack = _JoinedAttention.apply if query.device.type == "cpu" else attend_portably
     return on_pack(query, key, value, packing, scale).transpose(1, 2), None
 
@@ -158,35 +171,39 @@ def attend_portably(
     value: Float[Tensor, "1 heads tokens dim"],
     layout: Layout,
     scale: float,
+    masks: Iterable[Float[Tensor, "rows 1 queries keys"] | None] = repeat(None),
 ) -> Float[Tensor, "1 heads tokens dim"]:
-    """On any device; suffixes see copies of their prefix's keys and values."""
+    """On any device, causally where there is no mask; all see copies of the keys and values before them."""
     parts: list[Tensor] = []
-    for node in layout:
-        prefix = node.prefix
-        if prefix.length:
-            own = (prefix.of(query), prefix.of(key), prefix.of(value))
-            parts.append(scaled_dot_product_attention(*own, is_causal=True, scale=scale))
-        parts += [_attend_run(query, key, value, prefix, run, scale) for run in node.runs]
+    for (node, run), mask in zip(prefixes_and_runs(layout), masks):
+        queries, keys, values = with_before(node, run, query, key, value)
+        is_whole = queries.shape[2] == keys.shape[2]
+        seen = causal_lower_right(queries.shape[2], keys.shape[2]) if mask is None and not is_whole else mask
+        causal = mask is None and is_whole
+        attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen, is_causal=causal, scale=scale)
+        parts.append(attended.transpose(0, 1).flatten(1, 2)[None])
     return torch.cat(parts, dim=2)
 
 
-def _attend_run(
+def with_before(
+    node: Tree,
+    run: SuffixRun | None,
     query: Float[Tensor, "1 heads tokens dim"],
-    key: Float[Tensor, "1 heads tokens dim"],
-    value: Float[Tensor, "1 heads tokens dim"],
-    prefix: Span,
-    run: SuffixRun,
-    scale: float,
-    mask: Float[Tensor, "rows 1 queries keys"] | None = None,
-) -> Float[Tensor, "1 heads length dim"]:
-    """Attention of suffixes to copies of their prefix and to themselves, causally without a mask."""
-    queries = run.of(query)
+    key: Float[Tensor, "1 key_heads tokens dim"],
+    value: Float[Tensor, "1 key_heads tokens dim"],
+) -> tuple[
+    Float[Tensor, "count heads queries dim"],
+    Float[Tensor, "count key_heads keys dim"],
+    Float[Tensor, "count key_heads keys dim"],
+]:
+    """Queries of a run of suffixes, or of the prefix for None; keys and values of copies of what is before, and own."""
+    own = SuffixRun(node.prefix, 1) if run is None else run
+    before = node.before(run)
     keys, values = (
-        torch.cat([prefix.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2) for states in (key, value)
+        torch.cat([*(span.of(states).expand(own.count, -1, -1, -1) for span in before), own.of(states)], dim=2)
+        for states in (key, value)
     )
-    seen = causal_lower_right(queries.shape[2], keys.shape[2]) if mask is None else mask
-    attended = scaled_dot_product_attention(queries, keys, values, attn_mask=seen, scale=scale)
-    return attended.transpose(0, 1).flatten(1, 2)[None]
+    return own.of(query), keys, values
 
 
 @dataclass(slots=True)
@@ -212,7 +229,8 @@ class PackMasks:
         return self._made[slides]
 
     def _mask(self, node: Tree, run: SuffixRun | None, slides: bool) -> Bool[Tensor, "rows 1 queries keys"] | None:
-        before, span, count = (0, node.prefix, 1) if run is None else (node.prefix.length, run.span, run.count)
+        span, count = (node.prefix, 1) if run is None else (run.span, run.count)
+        before = sum(one.length for one in node.before(run))
         is_image = self.is_image[span.start : span.stop].view(count, -1)
         length = before + is_image.shape[1]
         if self.rule.is_causal(is_image, length=length, slides=slides):
@@ -220,25 +238,6 @@ class PackMasks:
         keys = torch.arange(length, device=is_image.device)
         columns = keys[before:].expand(is_image.shape)
         return self.rule.seen(columns, keys, is_image, slides=slides)[:, None]
-
-
-def attend_masked(
-    query: Float[Tensor, "1 heads tokens dim"],
-    key: Float[Tensor, "1 heads tokens dim"],
-    value: Float[Tensor, "1 heads tokens dim"],
-    layout: Layout,
-    scale: float,
-    masks: Sequence[Float[Tensor, "rows 1 queries keys"] | None],
-) -> Float[Tensor, "1 heads tokens dim"]:
-    """As ``attend_portably``, each prefix and suffix with its mask."""
-    parts: list[Tensor] = []
-    for (node, run), mask in zip(prefixes_and_runs(layout), masks):
-        if run is None:
-            own = (node.prefix.of(query), node.prefix.of(key), node.prefix.of(value))
-            parts.append(scaled_dot_product_attention(*own, attn_mask=mask, is_causal=mask is None, scale=scale))
-        else:
-            parts.append(_attend_run(query, key, value, node.prefix, run, scale, mask))
-    return torch.cat(parts, dim=2)
 
 
 def prefixes_and_runs(layout: Layout) -> Iterator[tuple[Tree, SuffixRun | None]]:
@@ -339,6 +338,8 @@ def _parts(layout: Layout) -> Iterator[_MaskPart]:
                 yield _MaskPart(node.suffixes, node.prefix, is_causal=False, is_first=True)
         for run in node.runs:
             yield _MaskPart(run, run, is_causal=True, is_first=not node.prefix.length)
+        if node.root is not None:
+            yield _MaskPart(node.whole, node.root, is_causal=False, is_first=False)
 
 
 def _add(into: Float[Tensor, "..."], gradient: Float[Tensor, "..."], *, is_first: bool) -> None:

@@ -17,7 +17,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import sdpa_mask
 
 from saccade.errors import UserError
-from saccade.models.attention import Layout, PackMasks, Watch, prefixes_and_runs
+from saccade.models.attention import Layout, PackMasks, Watch, prefixes_and_runs, with_before
 from saccade.models.shared_prefix import SharedPrefix
 
 IMPLEMENTATION = "saccade_invariant"
@@ -72,14 +72,7 @@ def attend_by_tiles(
     parts = []
     given = repeat(None) if masks is None else iter(masks.of(query.dtype, slides=bool(sliding_window)))
     for (node, run), mask in zip(prefixes_and_runs(packing), given):
-        if run is None:
-            own, keys, values = (node.prefix.of(states) for states in (query, key, value))
-        else:
-            own = run.of(query)
-            keys, values = (
-                torch.cat([node.prefix.of(states).expand(run.count, -1, -1, -1), run.of(states)], dim=2)
-                for states in (key, value)
-            )
+        own, keys, values = with_before(node, run, query, key, value)
         seen = _seen(mask, own.shape[2], keys.shape[2], query.device)
         # Suffixes lie side by side in their row again.
         parts.append(_attended(own, keys, values, seen, scale).transpose(0, 1).flatten(1, 2)[None])

@@ -1,7 +1,7 @@
 """Attention over a pack in one call of a kernel for sequences of many lengths: no mask, no loop over prefixes.
 
-Each prefix and each suffix is a sequence of queries. A suffix's keys are copies of its prefix's and then its own, so
-that queries and keys end together, where the kernel (Dao 2023, arXiv 2307.08691) puts its causal mask. Query heads
+Each prefix and each suffix is a sequence of queries. Its keys are copies of those before it and then its own, so that
+queries and keys end together, where the kernel (Dao 2023, arXiv 2307.08691) puts its causal mask. Query heads
 share key heads in the kernel: what is copied is the few key heads alone.
 """
 
@@ -50,14 +50,11 @@ class PackSequences:
         lengths: list[tuple[int, int]] = []
         places: list[NDArray[np.int64]] = []
         for node, run in prefixes_and_runs(layout):
-            before = np.arange(node.prefix.start, node.prefix.stop)
-            if run is None:
-                lengths.append((node.prefix.length, node.prefix.length))
-                places.append(before)
-                continue
-            for own in np.arange(run.span.start, run.span.stop).reshape(run.count, -1):
-                lengths.append((len(own), len(before) + len(own)))
-                places += [before, own]
+            before = [np.arange(one.start, one.stop) for one in node.before(run)]
+            span, count = (node.prefix, 1) if run is None else (run.span, run.count)
+            for own in np.arange(span.start, span.stop).reshape(count, -1):
+                lengths.append((len(own), sum(map(len, before)) + len(own)))
+                places += [*before, own]
         bounds = [[0, *accumulate(sizes)] for sizes in zip(*lengths)]
         is_copied = bounds[0] != bounds[1]
         numbers = np.concatenate([*map(np.asarray, bounds), *(places if is_copied else ())]).astype(np.int32)

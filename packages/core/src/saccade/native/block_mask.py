@@ -58,7 +58,10 @@ class KeyValues:
 
 
 def pack_mask(layout: Layout, queries: NDArray[np.int64]) -> BlockMask:
-    """The mask of a pack's tokens ``queries``, in rising order: suffixes attend to their prefix and to themselves."""
+    """The mask of a pack's tokens ``queries``, in rising order: suffixes attend to their prefix and to themselves.
+
+    Trees that share a root are one group, since no key's gradient is added up by two groups at once.
+    """
 
     def own(span: Span) -> Iterator[MaskBlock]:
         """Each run of neighbours attends from the span's first token to its own last one."""
@@ -78,6 +81,11 @@ def pack_mask(layout: Layout, queries: NDArray[np.int64]) -> BlockMask:
             length = run.span.length // run.count
             for start in range(run.span.start, run.span.stop, length):
                 group += own(Span(start, start + length))
+        first = np.searchsorted(queries, node.prefix.start)
+        if node.root is not None and last > first:
+            group.append((int(first), int(last), node.root.start, node.root.length, False))
         if group:
             groups.append(group)
+    if any(node.root is not None for node in layout):
+        groups = [[block for group in groups for block in group]]
     return block_mask(groups)
