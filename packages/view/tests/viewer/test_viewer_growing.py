@@ -35,6 +35,7 @@ def test_rows_below_the_first_page_keep_sight_and_focus_while_the_list_grows(bro
         page = watched.open(f"{address}/#/")
         href = page.locator("tbody th a").get_attribute("href")
         watched.open(f"{address}/{href}/list?stage=rl")
+        watched.until_indexed()
         words = page.locator(".matched")
         before = int(words.inner_text().split()[0])
         assert before > 200

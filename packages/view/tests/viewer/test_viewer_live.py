@@ -57,6 +57,7 @@ def test_a_run_that_is_killed_and_resumed_grows_without_a_jump_or_a_reload(brows
             process.stdout.readline()
             watched.open(f"{address}/#/run/{run}/list?stage=rl")
             page.evaluate("window.isTheSamePage = true")
+            watched.until_indexed()
             scroller = page.locator(".scroller")
             scroller.evaluate("place => { place.scrollTop = 400; }")
             watched.until(lambda: page.locator(".row-item a").count() > 3)
@@ -127,6 +128,7 @@ def test_a_viewer_that_is_killed_and_started_again_is_found_by_its_page(browser:
     with viewer_at(port, tmp_path) as process:
         page, run = opened_run(watched, f"http://127.0.0.1:{port}")
         watched.open(f"http://127.0.0.1:{port}/#/run/{run}/list?stage=rl")
+        watched.until_indexed()
         before = matched(page)
         page.evaluate("window.isTheSamePage = true")
         process.send_signal(signal.SIGKILL)

@@ -409,6 +409,7 @@ def test_what_a_model_wrote_never_runs_and_shows_its_hidden_characters(browser: 
 def test_a_list_grows_while_it_is_looked_at(browser: Browser, site: Site) -> None:
     watched = Watched.of(browser)
     page = watched.open(site.at("/list"))
+    watched.until_indexed()
     before = counted(page.locator(".matched").inner_text())
     page.evaluate("window.isTheSamePage = true")
     add_group(site.root, Position(stage="rl", step=28))

@@ -88,6 +88,10 @@ class Watched:
             self.page.wait_for_timeout(50)
         raise AssertionError("it never came to be")
 
+    def until_indexed(self) -> None:
+        """Until the list counts every file of its run: before that it counts those that have been read."""
+        self.until(lambda: "indexing" not in self.page.locator(".matched").inner_text())
+
     @property
     def is_wider_than_the_window(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
