@@ -96,6 +96,13 @@ def test_variants_start_from_their_imitation_and_kept_rows_are_not_run_again(
     assert {seed // 100 for seed, *_ in asked} == {1}
     assert len(asked) == 1 + 2 * 2
     assert design.run_claim(claim, tmp_path / "third", imitations=1, draws=2, stored=rows) == rows
+    # Of a file's rows those of other options would go.
+    whole = {"variants": (), "smaller": (), "draws": 2}
+    assert design.rows_of_others(claim, rows, **whole) == []
+    assert design.rows_of_others(claim, rows, **(whole | {"smaller": ("n=3",)})) == rows
+    assert {row["draw"] for row in design.rows_of_others(claim, rows, **(whole | {"draws": 1}))} == {1}
+    of_others = design.rows_of_others(claim, rows, **(whole | {"variants": ("with",)}))
+    assert {row["variant"] for row in of_others} == {"without"}
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=list(CLAIMS))

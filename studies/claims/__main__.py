@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from studies.claims import argos, codedance, ivgr, lang2act, vista_r1
-from studies.claims.design import DRAWS, IMITATIONS, report, run_claim
+from studies.claims.design import DRAWS, IMITATIONS, report, rows_of_others, run_claim
 from studies.seed_runs import write_results
 
 CLAIMS = {
@@ -38,6 +38,11 @@ def main() -> None:
     claim = CLAIMS[arguments.claim]
     has_rows = arguments.json is not None and arguments.json.is_file()
     stored = json.loads(arguments.json.read_text(encoding="utf-8"))["runs"] if has_rows else []
+    others = rows_of_others(
+        claim, stored, variants=arguments.variants, smaller=arguments.smaller, draws=arguments.draws
+    )
+    if others:
+        parser.error(f"{arguments.json} has {len(others)} rows of other settings, which would go; name another file")
     rows = run_claim(
         claim,
         arguments.out,

@@ -182,6 +182,14 @@ def run_claim(
     return [*rows, *(row for row in whole if row["imitation"] >= imitations)]
 
 
+def rows_of_others(
+    claim: Claim, rows: Iterable[Row], *, variants: Sequence[str], smaller: Sequence[str], draws: int
+) -> list[Row]:
+    """The rows that are none of a run with these options, for example of the whole design beside a shorter one."""
+    own = {name: claim.settings_of(name, smaller) for name in claim.needed(variants or claim.variants)}
+    return [row for row in rows if row["settings"] != own.get(row["variant"]) or row["draw"] >= draws]
+
+
 def whole_imitations(
     rows: Iterable[Row], settings_of: Mapping[str, list[str]], imitating: Iterable[str], draws: int
 ) -> list[Row]:
