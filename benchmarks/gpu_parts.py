@@ -36,7 +36,8 @@ from saccade.models.vision_windows import join_windows
 from saccade.models.vlm import VisionLanguageModel
 from saccade.testing.host_waits import waits_of
 from saccade.train.drift import mismatch
-from saccade.train.memory_plan import Load, memory_plan
+from saccade.train.memory_plan import memory_plan
+from saccade.train.memory_process import Load
 
 
 def engine(bench: Bench) -> dict[str, object]:

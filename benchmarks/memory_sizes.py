@@ -128,7 +128,8 @@ def measured(path: Path, name: str, tokens: int, steps: int, precision: MatmulPr
     from saccade.learner.sequences import TrainingSequence
     from saccade.media.store import MediaStore
     from saccade.models.loading import load_model
-    from saccade.train.memory_plan import Load, memory_plan
+    from saccade.train.memory_plan import memory_plan
+    from saccade.train.memory_process import Load
     from saccade.types import Message
 
     torch.set_num_threads(1)

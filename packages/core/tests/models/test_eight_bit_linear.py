@@ -22,7 +22,8 @@ from saccade.models.lora import LoraSettings, add_adapter, merge_adapter, merged
 from saccade.models.shape import read_shape
 from saccade.models.vlm import VisionLanguageModel
 from saccade.models.weights_by_name import load_weights, named_weights
-from saccade.train.memory_plan import Load, memory_plan
+from saccade.train.memory_plan import memory_plan
+from saccade.train.memory_process import Load
 from saccade.types import Segment, Trajectory
 
 EIGHT = LoadSettings(device="cpu", frozen_weights="int8")

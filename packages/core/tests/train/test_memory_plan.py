@@ -28,7 +28,8 @@ from saccade.models.lora import LoraSettings
 from saccade.models.shape import ModelShape, read_shape
 from saccade.native.kernels import native_kernels
 from saccade.native.library import SWITCH
-from saccade.train.memory_plan import PHASES, Load, MemoryPlan, memory_plan
+from saccade.train.memory_plan import MemoryPlan, memory_plan
+from saccade.train.memory_process import PHASES, Load
 from saccade.train.memory_roles import Role, roles_of
 
 LOAD = Load(pack_tokens=4096, pack_image_tokens=1024, rows=32, row_tokens=2048)

@@ -21,7 +21,8 @@ from saccade.models.shape import ModelShape, read_shape
 from saccade.models.vlm import VisionLanguageModel
 from saccade.native.kernels import native_kernels
 from saccade.native.library import SWITCH
-from saccade.train.memory_plan import Load, MemoryPlan, memory_plan
+from saccade.train.memory_plan import MemoryPlan, memory_plan
+from saccade.train.memory_process import Load
 
 PROMPT, ACTIONS = 102, 250
 """Tokens; two trajectories with one prompt fill a pack, but for their last tokens, from which nothing follows."""

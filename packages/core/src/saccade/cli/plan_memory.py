@@ -18,7 +18,8 @@ from saccade.errors import UserError
 if TYPE_CHECKING:
     from saccade.config.fleet import FleetSettings
     from saccade.train.memory_fit import MemoryBounds, Setup
-    from saccade.train.memory_plan import Load, MemoryPlan, Place
+    from saccade.train.memory_plan import MemoryPlan
+    from saccade.train.memory_process import Load, Place
     from saccade.train.memory_roles import Role
 
 _WORDS = {"sampling": "while trajectories are sampled", "learning": "in forward and backward", "step": "at the step"}

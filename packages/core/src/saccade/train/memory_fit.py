@@ -11,7 +11,8 @@ from saccade.models.checkpoint import LoadSettings
 from saccade.models.lora import LoraSettings
 from saccade.models.shape import ModelShape
 from saccade.rollout.episodes import RolloutSettings
-from saccade.train.memory_plan import Load, MemoryPlan, Place, memory_plan, usual_load
+from saccade.train.memory_plan import MemoryPlan, memory_plan, usual_load
+from saccade.train.memory_process import Load, Place
 from saccade.train.memory_roles import Role, roles_of
 from saccade.train.stage_settings import RLSettings
 

@@ -1,7 +1,5 @@
 """Tiny models of GLM-4.1V, 4.5V and 4.6V, with the special tokens and the form of chat that were published."""
 
-from typing import TYPE_CHECKING
-
 from transformers import (
     Glm4vConfig,
     Glm4vForConditionalGeneration,
@@ -15,11 +13,9 @@ from transformers import (
 from transformers.models.glm4v.image_processing_pil_glm4v import Glm4vImageProcessorPil
 from transformers.models.glm46v.image_processing_pil_glm46v import Glm46VImageProcessorPil
 
+from saccade.miniature.tiny_size import TinySize
 from saccade.models.pixels import ImageProcessor
 from saccade.models.tokenizer import TokenLayout
-
-if TYPE_CHECKING:
-    from saccade.miniature.tiny_model import TinySize
 
 _FRAMES = 2
 _SPECIAL = (
@@ -112,7 +108,7 @@ GLM_LAYOUT = TokenLayout(scaffolding=_SPECIAL, chat_template=_TEMPLATE, end="<|e
 
 
 def glm(
-    size: "TinySize", tokenizer: PreTrainedTokenizerFast, text: dict[str, object], *, model_type: str
+    size: TinySize, tokenizer: PreTrainedTokenizerFast, text: dict[str, object], *, model_type: str
 ) -> PreTrainedModel:
     """The model, around a language model with the settings that all families call by the same names."""
     config_of, model_of = {
@@ -159,7 +155,7 @@ def glm(
     return model
 
 
-def glm_patches(size: "TinySize", *, model_type: str, resample: int) -> ImageProcessor:
+def glm_patches(size: TinySize, *, model_type: str, resample: int) -> ImageProcessor:
     """The image processor of a generation."""
     kind = Glm4vImageProcessorPil if model_type == "glm4v" else Glm46VImageProcessorPil
     area = _FRAMES * size.view_px**2

@@ -1,7 +1,6 @@
 """Tiny models of LLaVA-OneVision."""
 
 from math import isqrt
-from typing import TYPE_CHECKING
 
 from transformers import (
     LlavaOnevisionConfig,
@@ -12,14 +11,12 @@ from transformers import (
 )
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
 
+from saccade.miniature.tiny_size import TinySize
 from saccade.models.pixels import ImageProcessor
-
-if TYPE_CHECKING:
-    from saccade.miniature.tiny_model import TinySize
 
 
 def llava_onevision(
-    size: "TinySize", tokenizer: PreTrainedTokenizerFast, text: dict[str, object]
+    size: TinySize, tokenizer: PreTrainedTokenizerFast, text: dict[str, object]
 ) -> LlavaOnevisionForConditionalGeneration:
     """The model, around a language model with the settings that all families call by the same names."""
     vision = SiglipVisionConfig(
@@ -42,7 +39,7 @@ def llava_onevision(
     return LlavaOnevisionForConditionalGeneration(config)
 
 
-def fitted_tiles(size: "TinySize", *, resample: int) -> ImageProcessor:
+def fitted_tiles(size: TinySize, *, resample: int) -> ImageProcessor:
     """The image processor."""
     processor: ImageProcessor = LlavaOnevisionImageProcessorPil(
         size={"height": size.view_px, "width": size.view_px},
@@ -54,6 +51,6 @@ def fitted_tiles(size: "TinySize", *, resample: int) -> ImageProcessor:
     return processor
 
 
-def _grids(size: "TinySize") -> list[list[int]]:
+def _grids(size: TinySize) -> list[list[int]]:
     sides = range(1, isqrt(size.max_tiles) + 1)
     return [[down * size.view_px, across * size.view_px] for down in sides for across in sides]
