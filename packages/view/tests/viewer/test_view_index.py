@@ -2,8 +2,10 @@
 
 import json
 import math
+import shutil
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from saccade.runs.position import Position
 from saccade.runs.records import read_records, write_records
 from saccade.runs.segments import fingerprint
 from saccade.types import Attempt, Segment
+from saccade.viewer.app.lists import indexing, indexing_text
 from saccade.viewer.store.collection import Collection
 from saccade.viewer.store.facets import select, sorted_rows
 from saccade.viewer.store.filters import Filter, filter_from
@@ -144,6 +147,29 @@ def test_damaged_lines_and_files_are_notes_that_name_them(tmp_path: Path) -> Non
     assert "no end" in run.notes["after_rl.jsonl"]
     assert "after_sft.jsonl:1" in run.notes["after_sft.jsonl"]
     assert run.table.view().count > 0
+
+
+@pytest.mark.parametrize("has_files", [True, False])
+def test_until_its_files_have_been_looked_for_a_run_is_being_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_files: bool
+) -> None:
+    """A page that is drawn sooner would say for good that there is nothing."""
+    folder = make_run(tmp_path / "run", n=6)
+    for name in () if has_files else ("trajectories", "evaluations"):
+        shutil.rmtree(folder / name)
+    may_look, is_told, look = threading.Event(), threading.Event(), Run.refresh
+    monkeypatch.setattr(Run, "refresh", lambda run: may_look.wait() and look(run))
+    collection = Collection(
+        paths=(folder,), cache=tmp_path / "cache", tell=lambda event, _: event == "index" and is_told.set()
+    )
+    collection.start()
+    [run] = collection.runs.values()
+    assert indexing_text(indexing(run)) == "indexing, looking for files"
+    may_look.set()
+    assert is_told.wait(120)
+    collection.close()
+    assert indexing(run) is None or has_files
+    assert bool(run.indexed[1]) == has_files
 
 
 def test_a_file_that_changes_or_goes_leaves_no_rows_behind(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ export async function listPage(run, filter) {
   /** @param {boolean} fromTop */
   function draw(fromTop) {
     redrawn(facets, () => facets.replaceChildren(...facetViews(answer, filter, toggle), rangeViews(answer, filter, set)));
-    const indexing = answer.indexing ? ` · indexing, ${answer.indexing.done} of ${answer.indexing.of} files` : "";
+    const indexing = answer.indexing ? ` · indexing, ${answer.indexing.of ? `${answer.indexing.done} of ${answer.indexing.of}` : "looking for"} files` : "";
     const searching = answer.search && !answer.search.is_complete ? ` · searched ${many(answer.search.scanned)} of ${many(answer.search.of)}` : "";
     const words = `${counted(answer.matched, "trajectory", "trajectories")}${answer.matched === answer.total ? "" : ` of ${many(answer.total)}`}${indexing}${searching}`;
     if (summary.textContent !== words) summary.textContent = words;

@@ -129,8 +129,18 @@ def _ranges(selection: SelectedRows) -> Json:
 
 
 def indexing(run: Run) -> Json:
+    """Files that have been read, and all that were found; None once nothing is left to read."""
     done, of = run.indexed
-    return None if done >= of else {"done": done, "of": of}
+    return None if run.is_looked_at and done >= of else {"done": done, "of": of}
+
+
+def indexing_text(indexing: Json) -> str:
+    """What a page says of ``indexing``, after what it counts."""
+    if not isinstance(indexing, Mapping):
+        return ""
+    return (
+        f"indexing, {indexing['done']} of {indexing['of']} files" if indexing["of"] else "indexing, looking for files"
+    )
 
 
 def search_json(search: Search) -> dict[str, Json]:

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from saccade.runs.segments import REASONS
 from saccade.types import Json
+from saccade.viewer.app.lists import indexing_text
 from saccade.viewer.drawn import count_text, draw, share_line, table
 from saccade.viewer.store.accuracies import EvaluationAccuracy
 from saccade.viewer.words import readable
@@ -54,8 +55,8 @@ def accuracy_line(last: EvaluationAccuracy | None) -> Json:
 def what_is_there(trajectories: int, stages: Mapping[str, int], indexing: Json) -> str:
     """How many trajectories, of which stages."""
     of = ", ".join(f"{readable(name)} ({count:,})" for name, count in stages.items()) or "no stage yet"
-    more = f"; indexing, {indexing['done']} of {indexing['of']} files" if isinstance(indexing, Mapping) else ""
-    return f"{count_text(trajectories, 'trajectory', 'trajectories')} in {of}{more}"
+    counted = f"{count_text(trajectories, 'trajectory', 'trajectories')} in {of}"
+    return "; ".join(filter(None, (counted, indexing_text(indexing))))
 
 
 def run_links(run: str, evaluations: Sequence[EvaluationAccuracy]) -> list[Json]:

@@ -142,8 +142,9 @@ class Collection:
                 self.tell(name, {"run": run.id})
 
     def _update(self, run: Run) -> None:
-        is_new = not run.indexed[0]
-        has_changed = run.refresh()
+        is_new, is_first = not run.indexed[0], not run.is_looked_at
+        # A page that was drawn before the first look says so until it is told, also where there are no files.
+        has_changed = run.refresh() or is_first
         loads = load_pending(run, is_ended=self._ended.is_set)
         newest = next(loads, None)
         run.curves.refresh()
