@@ -234,7 +234,8 @@ def figures(step: Row) -> Row:
 
 def fit_table(rows: Sequence[Row]) -> str:
     """Figure 2: accuracy in words and with boxes by how well the question's boxes fit, after training."""
-    found = [one for row in of(rows, BASE) for one in row["by_iou"] if one["boxes_of"] == "after_rl_grounded"]
+    asked = {"boxes_of": "after_rl_grounded", "words_of": "after_rl_textual"}
+    found = [one for row in of(rows, BASE) for one in row["by_iou"] if asked.items() <= one.items()]
     lines = ["| IoU | questions | right with boxes | right in words |", "|---|---|---|---|"]
     for index, interval in enumerate(found[0]["boxes"]):
         count = sum(one["boxes"][index]["n"] for one in found)
