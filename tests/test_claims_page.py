@@ -116,9 +116,11 @@ def test_a_design_that_was_run_has_its_own_result_and_verdicts(tmp_path: Path) -
 
 
 def test_figures_older_than_the_code_are_never_a_verdict() -> None:
-    stale = [seen for seen in SEEN if "stale" in DATA["source"][seen["source"]] and "variant" in seen]
-    assert len(stale) > 5
-    assert {of_study(seen, DATA["source"][seen["source"]], judged=True).verdict for seen in stale} == {STALE}
+    figures = [seen for seen in SEEN if "variant" in seen]
+    assert figures
+    for seen in figures:
+        older = DATA["source"][seen["source"]] | {"stale": "before a change"}
+        assert of_study(seen, older, judged=True).verdict == STALE
 
 
 def test_a_row_counts_as_shown_only_if_all_of_it_is() -> None:
