@@ -56,6 +56,8 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessMemory:
+    """What a process of this role holds, in bytes: always, as states of the optimiser, and while it samples."""
+
     shape: ModelShape
     model: LoadSettings
     optimizer: OptimizerSettings
