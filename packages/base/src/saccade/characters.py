@@ -1,11 +1,30 @@
 """Texts in whole characters: JSON can spell halves of surrogate pairs, which no UTF-8 file could hold.
 
+Scripts that put no spaces between words, and the wide letters and digits that are written among them.
+
 And words as a shell takes them; numbers and shares in short and hostile text made visible, for people.
 """
 
 import math
 import shlex
 import unicodedata
+
+SPACELESS = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u0f00-\u0fff"  # Tibetan
+    "\u1000-\u109f"  # Myanmar
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff\u31f0-\u31ff"  # kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+"""Signs of scripts without spaces, for a class of a regular expression."""
+
+_HALF_WIDTH = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {0x3000: " ", 0xFFE5: "¥", 0xFFE1: "£"}
+
+
+def half_width(text: str) -> str:
+    """The text with wide letters, digits and signs as ASCII has them: ``（Ｂ）`` is ``(B)``, ``３５％`` is ``35%``."""
+    return text if text.isascii() else text.translate(_HALF_WIDTH)
 
 
 def whole_characters(text: str) -> str:

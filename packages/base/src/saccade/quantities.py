@@ -4,6 +4,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from saccade.characters import half_width
+
 MAX_NUMBER_CHARACTERS = 64
 
 _QUANTITY = re.compile(
@@ -18,25 +20,29 @@ FRACTION = re.compile(r"[+-]?(?:[0-9]{1,9}\s+)?[0-9]{1,9}\s*/\s*[0-9]{1,9}")
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALE_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
 
+_COUNTERS = "个個只隻条條张張本位名人件棵朵座辆輛匹头頭块塊片根颗顆把架艘つ台枚개명대"
+"""What stands behind the number of things counted in Chinese, Japanese and Korean: ``12个`` are 12."""
+
 _UNIT_SPELLINGS = {
     "%": "% percent",
-    "°": "° deg degree degrees",
+    "°": "° deg degree degrees 度",
     "px": "px pixel pixels",
-    "mm": "mm millimeter millimeters millimetre millimetres",
-    "cm": "cm centimeter centimeters centimetre centimetres",
-    "m": "m meter meters metre metres",
-    "km": "km kilometer kilometers kilometre kilometres",
-    "in": "in inch inches",
-    "ft": "ft foot feet",
-    "mi": "mi mile miles",
-    "g": "g gram grams",
-    "kg": "kg kilogram kilograms",
-    "s": "s sec second seconds",
-    "min": "min minute minutes",
-    "h": "h hour hours",
+    "mm": "mm millimeter millimeters millimetre millimetres 毫米",
+    "cm": "cm centimeter centimeters centimetre centimetres 厘米",
+    "m": "m meter meters metre metres 米",
+    "km": "km kilometer kilometers kilometre kilometres 千米 公里",
+    "in": "in inch inches 英寸",
+    "ft": "ft foot feet 英尺",
+    "mi": "mi mile miles 英里",
+    "g": "g gram grams 克",
+    "kg": "kg kilogram kilograms 千克 公斤",
+    "s": "s sec second seconds 秒",
+    "min": "min minute minutes 分钟 分鐘",
+    "h": "h hour hours 小时 小時",
     "$": "dollar dollars usd",
     "€": "euro euros eur",
-    "unit": "unit units",
+    "¥": "元 円",
+    "unit": f"unit units {' '.join(_COUNTERS)}",
 }
 UNITS = {spelling: unit for unit, spellings in _UNIT_SPELLINGS.items() for spelling in spellings.split()}
 """Accepted spelling to unit."""
@@ -49,6 +55,9 @@ NUMBER_WORDS = tuple(_WORDS_TO_TWENTY.split())
 
 _TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _MAX_WORDS = 12
+
+_HAN_DIGITS = "零一二三四五六七八九"
+_HAN_NUMBER = re.compile(rf"(?:([{_HAN_DIGITS[1:]}]?)(十))?([{_HAN_DIGITS}两兩]?)[{_COUNTERS}]?[。.]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +72,11 @@ def parse_quantity(text: str) -> Quantity | None:
     """The number that the whole text is, or None: nothing is ever searched for inside a sentence.
 
     ``-1,234.5``, ``45%``, ``$3.2 million``, ``60°``, ``12 cm``, ``1e3`` are numbers; ``1,23``, ``3 or 4``, ``about 5``,
-    ``nan``, ``1e999`` and digits that are not ASCII are not.
+    ``nan``, ``1e999`` and digits that are neither ASCII nor wide are not.
     """
     if len(text) > MAX_NUMBER_CHARACTERS:
         return None
-    match = _QUANTITY.fullmatch(text.strip().replace("−", "-").removesuffix("."))
+    match = _QUANTITY.fullmatch(half_width(text).strip().replace("−", "-").removesuffix(".").removesuffix("。"))
     if match is None:
         return None
     scale_and_unit = _scale_and_unit(match["suffix"])
@@ -81,7 +90,12 @@ def parse_quantity(text: str) -> Quantity | None:
 
 
 def number_in_words(text: str) -> int | None:
-    """The whole number below a million that English words name: ``twenty-one``, ``one hundred and five``."""
+    """The whole number below a million that English words name: ``twenty-one``, ``one hundred and five``.
+
+    Or one below a hundred in Chinese or Japanese signs, perhaps with what counts things: ``三``, ``十二个``.
+    """
+    if not text.isascii():
+        return _number_in_signs(text.strip())
     words = text.strip().casefold().removesuffix(".").replace("-", " ").split()
     if not words or len(words) > _MAX_WORDS:
         return None
@@ -91,6 +105,15 @@ def number_in_words(text: str) -> int | None:
     thousands, rest = _below_thousand(words[:place]), words[place + 1 :]
     below = _below_thousand(rest[1:] if rest[:1] == ["and"] else rest) if rest else 0
     return None if not thousands or below is None or (rest and not below) else 1000 * thousands + below
+
+
+def _number_in_signs(text: str) -> int | None:
+    match = _HAN_NUMBER.fullmatch(text)
+    if match is None or match.group(2, 3) in ((None, ""), ("十", "零")):
+        return None
+    tens = 0 if match[2] is None else _HAN_DIGITS.index(match[1] or "一")
+    ones = 2 if match[3] in ("两", "兩") else _HAN_DIGITS.index(match[3] or "零")
+    return 10 * tens + ones
 
 
 def _below_thousand(words: list[str]) -> int | None:

@@ -114,6 +114,37 @@ def test_llama_factory_s_conversations_with_function_calls_and_observations(fold
     assert read(folder, row).conversations[0].tools == (FUNCTION,)
 
 
+def test_llama_factory_s_parts_with_values_are_thoughts_calls_and_pictures(folder: Path) -> None:
+    def part(kind: str, value: str) -> dict[str, Json]:
+        return {"type": kind, "value": value}
+
+    row: Row = {
+        "messages": [
+            {"role": "user", "content": [part("image_url", "a.png"), part("text", "Which?")], "loss_weight": 0.0},
+            {"role": "assistant", "content": [part("reasoning", "I look."), *[part("tool_call", CALL)] * 2]},
+            {"role": "tool", "content": [part("image_url", "b.png"), part("text", "cut")]},
+            {"role": "assistant", "content": [part("text", "Blue?")], "loss_weight": 0.0},
+            {"role": "assistant", "content": [part("reasoning", "No."), part("text", "Red.")], "loss_weight": 1.0},
+        ],
+        "tools": json.dumps([FUNCTION]),
+    }
+    assert only(folder, row) == [
+        ("user", "picture 1", "Which?"),
+        ("assistant", "(I look.)", LOOKED, LOOKED),
+        ("tool", "picture 2", "cut"),
+        ("-assistant", "Blue?"),
+        ("assistant", "(No.)", "Red."),
+    ]
+    (task,) = read_tasks(folder / "talks.jsonl", media=MediaStore()).tasks
+    assert (task.question, task.answer, len(task.images)) == ("Which?", "Red.", 1)
+
+
+def test_thoughts_and_calls_among_parts_as_anthropic_has_them(folder: Path) -> None:
+    use = {"type": "tool_use", "id": "1", "name": "crop", "input": {"bbox_2d": [0, 0, 9, 9]}}
+    row = {"messages": [Q, {"role": "assistant", "content": [{"type": "thinking", "thinking": "I look."}, use]}]}
+    assert only(folder, row) == [("user", "Which?"), ("assistant", "(I look.)", LOOKED)]
+
+
 def test_ms_swift_s_agent_rows_join_a_thought_with_its_calls(folder: Path) -> None:
     row = {
         "tools": json.dumps([FUNCTION]),
@@ -281,6 +312,11 @@ REFUSED: dict[str, tuple[Row, str]] = {
     ),
     "a missing file": ({"messages": [{**Q, "content": "<image>?"}, A], "images": ["c.png"]}, "c.png"),
     "a video": ({"messages": [{**Q, "content": "<video>?"}, A], "videos": ["a.mp4"]}, "shows a video"),
+    "audio": ({"messages": [{**Q, "content": [{"type": "audio_url", "value": "a.mp3"}]}, A]}, "of type 'audio_url'"),
+    "a thought without a text": (
+        {"messages": [Q, {**A, "content": [{"type": "thinking"}]}]},
+        "a thought without a text",
+    ),
     "no reply": ({"messages": [Q]}, "no assistant's message to imitate"),
     "no question": ({"messages": [A, Q, A]}, "begins with the assistant"),
     "nothing to learn": ({"messages": [Q, {**A, "loss": False}]}, "has no message to learn"),

@@ -14,6 +14,7 @@ from saccade.types import Task
 WRAPPED = [
     (r"\boxed{A}", "A"),
     (r"$\frac{3}{10}$", r"\frac{3}{10}"),
+    ("$3 x-y=0$.", "3 x-y=0"),
     ("<answer>red</answer>", "red"),
     ("<think>It is not blue.</think><answer>red</answer>", "red"),
     ("He has 3 + 4 apples. #### 7", "7"),
@@ -49,6 +50,8 @@ KINDS = [
     (r"\angle ABC", "math"),
     ("(A)", "choice"),
     ("A", "exact"),
+    ("１２", "integer"),
+    ("３５％", "number"),
 ]
 
 

@@ -64,6 +64,14 @@ def test_whole_conversations_that_begin_alike(folder: Path) -> None:
 
 def test_text_and_the_forms_of_llama_factory_and_ms_swift(folder: Path) -> None:
     expected = (["-Which?", "Red."], ["-Which?", "Blue."])
+    chosen, rejected = (
+        [
+            {"role": role, "content": [{"type": "text", "value": text}]}
+            for role, text in (("user", "Which?"), ("assistant", one))
+        ]
+        for one in ("Red.", "Blue.")
+    )
+    assert only(folder, {"chosen_messages": chosen, "rejected_messages": rejected}) == expected
     assert only(folder, {"prompt": "Which?", "chosen": "Red.", "rejected": "Blue."}) == expected
     assert only(folder, {"instruction": "Which?", "input": "", "chosen": "Red.", "rejected": "Blue."}) == expected
     said_by = {

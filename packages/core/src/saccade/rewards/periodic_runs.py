@@ -8,19 +8,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.characters import SPACELESS
+
 TokenKind = Literal["word", "sign", "number", "piece"]
 
 MAX_PIECE_CHARS = 400
 """A longer stretch is not read as one piece: a list without end is a loop."""
 
-SPACELESS = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u0f00-\u0fff"  # Tibetan
-    "\u1000-\u109f"  # Myanmar
-    "\u1780-\u17ff"  # Khmer
-    "\u3040-\u30ff\u31f0-\u31ff"  # kana
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-)
 PUNCTUATION = r"!-/:-@\[-`{-~\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _NUMBER = r"\d+(?:[.,:/]\d+)*"
 _TOKEN = re.compile(

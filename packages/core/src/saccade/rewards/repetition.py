@@ -27,7 +27,6 @@ from typing import Literal, get_args
 from saccade.errors import UserError
 from saccade.rewards.periodic_runs import (
     PUNCTUATION,
-    SPACELESS,
     PeriodicRun,
     TextToken,
     long_runs,

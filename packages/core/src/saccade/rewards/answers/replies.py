@@ -9,6 +9,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from saccade.characters import half_width
 from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_quantity
 
 MAX_REPLY_CHARACTERS = 1000
@@ -45,11 +46,15 @@ _LEAD = re.compile(
     r"(?:(?:(?:the|my)\s+)?(?:(?:final|correct|right|best)\s+)*(?:answer|option|choice|result)"
     r"(?:\s+to\s+(?:the|this)\s+question)?(?:\s+(?:is|must\s+be|should\s+be|would\s+be)\b\s*:?|\s*[:=])"
     r"|i\s+(?:choose|select|pick|(?:think|believe|say)(?:\s+that)?(?:\s+(?:it\s+is|it['’]s)\b)?)\b"
-    r"|(?:it|this|that)\s+is\b|it['’]s\b|(?:they|these)\s+are\b)\s*",
+    r"|(?:it|this|that)\s+is\b|it['’]s\b|(?:they|these)\s+are\b"
+    # Chinese, Japanese, Korean
+    r"|(?:(?:因此|所以|故),?)?(?:(?:最终|正确|正確)?答案(?:应该是|應該是|应为|應為|应是|應是|是|为|為)?:?|(?:应|應)?(?:选|選)(?:择|擇)?(?:项|項)?:?)"
+    r"|(?:答え|正解)は|(?:정답|답)은)\s*",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\s+is\s+(?:(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice|one))?|the\s+answer)", re.IGNORECASE
+    r"\s+is\s+(?:(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice|one))?|the\s+answer)|です|입니다",
+    re.IGNORECASE,
 )
 _AFFIRMED = re.compile(
     r"(?:yes,?\s+(?:it|they|this|that|there|he|she)\s+(?:is|are|was|were|do|does|did|has|have|can)"
@@ -77,8 +82,11 @@ _JUDGING = ("is", "was", "has", "seems", "looks", "sounds")
 
 @lru_cache(maxsize=256)
 def bare(reply: str) -> str:
-    """The reply without emphasis, box, lead and tail; a reply of more than ``MAX_REPLY_CHARACTERS`` as it is."""
-    text = reply.strip()
+    """The reply without emphasis, box, lead and tail; a reply of more than ``MAX_REPLY_CHARACTERS`` as it is.
+
+    Wide letters and digits are those of ASCII.
+    """
+    text = half_width(reply).strip()
     if len(text) > MAX_REPLY_CHARACTERS:
         return text
     for _ in range(MAX_LAYERS):
@@ -138,7 +146,7 @@ def _without_a_layer(text: str) -> str:
         text = emphasis.sub(r"\2", text)
     heading = _HEADING.match(text)
     text = _CALLED_OUT.sub("", text[heading.end() :] if heading else text)
-    if len(text) > 1 and text.endswith(".") and not text.endswith("..."):
+    if len(text) > 1 and text.endswith((".", "。")) and not text.endswith("..."):
         text = text[:-1].rstrip()
     command = _COMMAND.fullmatch(text)
     if command and _is_one_group(command[1]):

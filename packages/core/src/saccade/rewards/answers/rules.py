@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from saccade.characters import half_width
 from saccade.quantities import FRACTION, Quantity, number_in_words, parse_integer, parse_quantity, quantities_agree
 from saccade.rewards.answers.expressions import (
     MAX_EXPRESSION_CHARACTERS,
@@ -248,9 +249,9 @@ def is_nearly(said: str, gold: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    words = " ".join(unicodedata.normalize("NFC", text).translate(_SIGNS).casefold().split())
+    words = " ".join(unicodedata.normalize("NFC", half_width(text)).translate(_SIGNS).casefold().split())
     words = _INDEX.sub(r"\1\2", _RANGE.sub("-", words))
-    return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’ ") or words
+    return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’「」『』 ") or words
 
 
 def _letter(text: str) -> str | None:

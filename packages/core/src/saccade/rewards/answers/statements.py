@@ -8,6 +8,7 @@ passed over.
 import re
 import unicodedata
 
+from saccade.characters import SPACELESS, half_width
 from saccade.quantities import number_in_words
 
 MAX_TEXT_CHARACTERS = 1000
@@ -27,6 +28,8 @@ _WORD = re.compile(
     r"(?<![\w.)\]])[+-]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[^\W\d_]+(?:'[^\W\d_]+)*"
     r"|[\u200b-\u200f\u2060\ufeff<>=≤≥≠±%°$€£¥\\^_√×÷*/+~?|]"
 )
+_SIGN = re.compile(f"[{SPACELESS}]")
+"""A word of its own: where words end is not written."""
 
 
 def same_words(given: str, wanted: str) -> bool:
@@ -60,7 +63,8 @@ def _same(given: str, wanted: str, passed_over: frozenset[str]) -> bool:
 
 
 def _words(text: str, passed_over: frozenset[str], is_pair: bool) -> list[str]:
-    plain = unicodedata.normalize("NFC", text).casefold().translate(_APOSTROPHES).replace("−", "-")
+    plain = unicodedata.normalize("NFC", half_width(text)).casefold().translate(_APOSTROPHES).replace("−", "-")
+    plain = plain if plain.isascii() else _SIGN.sub(r" \g<0> ", plain)
     for pattern, full in _CONTRACTED:
         plain = pattern.sub(full, plain)
     found = _WORD.findall(plain.replace(",", " ") if is_pair else plain)

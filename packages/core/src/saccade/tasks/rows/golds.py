@@ -1,8 +1,10 @@
 """The right answer of a row without its wrapping, and the kind that it has by its looks."""
 
 import json
+import math
 import re
 
+from saccade.characters import SPACELESS, half_width
 from saccade.quantities import FRACTION, parse_quantity
 from saccade.types import AnswerKind
 
@@ -19,7 +21,7 @@ _AROUND = (("**", "**"), ("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4})")
 _CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
 _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
-_OPTION_MARK = re.compile(r"(?:^|[\s(（\[])([A-H])[.):\]．、：）]|(?:^|(?<=\s))\(([a-h])\)")
+_OPTION_MARK = re.compile(r"(?:^|[\s(（\[：？。；，])([A-H])[.):\]．、：）]|(?:^|(?<=\s))\(([a-h])\)")
 _LATEX = re.compile(
     r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|sin|cos|tan|log|ln|theta|alpha|beta"
     r"|angle|triangle|parallel|perp)(?![A-Za-z])|[√π∞²³∠△∥⊥±]|[A-Za-z0-9)}]\^"
@@ -29,6 +31,7 @@ _LATEX = re.compile(
 _EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9\s]|[=<>≤≥])*")
 _TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥]|[=<>≤≥]\s*[A-Za-z]\b")
 _FUNCTIONS = frozenset(["sin", "cos", "tan", "log", "exp", "sqrt"])
+_SIGN = re.compile(f"[{SPACELESS}]")
 _PAIR = re.compile(r"(?:[(\[{]|\\\{)\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*(?:[)\]}]|\\\})")
 
 
@@ -53,6 +56,8 @@ def _without_a_layer(text: str) -> str:
         return after
     if len(set(found := [one.strip() for one in _IN_TAGS.findall(text)])) == 1:
         return str(found[0])
+    if text.endswith(("$.", "$。")):
+        return text[:-1]
     if marked := _AFTER_HASHES.search(text):
         return marked[1]
     whole = _WHOLE_COMMAND.fullmatch(text)
@@ -86,7 +91,10 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
     4. A fraction, LaTeX, roots, powers, pi, a tuple, an equation: math.
     5. A JSON object, one word, or two or three without digits: exact.
     6. Two or three words with digits: text. Anything longer: sentence.
+
+    Two signs of a script without spaces, such as Chinese, are a word.
     """
+    answer = half_width(answer)
     if choices:
         return "choice"
     letter = _LETTER.fullmatch(answer)
@@ -100,11 +108,11 @@ def infer_kind(answer: str, choices: tuple[str, ...], question: str) -> AnswerKi
         return "number"
     if is_mathematical(answer):
         return "math"
-    words = answer.split()
-    if len(words) > MAX_EXACT_WORDS and not is_json_object(answer):
+    words = len(_SIGN.sub(" ", answer).split()) + math.ceil(len(_SIGN.findall(answer)) / 2)
+    if words > MAX_EXACT_WORDS and not is_json_object(answer):
         return "sentence"
     has_digits = any(character.isdigit() for character in answer)
-    return "text" if 1 < len(words) <= MAX_EXACT_WORDS and has_digits else "exact"
+    return "text" if 1 < words <= MAX_EXACT_WORDS and has_digits else "exact"
 
 
 def _marked_letters(question: str) -> set[str]:

@@ -66,7 +66,13 @@ class ImageReader:
             return self._media.add_encoded(_base64(text, key), where)
         path = self.path_of(text, key)
         if path not in self._known:
-            self._known[path] = self._media.add_file(path)
+            try:
+                self._known[path] = self._media.add_file(path)
+            except MediaError as error:
+                if Path(text).is_absolute() or os.path.exists(path):  # noqa: PTH110
+                    raise
+                why = f"{error}; set image_root (--image-root) where paths begin elsewhere"
+                raise MediaError(why) from error
         return self._known[path]
 
     def path_of(self, text: str, key: str) -> Path:

@@ -18,6 +18,7 @@ from saccade.tasks.rows.fields import (
     mapping,
     row_with,
 )
+from saccade.tasks.rows.message_parts import with_plain_parts
 
 Role = Literal["system", "user", "assistant", "tool"]
 """``tool`` is a call or its result, and whatever role is unknown."""
@@ -62,14 +63,15 @@ def messages_of(value: RowValue, key: str) -> list[RowMessage]:
     value = literal(value, key) if isinstance(value, str) else value
     if not isinstance(value, list):
         raise RowError(key, f"must be a list of messages, not {kind_of(value)}")
-    return [_message(fields, key) for message in value for fields in turns_of(mapping(message, key))]
+    return [_message(fields, key) for message in value for fields in turns_of(mapping(message, key), key)]
 
 
-def turns_of(fields: Row) -> list[Row]:
-    """The message, or the two of a pair ``{"user": …, "assistant": …}`` or ``{"human": …, "assistant": …}``."""
+def turns_of(fields: Row, key: str) -> list[Row]:
+    """The message in OpenAI's form (``with_plain_parts``), or the two of a pair ``{"user": …, "assistant": …}`` or
+    ``{"human": …, "assistant": …}``."""
     asking = next((name for name in ("user", "human") if name in fields), None)
     if asking is None or "assistant" not in fields:
-        return [fields]
+        return [with_plain_parts(fields, key)]
     return [{"role": role, "content": fields[role]} for role in (asking, "assistant")]
 
 

@@ -30,7 +30,12 @@ _PICTURE_KEYS = ("image", "images")
 
 
 def refusal(row: Row, layouts: Sequence[str]) -> str:
-    """Why a row fits no layout: its keys, and the nearest layout with the renaming by which it would fit."""
+    """Why a row fits no layout: its keys, and the nearest layout with the renaming by which it would fit.
+
+    A row with a rejected answer is a pair of preferences, which asks for no renaming but for another recipe.
+    """
+    if any(str(key).startswith("rejected") for key in row):
+        return "holds a pair of preferences and no right answer; pairs are for the recipe dpo (check-data --for dpo)"
     keys = ", ".join(sorted(map(str, row))[:SHOWN]) or "none"
     return f"fits no layout ({', '.join(layouts)}); its keys are {keys}{_nearest(row)}"
 

@@ -3,7 +3,8 @@
 ====================  =================================================================================================
 TRL                   ``prompt, chosen, rejected`` (text or messages, with ``images``), or ``chosen, rejected`` alone,
                       whole conversations that begin alike
-LLaMA-Factory         ``conversations`` and ``chosen, rejected`` (a message each); ``instruction, input`` and two texts
+LLaMA-Factory         ``conversations`` and ``chosen, rejected`` (a message each); ``instruction, input`` and two texts;
+                      1.0: ``chosen_messages, rejected_messages``
 ms-swift              ``messages`` and ``rejected_response`` (text) or ``rejected_messages``
 RLAIF-V, MMPR         ``question, chosen, rejected`` and ``image``; RLHF-V has the three as JSON in ``text``
 NeMo RL               ``prompt, chosen_response, rejected_response``
@@ -23,7 +24,7 @@ from saccade.tasks.rows.spoken import conversation_of
 from saccade.types import SpokenPair
 
 _REJECTED = ("rejected", "rejected_response", "rejected_messages")
-_CHOSEN = ("chosen", "chosen_response")
+_CHOSEN = ("chosen", "chosen_response", "chosen_messages")
 _ASKED = ("instruction", "input", "question", "query")
 """Keys of a question in text; ``input`` goes on from ``instruction``."""
 _PARTS = {*_REJECTED, *_CHOSEN, *_ASKED, "prompt", "conversations", "messages", "completion", "text"}

@@ -4,13 +4,14 @@
 OpenAI, TRL                  ``messages`` (or ``prompt`` and ``completion`` or ``response``, which is learned) with
                              ``tool_calls``, role ``tool``, ``image_url`` and ``image`` parts, ``reasoning_content``
 LLaMA-Factory, ShareGPT      ``conversations`` with ``function_call`` and ``observation``, ``system`` beside them
+LLaMA-Factory 1.0            ``messages`` of parts with ``value`` (``message_parts``), and a ``loss_weight``
 ms-swift                     ``messages`` with roles ``tool_call`` and ``tool_response``; ``loss`` of a message
 Alpaca                       ``instruction, input, output``, ``query, response`` or ``question, response``, with
                              ``history``
 calls in the text            ``<tool_call>{…}</tool_call>``, ``<code>…</code>`` and the like stay what they are: text
 ===========================  ==========================================================================================
 
-A message with ``loss``, ``weight``, ``train`` or ``training`` of false or 0 is shown and not learned.
+A message with ``loss``, ``weight``, ``loss_weight``, ``train`` or ``training`` of false or 0 is shown and not learned.
 """
 
 import hashlib
@@ -47,7 +48,7 @@ MAX_MESSAGES = 1000
 
 _TOOLS = ("tool", "tool_response", "observation", "function", "ipython", "environment")
 _CALLS = ("tool_call", "function_call")
-_LEARNED = ("loss", "weight", "train", "training")
+_LEARNED = ("loss", "weight", "train", "training", "loss_weight")
 _PART_KEYS = {"type", "text", "image", "image_url", "video"}
 _LED_BY_THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 
@@ -141,7 +142,7 @@ def _listed_messages(value: RowValue, role: str, key: str) -> list[Row]:
     """Messages in a list or JSON text; text that is none is one message."""
     if not holds_messages(value):
         return [{"role": role, "content": value}]
-    return [fields for one in listed(literal(value, key), key) for fields in turns_of(mapping(one, key))]
+    return [fields for one in listed(literal(value, key), key) for fields in turns_of(mapping(one, key), key)]
 
 
 def _draft(fields: Row, key: str, *, is_learned: bool) -> _Draft:
