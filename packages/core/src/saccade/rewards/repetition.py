@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal, get_args
 
+from saccade.characters import SPACELESS
 from saccade.errors import UserError
 from saccade.rewards.periodic_runs import (
     PUNCTUATION,
