@@ -36,12 +36,9 @@ def with_plain_parts(fields: Row, key: str) -> Row:
             calls.append(_call(part, key))
         else:
             shown.append(_plain(part, key))
-    message: Row = {**fields, "content": shown}
-    if thoughts:
-        message["reasoning_content"] = "\n\n".join(thoughts)
-    if calls:
-        message["tool_calls"] = calls
-    return message
+    thought: dict[str, RowValue] = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
+    called: dict[str, RowValue] = {"tool_calls": calls} if calls else {}
+    return {**fields, "content": shown, **thought, **called}
 
 
 def _is_other(part: RowValue) -> bool:
