@@ -6,6 +6,7 @@ And words as a shell takes them; numbers and shares in short and hostile text ma
 """
 
 import math
+import re
 import shlex
 import unicodedata
 
@@ -25,6 +26,17 @@ _HALF_WIDTH = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {0x3000:
 def half_width(text: str) -> str:
     """The text with wide letters, digits and signs as ASCII has them: ``（Ｂ）`` is ``(B)``, ``３５％`` is ``35%``."""
     return text if text.isascii() else text.translate(_HALF_WIDTH)
+
+
+_INLINE = re.compile(r"\$(?=\S)([^$\n]*?)(?<=\S)\$(?![0-9])")
+
+
+def without_inline_dollars(text: str) -> str:
+    """The text without the signs around its formulas: ``$12$ cm`` is ``12 cm``. Prices, as ``$5 and $6``, stay."""
+    if text.count("$") < 2:
+        return text
+    plain = _INLINE.sub(r"\1", text)
+    return text if "$" in plain else plain
 
 
 def whole_characters(text: str) -> str:

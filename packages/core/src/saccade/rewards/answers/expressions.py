@@ -5,7 +5,7 @@ Hostile input costs at most a few hundred tokens.
 
 import re
 
-from saccade.quantities import UNITS, Quantity
+from saccade.quantities import UNITS, Quantity, parse_quantity
 from saccade.rewards.answers.calculator import NAMES, NotAnExpressionError, calculate, letters_in, tokens_of
 
 MAX_EXPRESSION_CHARACTERS = 256
@@ -26,6 +26,8 @@ _SPELLINGS = (
     (r"\:", ""),
     (r"\!", ""),
     (r"\ ", " "),
+    (r"\qquad", " "),
+    (r"\quad", " "),
     ("{,}", ","),
     ("~", " "),
     (r"\$", ""),
@@ -77,10 +79,16 @@ _SPELLINGS = (
 )
 """LaTeX and Unicode to the calculator's own signs, in this order."""
 
+_SETS = {"in": "∈", "notin": "∉", "cup": "∪", "cap": "∩", "emptyset": "∅", "varnothing": "∅"}
+_OF_SETS = re.compile(r"\\(" + "|".join(_SETS) + r")(?![A-Za-z])")
+_SCIENTIFIC = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
 _FUNCTION = re.compile(r"\\(" + "|".join(sorted(NAMES - {"sqrt", "frac", "pi", "e"})) + r")(?![A-Za-z])")
 _TEXT_COMMAND = re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname|boxed)\s*\{([^{}]*)\}")
 _BOXED = re.compile(r"\\boxed\s*\{(.*)\}")
-_LEFT_SIDE = re.compile(r"(?:[A-Za-z]{1,3}|[A-Za-z]\([A-Za-z]\))\s*=(?!=)")
+_LEFT_SIDE = re.compile(
+    r"(?:[A-Za-z]{1,3}(?:_\{?[0-9]+\}?)?|[A-Za-z]\([A-Za-z]\)|\|[A-Za-z]{1,2}\||\([A-Za-z](?:\s*,\s*[A-Za-z])+\))"
+    r"\s*(?:=(?!=)|∈)"
+)
 _ANGLE_SIDE = re.compile(r"(?:m\s*)?(?:\\angle|∠)\s*[A-Z]{0,3}\s*=")
 _WITH_UNIT = re.compile(r"(.*(?:[0-9)}\]]|pi))\s*(°|%|[A-Za-z]+(?:\^(?:[23]|\{[23]\}))?)")
 _THOUSANDS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
@@ -102,15 +110,16 @@ _TOLERANCE = 1e-9
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
-def normal_form(text: str) -> str:
-    """The answer in the calculator's signs, without a box or a left side such as ``x =``."""
+def normal_form(text: str, *, has_left_side: bool = False) -> str:
+    """The answer in the calculator's signs, without a box, and unless ``has_left_side`` without one such as ``x =``."""
     body = text.strip().removesuffix(".").strip("$ ")
     boxed = _BOXED.fullmatch(body)
     body = _FUNCTION.sub(r" \1 ", _TEXT_COMMAND.sub(r" \1 ", boxed[1] if boxed else body))
     for spelling, sign in _SPELLINGS:
         body = body.replace(spelling, sign)
+    body = _OF_SETS.sub(lambda match: _SETS[match[1]], body)
     body = _POWER.sub("^", body).strip()
-    left = _LEFT_SIDE.match(body) or _ANGLE_SIDE.match(body)
+    left = None if has_left_side else _LEFT_SIDE.match(body) or _ANGLE_SIDE.match(body)
     return body[left.end() :].strip() if left else body
 
 
@@ -123,6 +132,8 @@ def evaluate(text: str) -> Quantity | None:
     if len(text) > MAX_EXPRESSION_CHARACTERS:
         return None
     body, unit = normal_form(text), ""
+    if _SCIENTIFIC.fullmatch(body):
+        return parse_quantity(body)
     with_unit = _WITH_UNIT.fullmatch(body)
     if with_unit:
         base, _, power = with_unit[2].partition("^")
@@ -183,8 +194,7 @@ def _whole_form(text: str) -> str:
     tokens = tokens_of(body)
     if tokens and letters_in(tokens) and "=" in text:
         # The left side, such as y, is part of an equation.
-        full = normal_form("0+" + text.strip().strip("$ "))
-        return full.removeprefix("0+")
+        return normal_form(text, has_left_side=True)
     return body
 
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from saccade.characters import half_width
+from saccade.characters import half_width, without_inline_dollars
 from saccade.quantities import NUMBER_WORDS, Quantity, number_in_words, parse_quantity
 
 MAX_REPLY_CHARACTERS = 1000
@@ -94,7 +94,7 @@ def bare(reply: str) -> str:
         if inner in (text, ""):
             break
         text = inner
-    return text
+    return without_inline_dollars(text)
 
 
 def yes_or_no(reply: str) -> str | None:

@@ -18,6 +18,7 @@ from saccade.rewards.answers.expressions import (
     same_expression,
 )
 from saccade.rewards.answers.replies import bare, doubts_of, stated_quantity, yes_or_no
+from saccade.rewards.answers.several_values import same_values
 
 __all__ = ["anls", "exact_match", "is_nearly", "math_equal", "multiple_choice", "relative_numeric", "relaxed_accuracy"]
 
@@ -43,6 +44,7 @@ _RANGE = re.compile(r"(?<=[0-9])\s*(?:[-‐-―−]|\bto\b)\s*(?=[0-9])")
 """What stands between two numbers of a range."""
 _INDEX = re.compile(r"(?<=[a-z])_(?:\{([0-9]+)\}|([0-9]+))")
 """LaTeX's lower index, as in a formula of atoms."""
+_AROUND_SIGNS = re.compile(r"\s*([,:;=])\s*")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=[a-z]{2})")
 
 
@@ -116,9 +118,8 @@ def relative_numeric(prediction: str, gold: str, tolerance: float) -> bool:
 def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
     """The same value within a relative tolerance.
 
-    Where gold has no value: the same formula wherever its letters are, or the same characters without spaces; of a
-    tuple or an interval, such as ``(3, \\frac12)``, each part in its place and the same brackets; of a ratio, such as
-    ``1:\\sqrt{2}``, each part; of a set in braces, or of values without brackets, each in any order.
+    Where gold has no value: the same formula wherever its letters are, the same characters without spaces, or the same
+    values where it has several (``same_values``).
     """
     if len(prediction) > MAX_ANSWER_CHARACTERS:
         return False
@@ -132,34 +133,10 @@ def math_equal(prediction: str, gold: str, tolerance: float = 1e-4) -> bool:
 
 def _same_formula(said: str, gold: str, tolerance: float) -> bool:
     wanted = "".join(normal_form(gold).split())
-    given = "".join(normal_form(said).split())
-    if wanted == "" or given == wanted:
+    if wanted == "" or "".join(normal_form(said).split()) == wanted:
         return wanted != ""
-    if ":" in wanted:
-        ratio, other = wanted.split(":"), given.split(":")
-        return len(ratio) == len(other) and all(map(math_equal, other, ratio))
-    brackets, parts = _parts_of(wanted)
-    if len(parts) > 1:
-        other_brackets, others = _parts_of(given if brackets else given.replace("and", ","))
-        # In a set, or without brackets as in "x = 1, x = 2", the order says nothing.
-        if brackets in ("", "{}"):
-            others, parts = sorted(map(normal_form, others)), sorted(map(normal_form, parts))
-        same_form = brackets == other_brackets and len(others) == len(parts)
-        return same_form and all(math_equal(one, part, tolerance) for one, part in zip(others, parts))
-    return same_expression(said, gold)
-
-
-def _parts_of(text: str) -> tuple[str, list[str]]:
-    """The outer brackets of a tuple, a set or an interval, and its parts at the top level."""
-    brackets = text[:1] + text[-1:] if text[:1] in tuple("([{") and text[-1:] in tuple(")]}") else ""
-    depth, parts = 0, [""]
-    for sign in text[1:-1] if brackets else text:
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign in ",;" and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return brackets, parts if depth == 0 else [text]
+    values = same_values(said, gold, lambda given, part: math_equal(given, part, tolerance))
+    return same_expression(said, gold) if values is None else values
 
 
 def value_of(prediction: str, wanted: Quantity) -> Quantity | None:
@@ -250,7 +227,7 @@ def is_nearly(said: str, gold: str) -> bool:
 
 def _plain(text: str) -> str:
     words = " ".join(unicodedata.normalize("NFC", half_width(text)).translate(_SIGNS).casefold().split())
-    words = _INDEX.sub(r"\1\2", _RANGE.sub("-", words))
+    words = _AROUND_SIGNS.sub(r"\1", _INDEX.sub(r"\1\2", _RANGE.sub("-", words)))
     return words.removesuffix(".").removesuffix("。").strip("\"'`“”‘’「」『』 ") or words
 
 

@@ -4,7 +4,7 @@ import json
 import math
 import re
 
-from saccade.characters import SPACELESS, half_width
+from saccade.characters import SPACELESS, half_width, without_inline_dollars
 from saccade.quantities import FRACTION, parse_quantity
 from saccade.types import AnswerKind
 
@@ -23,23 +23,26 @@ _CODE = re.compile(r"0[0-9]+|[0-9]{16,}")
 _LETTER = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 _OPTION_MARK = re.compile(r"(?:^|[\s(（\[：？。；，])([A-H])[.):\]．、：）]|(?:^|(?<=\s))\(([a-h])\)")
 _LATEX = re.compile(
-    r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|infty|pm|sin|cos|tan|log|ln|theta|alpha|beta"
-    r"|angle|triangle|parallel|perp)(?![A-Za-z])|[√π∞²³∠△∥⊥±]|[A-Za-z0-9)}]\^"
+    r"\\(?:[dtc]?frac|sqrt|pi|cdot|times|div|circ|degree|left|leq?|geq?|lt|gt|neq?|in|notin|cup|cap|emptyset"
+    r"|varnothing|infty|pm|sin|cos|tan|log|ln|theta|alpha|beta"
+    r"|angle|triangle|parallel|perp)(?![A-Za-z])|[√π∞²³∠△∥⊥±∈∉∪∩∅]|[A-Za-z0-9)}]\^"
     # Spaces, signs and units as LaTeX has them beside numbers: 1{,}250, 25\%, \$5, 12\,\text{cm}.
     r"|\{,\}|\\[$%,;:!]|[0-9})]\s*\\(?:text|mathrm|rm)(?![A-Za-z])"
 )
-_EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9\s]|[=<>≤≥])*")
-_TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥]|[=<>≤≥]\s*[A-Za-z]\b")
+_EQUATION = re.compile(r"(?:[A-Za-z]|[-+*/^().,0-9|\s]|[=<>≤≥≠])*")
+_TERM = re.compile(r"[0-9)]\s*[A-Za-z]\b|\b[A-Za-z]\s*[=<>≤≥≠]|[=<>≤≥≠]\s*[A-Za-z]\b|[A-Za-z)|]\s*[=<>≤≥≠]\s*[-+(.0-9]")
 _FUNCTIONS = frozenset(["sin", "cos", "tan", "log", "exp", "sqrt"])
 _SIGN = re.compile(f"[{SPACELESS}]")
-_PAIR = re.compile(r"(?:[(\[{]|\\\{)\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*(?:[)\]}]|\\\})")
+_TUPLE = r"(?:[(\[{]|\\\{)\s*[-+0-9./]+(?:\s*,\s*[-+0-9./]+)+\s*(?:[)\]}]|\\\})"
+_PAIR = re.compile(rf"{_TUPLE}(?:\s*,\s*{_TUPLE})*")
 
 
 def unwrapped(gold: str) -> str:
     """The gold as a bare reply would say it.
 
     ``<think>…</think>`` before it, ``<answer>``, ``#### 7``, ``\\boxed{}``, ``$…$``, ``\\text{}`` and bold are taken
-    off; of a text with one ``\\boxed{}``, or several with the same content, that content counts.
+    off, and so are the signs of ``$12$ cm``; of a text with one ``\\boxed{}``, or several with the same content, that
+    content counts.
     """
     text = gold.strip()
     for _ in range(MAX_LAYERS):
@@ -47,7 +50,7 @@ def unwrapped(gold: str) -> str:
         if inner in (text, ""):
             break
         text = inner
-    return text
+    return without_inline_dollars(text)
 
 
 def _without_a_layer(text: str) -> str:
