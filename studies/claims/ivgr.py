@@ -80,17 +80,19 @@ WORDS_OVER_BOXES = Claim(
     recipe="ivgr:tiny",
     end_point=difference_of("words over boxes", WORDS, BOXES),
     others=(WORDS, BOXES),
-    # Five of six plates are asked for, with twenty numbers in digits. After 2,000 steps of imitation four of six models
-    # had not learned to read them (39, 2, 58, 1, 2 and 1 % right in words): that run is not used.
+    # Five of six plates are asked for, in words as often as with boxes. With coordinates in digits, four words of five
+    # demonstrations in boxes and experts that err in three of four, six models of eight ended at 1 to 3 % right.
     shared=(
         "evaluation_tasks=1000",
         "test_time=false",
         "things=5",
-        "digits=true",
-        "rollout.max_turn_tokens=224",
+        "lessons.grounded_share=0.5",
+        "lessons.loose_share=0.1",
+        "lessons.elsewhere_share=0.2",
+        "rollout.max_turn_tokens=128",
         "rl.evaluate_every=0",
     ),
-    imitation=("sft.steps=4000",),
+    imitation=("sft.steps=3000",),
     variants={"both streams": ()},
     comparisons=(Comparison(variant="both streams", base="", expected=0.9),),
 )
