@@ -125,6 +125,13 @@ def test_a_number_may_be_a_fraction(reply: str) -> None:
     assert right_by_kind(task("number", "0.5"), reply)
 
 
+def test_a_list_of_named_values_needs_each_by_its_name() -> None:
+    gold = task("list", '["x=2", "y=3"]')
+    assert right_by_kind(gold, "y = 3, x = 2")
+    assert right_by_kind(gold, "2, 3")
+    assert not right_by_kind(gold, "x=3, y=2")
+
+
 def test_a_list_needs_all_items_in_any_order() -> None:
     years = task("list", '["2007", "2008"]')
     assert all(

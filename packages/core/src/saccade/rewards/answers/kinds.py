@@ -34,6 +34,7 @@ from saccade.rewards.answers.rules import (
     said_forms,
     same_integer,
 )
+from saccade.rewards.answers.several_values import name_of
 from saccade.rewards.answers.spans import list_items
 from saccade.rewards.answers.statements import same_statement, same_words
 from saccade.types import Task
@@ -135,6 +136,9 @@ def _same_items(given: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _same_item(given: str, wanted: str) -> bool:
+    names = {name_of(given).casefold(), name_of(wanted).casefold()} - {""}
+    if len(names) > 1:  # x = 2 is not y = 2
+        return False
     return exact_match(given, wanted) or math_equal(given, wanted) or same_words(given, wanted)
 
 

@@ -58,12 +58,17 @@ def _same_in_any_order(given: Sequence[str], wanted: Sequence[str], same: SameVa
     return True
 
 
+def name_of(value: str) -> str:
+    """The letter before ``=``, without its index; empty where there is none."""
+    match = _NAME.match(value.lstrip("$ "))
+    return match[1] if match else ""
+
+
 def _names(parts: Sequence[str]) -> list[str]:
-    """Of each part the letter before ``=``, without its index, or that of the part before: ``x = 1, 2``; or nothing."""
+    """Of each part its letter, or that of the part before: ``x = 1, 2``; or nothing."""
     names: list[str] = []
     for part in parts:
-        match = _NAME.match(part)
-        names.append(match[1] if match else names[-1] if names else "")
+        names.append(name_of(part) or (names[-1] if names else ""))
     return names
 
 
