@@ -34,7 +34,6 @@ from saccade.rewards.answers.rules import (
     said_forms,
     same_integer,
 )
-from saccade.rewards.answers.several_values import name_of
 from saccade.rewards.answers.spans import list_items
 from saccade.rewards.answers.statements import same_statement, same_words
 from saccade.types import Task
@@ -136,6 +135,8 @@ def _same_items(given: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _same_item(given: str, wanted: str) -> bool:
+    from saccade.rewards.answers.several_values import name_of
+
     names = {name_of(given).casefold(), name_of(wanted).casefold()} - {""}
     if len(names) > 1:  # x = 2 is not y = 2
         return False

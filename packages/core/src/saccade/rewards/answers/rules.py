@@ -18,7 +18,6 @@ from saccade.rewards.answers.expressions import (
     same_expression,
 )
 from saccade.rewards.answers.replies import bare, doubts_of, stated_quantity, yes_or_no
-from saccade.rewards.answers.several_values import same_values
 
 __all__ = ["anls", "exact_match", "is_nearly", "math_equal", "multiple_choice", "relative_numeric", "relaxed_accuracy"]
 
@@ -135,6 +134,8 @@ def _same_formula(said: str, gold: str, tolerance: float) -> bool:
     wanted = "".join(normal_form(gold).split())
     if wanted == "" or "".join(normal_form(said).split()) == wanted:
         return wanted != ""
+    from saccade.rewards.answers.several_values import same_values
+
     values = same_values(said, gold, lambda given, part: math_equal(given, part, tolerance))
     return same_expression(said, gold) if values is None else values
 

@@ -18,7 +18,6 @@ from saccade.tasks.rows.fields import (
     mapping,
     row_with,
 )
-from saccade.tasks.rows.message_parts import with_plain_parts
 
 Role = Literal["system", "user", "assistant", "tool"]
 """``tool`` is a call or its result, and whatever role is unknown."""
@@ -71,6 +70,10 @@ def turns_of(fields: Row, key: str) -> list[Row]:
     ``{"human": …, "assistant": …}``."""
     asking = next((name for name in ("user", "human") if name in fields), None)
     if asking is None or "assistant" not in fields:
+        if not isinstance(fields.get("content"), list):
+            return [fields]
+        from saccade.tasks.rows.message_parts import with_plain_parts
+
         return [with_plain_parts(fields, key)]
     return [{"role": role, "content": fields[role]} for role in (asking, "assistant")]
 
